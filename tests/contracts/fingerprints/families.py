@@ -115,11 +115,17 @@ def of_metric(card: Card) -> Fingerprint:
 
 def of_reader(card: Card) -> Fingerprint:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"sample{getattr(card, 'suffixes', ('',))[0]}"
+        table = "table" in card.tags  # tables of text are known by their suffix
+        path = Path(folder) / ("sample.csv" if table else f"sample{getattr(card, 'suffixes', ('',))[0]}")
         path.write_bytes(sample(card.id))
         reader = READERS.build(card.id)
-        read = [dataclasses.asdict(found) for found in reader.read(path, SILENT)]
+        read = [_without_empty_columns(dataclasses.asdict(found)) for found in reader.read(path, SILENT)]
     return [digest_of(json.loads(json.dumps([read, reader.skipped])))]
+
+
+def _without_empty_columns(article: dict[str, Any]) -> dict[str, Any]:
+    """Return an article without fields that most sources do not have, as its fingerprint was before there were any."""
+    return {name: value for name, value in article.items() if value or name not in ("values", "sentence_values")}
 
 
 def of_summarizer(card: Card) -> Fingerprint:
