@@ -122,7 +122,7 @@ class Profile:
     _nothing: int = 0
 
     def add(self, values: Iterable[Value]) -> None:
-        """Take in the next values."""
+        """Count the next values."""
         for value in values:
             self.values += 1
             if value is None or value == "" or value != value:
