@@ -291,7 +291,7 @@ def test_forms_uploads_and_the_navigation_have_it(package: Path, tmp_path: Path)
     assert shown["errors"] == []
     assert "toy" in shown["suffixes"]
     assert "Letters" in shown["form"]
-    assert shown["title"] == ["A toy page"]
+    assert shown["title"] == ["Toy page", "A toy page"]
 
 
 def test_the_documentation_has_the_tables_of_what_is_registered() -> None:

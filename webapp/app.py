@@ -13,7 +13,7 @@ from core.errors import ThemescopeError
 from db.access import Actor, Right
 from jobs.common.logs import about_person
 from webapp.features import REGISTRY
-from webapp.shared import navigation, people
+from webapp.shared import frame, navigation, people, projects
 from webapp.shared import store as server_store
 from webapp.shared.guard import guarded
 from webapp.shared.job_status import sidebar
@@ -48,19 +48,12 @@ def _offered(actor: Actor | ThemescopeError | None) -> dict[str, tuple[PageCard,
     return offered
 
 
-def _by_group(offered: dict[str, tuple[PageCard, StreamlitPage]]) -> dict[str, list[StreamlitPage]]:
-    groups: dict[str, list[StreamlitPage]] = {}
-    for card, page in offered.values():
-        groups.setdefault(card.group, []).append(page)
-    return groups
-
-
 def _run() -> None:
     """Draw the navigation and the page that is open."""
     actor = _current_actor()
     offered = _offered(actor)
-    # Expanded: Streamlit folds more than a dozen pages, which would hide the last ones.
-    page = st.navigation(_by_group(offered), position="hidden" if actor is None else "sidebar", expanded=True)
+    # Hidden: the frame draws the links, which keep the project, and fewer than there are pages.
+    page = st.navigation([one for _, one in offered.values()], position="hidden")
     current = next(id for id, (_, one) in offered.items() if one.url_path == page.url_path)
     navigation.offer(offered, current)
     if isinstance(actor, ThemescopeError):
@@ -69,9 +62,12 @@ def _run() -> None:
     if actor is None:
         people.show_signed_out()
         return
+    card, cards = REGISTRY.get(current), {id: found for id, (found, _) in offered.items()}
+    projects.open_named(card.page_keys())
+    frame.sidebar(cards, card)
     sidebar()
-    people.show_identity(actor)
-    navigation.help_link(REGISTRY.get(current))
+    frame.header(cards, card, actor)
+    projects.remember()
     page.run()
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
+
+from webapp.features import REGISTRY
+from webapp.shared.places import place_of
 
 expect.set_options(timeout=60_000)
 TRIES = 5
@@ -74,10 +78,21 @@ def open_page(page: Page, url: str, heading: str) -> None:
 
 
 def turn_to(page: Page, name: str) -> None:
-    """Go to a page by its link in the sidebar, in the same session, and wait until it stands."""
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-    heading = "Themescope" if name == "Home" else name
-    expect(page.get_by_role("heading", name=heading, exact=True, level=1)).to_be_visible()
+    """Go to a page by the links of the frame, in the same session, and wait until it stands."""
+    card = next(card for card in REGISTRY if card.title == name)
+    place = place_of(card)
+    if place is None and name != "Home":
+        page.locator(".st-key-frame-menu").get_by_role("button").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("link", name=name, exact=True).click()
+    else:
+        title = place.title if place is not None else name
+        page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+        tabs = page.locator(".st-key-frame-tabs").get_by_role("link", name=name, exact=True)
+        heading = page.get_by_role("heading", level=1)
+        expect(tabs.or_(heading.filter(has_text=re.compile(f"^{name}$"))).first).to_be_visible()
+        if heading.first.inner_text() != name:
+            tabs.click()
+    expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
 
 
 def shown(page: Page) -> str:

@@ -45,7 +45,7 @@ def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page,
 
 def test_every_page_stands_without_a_serious_barrier_in_light_and_dark(page: Page, filled: App) -> None:
     """By the links of the sidebar, in one session; every other page is seen in the dark first."""
-    open_page(page, filled.url, "Themescope")
+    open_page(page, filled.url, "Home")
     page.evaluate(AXE.read_text("utf-8"))
     found = {}
     for path, schemes in zip(PAGES, cycle((("light", "dark"), ("dark", "light"))), strict=False):

@@ -39,7 +39,7 @@ def test_pages_and_search_run_under_the_policy(page: Page, documented: App) -> N
 
 
 def test_every_page_opens_its_section(page: Page, documented: App) -> None:
-    open_page(page, documented.url, "Themescope")
+    open_page(page, documented.url, "Home")
     for card in REGISTRY:
         turn_to(page, card.title)
         target = f"{documented.url}/docs/{card.documentation}"

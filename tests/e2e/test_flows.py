@@ -37,7 +37,7 @@ def address(app: App, page: str, **asked: str) -> str:
 
 
 def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: App, worker: psutil.Popen) -> None:
-    open_page(page, app.url, "Themescope")
+    open_page(page, app.url, "Home")
     expect(page.get_by_text("Worker ready")).to_be_visible()
     worker.suspend()  # no sign of life, and no goodbye: as if it had been killed
     try:
@@ -48,7 +48,7 @@ def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: A
 
 
 def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psutil.Popen, articles_file: Path) -> None:
-    open_page(page, address(app, "corpora", view="Import"), "Corpora")
+    open_page(page, address(app, "corpora", view="Import"), "Data")
     at_rest(page)
     page.locator("input[type=file][multiple]").set_input_files(str(articles_file))
     expect(page.get_by_text("5 articles of")).to_be_visible()
@@ -58,7 +58,7 @@ def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psut
     name.press("Enter")
     page.get_by_role("button", name="Import", exact=True).click()
     wait_for(lambda: any(c.name == CORPUS for c in corpora(app)), 60, "the import")
-    open_page(page, address(app, "corpora", corpus=CORPUS, article="Town 7"), "Corpora")
+    open_page(page, address(app, "corpora", corpus=CORPUS, article="Town 7"), "Data")
     expect(page.get_by_role("heading", name="Town 7")).to_be_visible()
     expect(page.locator(".reader article .eligible")).to_have_count(18)
     assert page.locator(".reader nav button").all_inner_texts()[:3] == ["Introduction", "History", "Climate"]
@@ -78,7 +78,7 @@ def towns(app: App, articles_file: Path) -> None:
 
 def test_words_of_others_do_nothing(page: Page, app: App, towns: None) -> None:
     """Payloads in titles, sections and sentences are letters on every page that shows them."""
-    open_page(page, address(app, "corpora", corpus=CORPUS), "Corpora")
+    open_page(page, address(app, "corpora", corpus=CORPUS), "Data")
     expect(page.locator(".reader").get_by_role("heading", name="<img src=x")).to_be_visible()
     expect(page.locator(".reader").get_by_text("<script>").first).to_be_visible()
     expect(page.locator(".reader")).to_contain_text("**bold**")

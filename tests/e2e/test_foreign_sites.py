@@ -112,7 +112,7 @@ def test_a_foreign_site_shows_no_page_in_a_frame(visitor: Page, evil_site: str) 
 def test_injected_markup_runs_nothing(app: App, visitor: Page) -> None:
     """Markup in the page, which no text of Themescope becomes, is harmless all the same."""
     visitor.goto(app.url, wait_until="commit")
-    expect(visitor.get_by_role("heading", name="Themescope")).to_be_visible()
+    expect(visitor.get_by_role("heading", name="Home")).to_be_visible()
     visitor.evaluate(INJECT, INJECTED)
     visitor.wait_for_timeout(500)
     assert visitor.evaluate("window.ran") is None

@@ -68,7 +68,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
     assert page.evaluate("window.pwned") is None
     other.goto(f"{url}/corpora", wait_until="commit")
-    expect(other.get_by_role("heading", name="Corpora")).to_be_visible()
+    expect(other.get_by_role("heading", name="Data")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Password", exact=True)).to_be_visible()
     page.wait_for_timeout(5_000)  # as long as an open page takes to notice
@@ -93,7 +93,7 @@ def _until_kept(store: Store, name: str) -> None:
 
 
 def test_a_browser_keeps_the_name_where_nobody_signs_in(app: App, page: Page) -> None:
-    open_page(page, f"{app.url}/corpora", "Corpora")
+    open_page(page, f"{app.url}/corpora", "Data")
     name = page.get_by_role("textbox", name="Your name")
     name.fill("Ada")
     name.press("Enter")

@@ -56,7 +56,7 @@ def route(page: Page) -> str:
 
 def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, page: Page) -> None:
     page.goto(f"{proxied.url}/corpora")
-    expect(page.get_by_role("heading", name="Corpora", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible(timeout=60_000)
     name = page.get_by_role("textbox", name="Your name")
     name.fill("Ada")
     name.press("Enter")

@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, answers, environment_for, free_port, stop, wait_for
 from tests.e2e.hands import open_page, turn_to, using
+from webapp.shared.places import PLACES
 
 
 @pytest.fixture
@@ -54,15 +55,15 @@ def test_one_command_starts_web_worker_and_demo_and_stops_them(
 def the_demo_appears(page: Page, url: str) -> None:
     """To the first visitor, who comes by a link to a page, and in the midst of the demo's jobs."""
     open_page(page, f"{url}/jobs", "Jobs")
-    sidebar = page.get_by_test_id("stSidebarNav")
-    expect(sidebar.get_by_role("link", name="Corpora")).to_be_visible()
-    expect(sidebar.get_by_role("link", name="Jobs")).to_be_visible()  # the last one: the list is not folded
+    sidebar = page.get_by_test_id("stSidebar")
+    for place in PLACES[:-1]:
+        expect(sidebar.get_by_role("link", name=place.title, exact=True)).to_be_visible()
     turn_to(page, "Home")
     expect(page.get_by_text(re.compile("^Running and queued jobs"))).to_be_visible()
     # The door leads to the articles first, and to the map as soon as one is drawn: on a fast machine, at once.
     expect(page.get_by_role("button", name=re.compile("Read the articles|Open the map"))).to_be_visible(timeout=90_000)
     expect(page.get_by_test_id("stMetric").filter(has_text="Articles")).to_contain_text(re.compile(r"9\d|10\d"))
-    turn_to(page, "Corpora")
+    turn_to(page, "Data")
     expect(page.locator(".reader nav button").first).to_be_visible()
     assert page.locator(".reader article .eligible").count() > 3
 

@@ -66,7 +66,7 @@ def is_ready(store: Store) -> bool:
 def test_a_tutorial_leads_to_its_end(document: Path, demonstrated: str, tab: Page, other_tab: Page) -> None:
     with using(tab, demonstrated), using(other_tab, demonstrated):
         reader = Reader((tab, other_tab), demonstrated, PICTURES)
-        open_page(tab, demonstrated, "Themescope")
+        open_page(tab, demonstrated, "Home")
         try:
             reader.follow(document)
         except BaseException as error:

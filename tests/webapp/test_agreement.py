@@ -71,7 +71,7 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
         record = w.labellings.by_name("Ada's")
         w.labellings.share(record.id, Sharing.OWN, True, "ada")
     at = open_page("agreement")
-    at.sidebar.text_input(key="person").set_value("ada").run()
+    at.text_input(key="person").set_value("ada").run()
     assert "hidden until yours is finished" in words(at)
     assert not at.dataframe
 

@@ -96,5 +96,5 @@ def test_a_bundle_is_for_admins(filled_store: Store, open_page: Open) -> None:
     people.set_role(filled_store, "ada", Role.ADMIN)
     at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
     assert "deleted after a week" not in words(at) and not at.exception
-    at.sidebar.text_input(key="person").set_value("ada").run()
+    at.text_input(key="person").set_value("ada").run()
     assert "deleted after a week" in words(at)

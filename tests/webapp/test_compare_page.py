@@ -250,7 +250,7 @@ def test_a_view_of_somebody_else_is_opened_but_not_forgotten(compared: Store, op
 
     def kept_from(person: str) -> list[str]:
         at = open_page("compare")
-        at.sidebar.text_input(key="person").set_value(person).run()
+        at.text_input(key="person").set_value(person).run()
         buttons = {maker: at.button(key=f"delete-view-{view.id}") for maker, view in views.items()}
         assert all("or an admin may do that" in button.help for button in buttons.values() if button.disabled)
         return [maker for maker, button in buttons.items() if button.disabled]

@@ -43,11 +43,10 @@ def with_more(filled_store: Store) -> Store:
 
 @pytest.mark.usefixtures("with_more")
 def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
-    assert _box(open_page("triplets"), "Triplet set") == SET
-    assert _box(open_page("map"), "Corpus") == CORPUS
-    assert _box(open_page("compare"), "Benchmark") == BENCHMARK
-    one = open_page("compare", tab="One article")
-    assert [_box(one, label) for label in ("Corpus", "Article", "Right")] == [CORPUS, "Danube", "Sections"]
+    assert _box(open_page("triplets", corpus=CORPUS), "Triplet set") == SET
+    assert _box(open_page("compare", corpus=CORPUS), "Benchmark") == BENCHMARK
+    one = open_page("compare", tab="One article", of=CORPUS)
+    assert [_box(one, label) for label in ("Article", "Right")] == ["Danube", "Sections"]
 
 
 @pytest.mark.usefixtures("filled_store")

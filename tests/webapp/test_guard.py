@@ -40,15 +40,15 @@ def test_forms_are_for_those_who_may_send_them(ada_manages: Store, open_page: Op
         assert any(f"{what} requires the admin role" in m.value for m in at.markdown)
         assert send not in [b.label for b in at.button]
         asked = " ".join(c.value for c in at.caption)
-        assert "ask an admin" in asked and "ada" in asked and "enter your name in the sidebar" in asked
-        at.sidebar.text_input(key="person").set_value("ada").run()
+        assert "ask an admin" in asked and "ada" in asked and "enter your name in the menu" in asked
+        at.text_input(key="person").set_value("ada").run()
         assert send in [b.label for b in at.button]
 
 
 def test_deleting_is_for_those_who_may(ada_manages: Store, open_page: Open) -> None:
     at = open_page("corpora", view="All corpora")
     assert "Delete this corpus …" not in [b.label for b in at.button]
-    at.sidebar.text_input(key="person").set_value("ada").run()
+    at.text_input(key="person").set_value("ada").run()
     assert "Delete this corpus …" in [b.label for b in at.button]
 
 
@@ -58,5 +58,5 @@ def test_work_is_offered_to_who_may_ask_for_it(
 ) -> None:
     at = open_page(page, **address)
     assert not at.exception and head not in [s.value for s in at.subheader]
-    at.sidebar.text_input(key="person").set_value("ada").run()
+    at.text_input(key="person").set_value("ada").run()
     assert head in [s.value for s in at.subheader]

@@ -24,7 +24,7 @@ TABS = {
     "compare": (
         "Clustering", PAIR_VIEW, "Hard articles", ARTICLE_VIEW, "Triplet accuracy", "Build a benchmark",
     ),
-    "corpora": ("Read", "All corpora", "Import"),
+    "corpora": ("Read", "All projects", "Import"),
     "paper_tables": ("Tables", "Reproduce"),
     "relabel": ("Edit", "History", "Files and settings", "New labelling"),
     "summaries": ("One document", "Collections"),
@@ -103,7 +103,7 @@ def test_a_job_whose_worker_died_is_not_called_running_and_can_be_ended(sqlite_s
 def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     at = open_page("home")
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
-    assert [b.label for b in at.button if b.label][:3] == ["Open the map", "Import files", "Find themes"]
+    assert [b.label for b in at.main.button if b.label][-3:] == ["Open the map", "Import files", "Find themes"]
     assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
 
 
@@ -150,7 +150,7 @@ def test_a_search_without_a_hit_says_so(filled_store: Store, open_page: Open) ->
 
 def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
     at = open_page("corpora", view="All corpora")
-    at.button(key="delete-corpus").click().run()
+    at.button(key="delete-project").click().run()
     assert "cannot be undone" in words_of(at)
     with filled_store.reading() as r:
         assert len(r.corpora.list()) == 1

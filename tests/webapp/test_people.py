@@ -1,4 +1,4 @@
-"""The name in the sidebar."""
+"""The name in the menu."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_without_a_name_a_person_is_me() -> None:
 
 def test_the_name_lives_through_a_change_of_page(sqlite_store: Store, open_page: Callable[..., AppTest]) -> None:
     at = open_page("home")
-    at.sidebar.text_input(key="person").set_value(" Ada \u202e ").run()
+    at.text_input(key="person").set_value(" Ada \u202e ").run()
     at.switch_page(str(REGISTRY.get("train").script)).run()
-    assert at.sidebar.text_input(key="person").value == " Ada \u202e "
+    assert at.text_input(key="person").value == " Ada \u202e "
     assert tidy(str(at.session_state["person"])) == "Ada"

@@ -64,7 +64,7 @@ def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: Sig
     sign_in("ada")
     at = open_page("corpora")
     assert not at.error and not at.exception
-    assert "Corpora" in [x.value for x in at.title]
+    assert "Data" in [x.value for x in at.title]
     assert "[ada](/account) :gray[admin]" in words(at)
     assert not any(x.label == "Your name" for x in at.text_input)
     with shared.reading() as r:
@@ -122,7 +122,7 @@ def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_i
     """A change of role ends the session, which every change asks for anew, even seconds after the last check."""
     members.set_role(shared, "lea", Role.ADMIN)
     sign_in("lea")
-    at = press(open_page("corpora", view="All corpora"), "Delete this corpus …")
+    at = press(open_page("corpora", view="All corpora"), "Delete this project …")
     members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")
     assert "your session has ended" in words(at)
@@ -167,19 +167,19 @@ def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page
     members.set_role(filled_store, "val", Role.VIEWER)
     at = open_page("corpora", view="Import")
     assert "Importing requires the admin role" in words(at)
-    at.sidebar.text_input(key="person").set_value("ada").run()
+    at.text_input(key="person").set_value("ada").run()
     assert "Importing requires the admin role" not in words(at)
-    at.sidebar.text_input(key="person").set_value("val").run()
+    at.text_input(key="person").set_value("val").run()
     assert "Role: viewer" in words(at)
 
 
 def test_a_browser_keeps_the_name(filled_store: Store, open_page: Open, browser: Browser) -> None:
     browser("one")
-    open_page("home").sidebar.text_input(key="person").set_value(" Ada \u202e ").run()
-    assert open_page("corpora").sidebar.text_input(key="person").value == "Ada"
+    open_page("home").text_input(key="person").set_value(" Ada \u202e ").run()
+    assert open_page("corpora").text_input(key="person").value == "Ada"
     browser("another")
-    assert open_page("corpora").sidebar.text_input(key="person").value == ""
+    assert open_page("corpora").text_input(key="person").value == ""
     browser("one")
     at = open_page("corpora")
-    at.sidebar.text_input(key="person").set_value("").run()
-    assert open_page("corpora").sidebar.text_input(key="person").value == ""
+    at.text_input(key="person").set_value("").run()
+    assert open_page("corpora").text_input(key="person").value == ""

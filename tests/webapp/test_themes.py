@@ -121,14 +121,14 @@ def test_the_number_of_themes_can_be_fixed(filled_store: Store, open_page: Open)
 
 
 def test_themes_stand_before_the_reason_for_their_number(analysed: Store, open_page: Open) -> None:
-    shown = [element.value for element in open_page("themes", view="Themes found").markdown]
+    shown = [element.value for element in open_page("themes", view="Themes found", corpus="My list").markdown]
     theme = next(place for place, text in enumerate(shown) if "2\\. " in text or text.startswith("**2. "))
     reason = next(place for place, text in enumerate(shown) if text.startswith("At 2 clusters"))
     assert theme < reason
 
 
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", view="Themes found")
+    at = open_page("themes", view="Themes found", corpus="My list")
     assert not at.exception and not at.error
     assert [m.value for m in at.metric][:3] == ["12", "2", "17%"]
     table = at.dataframe[0].value
@@ -140,7 +140,7 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
 
 
 def test_another_number_of_themes_is_queued(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", view="Themes found")
+    at = open_page("themes", view="Themes found", corpus="My list")
     at.number_input(key=f"{state.NUMBER}_th1").set_value(3).run()
     press(at, "Recluster")
     with analysed.reading() as r:

@@ -1,11 +1,11 @@
-"""Selection of records and models, empty states and titles of pages.
+"""Selection of records and models, and empty states.
 
 A selection of a record is a readable query parameter, so that a view can be linked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -17,9 +17,9 @@ from core.paths import lacks_packages
 from db.records import CorpusRecord, ModelRecord
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.common.models import NOT_STORED
-from webapp.shared import queries
+from webapp.shared import projects, queries
 from webapp.shared.components import clickable_table
-from webapp.shared.navigation import page_link
+from webapp.shared.navigation import View, page_link
 from webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
@@ -86,40 +86,29 @@ COUNTED = st.column_config.NumberColumn(format="localized")
 """Column of counts with thousands separators."""
 
 
-def corpus(help: str = "", first: Collection[int] = (), newest: bool = False) -> CorpusRecord | None:
-    """Choose a corpus; None, with a link to the import, if there is none.
-
-    Corpora with ids in ``first`` are listed first; with ``newest`` the list is sorted by age, newest first.
-    """
-    listed = queries.corpora()
-    found = sorted(listed[::-1] if newest else listed, key=lambda record: record.id not in first)
-    if not found:
+def project() -> CorpusRecord | None:
+    """Return the current project; None, with a link to the import, if there is none."""
+    found = projects.current()
+    if found is None:
         nothing(
-            "No corpus yet.",
-            "Import a Wikipedia dump, Markdown, HTML, JSON lines or plain text.",
+            "No project yet.",
+            "Import a Wikipedia dump, Markdown, HTML, JSON lines, a table or plain text.",
             "corpora",
-            "Import a corpus",
+            "Import texts",
+            {"view": "Import"},
         )
-        return None
-    return by_name("Corpus", found, "corpus", lambda record: record.name, help)
+    return found
 
 
-def nothing(what: str, advice: str, page: str = "", link: str = "") -> None:
+def nothing(what: str, advice: str, page: str = "", link: str = "", view: View | None = None) -> None:
     """Draw an empty state: what is missing and what to do."""
     with st.container(border=True, horizontal_alignment="center"):
         st.space("small")
         st.markdown(f"**{plain(what)}**", text_alignment="center")
         st.caption(plain(advice), text_alignment="center")
         if page:
-            page_link(page, link)
+            page_link(page, link, view=view)
         st.space("small")
-
-
-def title(name: str, about: str) -> None:
-    """Draw title and subtitle of a page."""
-    with st.container(gap="xxsmall"):
-        st.title(name, anchor=False)
-        st.caption(about)
 
 
 def method_title(method: str) -> str:

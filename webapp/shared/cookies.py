@@ -44,6 +44,11 @@ def browser_token(cookies: Mapping[str, str]) -> str:
     return ""
 
 
+def project_cookie() -> str:
+    """Return the name of the cookie in which pages keep the id of the last project. It is not secret and not signed."""
+    return f"{_signer(Settings.from_environment().home)[0]}-project"
+
+
 def new_token() -> str:
     """Return a random token that is no session."""
     return secrets.token_urlsafe(32)

@@ -55,7 +55,7 @@ def _admins() -> str:
     """Name the admins. Without sign-in, the person may be an admin who has not entered a name."""
     named = queries.read(lambda r: [person.name for person in r.people.list() if person.role is Role.ADMIN])
     listed = ", ".join(named[:_NAMED]) + (" or another" if len(named) > _NAMED else "")
-    own = "" if server_store.shared() else " If you are an admin, enter your name in the sidebar."
+    own = "" if server_store.shared() else " If you are an admin, enter your name in the menu."
     return f"an admin: {listed}.{own}" if named else "an admin."
 
 

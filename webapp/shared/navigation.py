@@ -6,6 +6,7 @@ Pages are named by id, and the keys of their view state without the prefix.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
@@ -15,8 +16,8 @@ from streamlit.navigation.page import StreamlitPage
 from core.errors import UnknownNameError
 from db.access import only_its_maker
 from db.records import SavedViewRecord
-from webapp.shared import queries
-from webapp.shared.pages import DOCUMENTATION, PageCard, PageKeys, translated
+from webapp.shared import projects, queries
+from webapp.shared.pages import CORPUS, PageCard, PageKeys, translated
 from webapp.shared.people import current_actor, current_person, shown
 from webapp.shared.text import ago, plain
 
@@ -39,24 +40,12 @@ def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = N
     if found is None:
         return
     card, target = found
-    query, keys = _address(card, view), card.page_keys()
+    query, keys = address(card, view), card.page_keys()
     if page == st.session_state[_CURRENT] and keys is not None:
         key = key or f"navigation_{page}_{urlencode(query, doseq=True)}"
         st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_show, args=(keys, query))
     else:
         st.page_link(target, label=label, icon=icon or None, query_params=query)
-
-
-def help_link(card: PageCard) -> None:
-    """Draw the link to the section of the documentation about a page, in the sidebar; it opens in a new tab."""
-    with st.sidebar:
-        st.link_button(
-            "Help with this page",
-            DOCUMENTATION + card.documentation,
-            icon=":material/help:",
-            type="tertiary",
-            help=f"Opens the documentation of “{plain(card.title)}” in a new tab.",
-        )
 
 
 def switch_page(page: str, view: View | None = None) -> None:
@@ -71,7 +60,14 @@ def switch_page(page: str, view: View | None = None) -> None:
     if page not in offered:
         raise UnknownNameError("page", page, offered)
     card, target = offered[page]
-    st.switch_page(target, query_params=_address(card, view))
+    st.switch_page(target, query_params=address(card, view))
+
+
+def show_view(view: View) -> NoReturn:
+    """Show another view of the open page; ends the run."""
+    card, _ = _offered()[st.session_state[_CURRENT]]
+    _show(card.page_keys(), address(card, view))
+    st.rerun()
 
 
 def open_address(query: str) -> None:
@@ -81,14 +77,28 @@ def open_address(query: str) -> None:
     _show(keys, _grouped(translated(keys, parse_qsl(query, keep_blank_values=True))), reset=True)
 
 
+def offered(page: str) -> bool:
+    """Return whether this person may open a page."""
+    return page in _offered()
+
+
 def _offered() -> dict[str, tuple[PageCard, StreamlitPage]]:
     found: dict[str, tuple[PageCard, StreamlitPage]] = st.session_state.get(_PAGES, {})
     return found
 
 
-def _address(card: PageCard, view: View | None) -> dict[str, str | Sequence[str]]:
-    keys = card.page_keys()
-    return dict(view or {}) if keys is None else keys.address(view or {})
+def address(card: PageCard, view: View | None = None) -> dict[str, str | Sequence[str]]:
+    """Return the query parameters of a link to a view of a page, with the current project unless ``view`` names one."""
+    keys, project = card.page_keys(), projects.current()
+    named = {} if project is None else {CORPUS: project.name}
+    return named | (dict(view or {}) if keys is None else keys.address(view or {}))
+
+
+def open_project(name: str) -> None:
+    """Show the open page for another project; for callbacks."""
+    card, _ = _offered()[st.session_state[_CURRENT]]
+    st.session_state[CORPUS] = name
+    _show(card.page_keys(), {CORPUS: name}, reset=True)
 
 
 def _grouped(query: Iterable[tuple[str, str]]) -> dict[str, str | Sequence[str]]:

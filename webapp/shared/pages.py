@@ -7,7 +7,7 @@ declares its keys once, in ``webapp/features/<page>/state.py``, and each key beg
     VIEW = KEYS.url("view", values={"Themes found": "Results"})   # "themes_view"
     DRAFT = KEYS.session("draft")                                 # "themes_draft"
 
-The corpus is the only key that all pages share: it means the same everywhere.
+The corpus, which the pages call project, is the only key that all pages share: it means the same everywhere.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ class UrlKey:
     """New value for each value of version 0.1 that has changed."""
     kind: type = str
     """Type of the value in the session: str, int, float, bool or list."""
+    record: str = ""
+    """Kind of record that the value names, if a record belongs to one project: "map", "benchmark", "triplet set",
+    "labelling", "themes" or "labelled text". A link that names no project opens that of the record."""
 
     def read(self, values: Sequence[str]) -> Any:
         """Return the session value of the query values, or raise ``ValueError``."""
@@ -55,17 +58,21 @@ class PageKeys:
     ----------
     page
         Id of the page, the prefix of its keys.
+    corpus
+        Name of the key of the corpus in links of version 0.1.
     """
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, corpus: str = CORPUS) -> None:
         self.page = page
-        self.urls: dict[str, UrlKey] = {CORPUS: UrlKey(CORPUS, CORPUS)}
+        self.urls: dict[str, UrlKey] = {CORPUS: UrlKey(CORPUS, corpus)}
         self.sessions: set[str] = set()
 
-    def url(self, name: str, *, old: str = "", values: Mapping[str, str] | None = None, kind: type = str) -> str:
+    def url(
+        self, name: str, *, old: str = "", values: Mapping[str, str] | None = None, kind: type = str, record: str = ""
+    ) -> str:
         """Declare a URL key and return it; ``old`` is its name in links of version 0.1, by default ``name``."""
         key = self._new(name)
-        self.urls[key] = UrlKey(key, old or name, values or {}, kind)
+        self.urls[key] = UrlKey(key, old or name, values or {}, kind, record)
         return key
 
     def session(self, name: str) -> str:
@@ -128,7 +135,7 @@ class PageCard(Card):
     icon: str = ""
     """Material icon, such as ``:material/map:``."""
     group: str = ""
-    """Heading of the navigation under which the page is listed."""
+    """Title of the place of the navigation in which the page is listed (:mod:`webapp.shared.places`)."""
     right: Right = Right.LOOK
     """Right that a person needs to open the page."""
     keys: str = ""

@@ -195,9 +195,9 @@ class Listing:
     """Group (section) of each sentence; empty if the list has none."""
 
 
-def analyses() -> list[Analysis]:
-    """Return the themes of whole corpora, newest first."""
-    return [analysis for analysis in _all_analyses() if not analysis.article]
+def analyses(corpus_id: int | None = None) -> list[Analysis]:
+    """Return the themes of whole corpora (of one corpus), newest first."""
+    return [a for a in _all_analyses() if not a.article and corpus_id in (None, a.corpus.id)]
 
 
 def article_clusters(article_id: int) -> list[Analysis]:

@@ -3,7 +3,7 @@
 Where others can reach the pages, people sign in (:mod:`webapp.sign_in`), and the cookie of the browser names a session
 in the store, which is checked again every few seconds and before every change.
 
-Elsewhere the person is the optional name in the sidebar, which the store keeps for this browser. Without a name it is
+Elsewhere the person is the optional name in the menu, which the store keeps for this browser. Without a name it is
 "", which pages show as "me". Labels, verdicts and histories carry the name.
 """
 
@@ -44,7 +44,7 @@ class _Held:
 
 
 def current_person() -> str:
-    """Return the name of the person who signed in, or the name in the sidebar; "" for none.
+    """Return the name of the person who signed in, or the name in the menu; "" for none.
 
     Raises
     ------
@@ -127,24 +127,23 @@ def show_signed_out() -> None:
 
 
 def show_identity(actor: Actor) -> None:
-    """Draw the signed-in person, or the text box for a name, in the sidebar."""
+    """Draw the signed-in person, or the text box for a name; for the menu of the header."""
     if server_store.shared():
-        with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f":material/person: [{plain(actor.name)}](/account) :gray[{actor.role.value}]", width="stretch")
             st.html(_SIGN_OUT.format(escape(form_token(browser_token(st.context.cookies)))), width="content")
         return
-    with st.sidebar:
-        st.text_input(
-            "Your name",
-            key=_KEY,
-            max_chars=members.LONGEST_NAME,
-            placeholder=UNNAMED,
-            icon=":material/person:",
-            help="Labels and verdicts are stored under this name. This browser keeps it.",
-            on_change=_remember,
-        )
-        if not actor.may(Right.MANAGE):
-            st.caption("Role: viewer" if not actor.may(Right.LABEL) else "Role: labeller")
+    st.text_input(
+        "Your name",
+        key=_KEY,
+        max_chars=members.LONGEST_NAME,
+        placeholder=UNNAMED,
+        icon=":material/person:",
+        help="Labels and verdicts are stored under this name. This browser keeps it.",
+        on_change=_remember,
+    )
+    if not actor.may(Right.MANAGE):
+        st.caption("Role: viewer" if not actor.may(Right.LABEL) else "Role: labeller")
 
 
 def _remember() -> None:

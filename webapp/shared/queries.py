@@ -120,11 +120,11 @@ def triplet_sets(corpus_id: int | None = None) -> list[TripletSetRecord]:
     return [t for t in read(lambda r: r.triplets.list(corpus_id)) if t.ready]
 
 
-def triplet_sets_to_read() -> list[TripletSetRecord]:
-    """Return the triplet sets that are ready, those with evaluations first."""
+def triplet_sets_to_read(corpus_id: int) -> list[TripletSetRecord]:
+    """Return the triplet sets of a project that are ready, those with evaluations first."""
     runs = read(lambda r: r.runs.list(kind="triplets"))
     evaluated = {run.triplet_set_id for run in runs}
-    return sorted(triplet_sets(), key=lambda found: found.id not in evaluated)
+    return sorted(triplet_sets(corpus_id), key=lambda found: found.id not in evaluated)
 
 
 def triplet_runs(set_id: int) -> list[RunRecord]:
@@ -160,10 +160,10 @@ def clusterings(benchmark_id: int | None = None) -> list[RunRecord]:
     return read(lambda r: r.runs.list(benchmark_id=benchmark_id, kind="clustering"))[::-1]
 
 
-def clustered_benchmarks() -> list[BenchmarkRecord]:
-    """Return the benchmarks with clusterings, newest first."""
+def clustered_benchmarks(corpus_id: int) -> list[BenchmarkRecord]:
+    """Return the benchmarks of a project with clusterings, newest first."""
     clustered = {run.benchmark_id for run in clusterings()}
-    return sorted((b for b in benchmarks() if b.id in clustered), key=lambda b: b.created, reverse=True)
+    return sorted((b for b in benchmarks(corpus_id) if b.id in clustered), key=lambda b: b.created, reverse=True)
 
 
 def runs_of(model_id: int) -> list[RunRecord]:

@@ -4,11 +4,11 @@ import streamlit as st
 
 from webapp.features.agreement import results
 from webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
-from webapp.shared.choose import by_name, nothing, title
+from webapp.shared import projects
+from webapp.shared.choose import by_name, nothing
 from webapp.shared.people import current_person
 
-title("Agreement", "Agreement between people, and of each person with sections and models.")
-scopes = results.scopes()
+scopes = results.scopes(projects.current_id())
 if not scopes:
     nothing(
         "No labellings yet.",

@@ -65,10 +65,10 @@ class Scope:
     labellings: tuple[LabellingRecord, ...]
 
 
-def scopes() -> list[Scope]:
-    """Return the labelled corpora and articles, those with the most labellings first."""
+def scopes(corpus_id: int) -> list[Scope]:
+    """Return the labelled texts of a project, the whole corpus or articles, those with the most labellings first."""
     grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
-    for record in partition_queries.labellings():
+    for record in partition_queries.labellings(corpus_id):
         grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
     corpora = {c.id: c.name for c in queries.corpora()}
     titles = queries.read(

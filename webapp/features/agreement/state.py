@@ -3,7 +3,7 @@
 from webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("agreement")
-SCOPE = KEYS.url("scope")
+SCOPE = KEYS.url("scope", record="labelled text")
 LABELLINGS = KEYS.session("labellings")
 REVEAL = KEYS.session("reveal")
 PAIRS = KEYS.session("pairs")

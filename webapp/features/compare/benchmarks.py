@@ -13,7 +13,6 @@ from core.tasks.scb import ScbRules
 from db.access import Right
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from webapp.features.compare import state
-from webapp.features.compare.state import choice_in_url
 from webapp.shared import forms, queries
 from webapp.shared.choose import grouped_by_method, preselected
 from webapp.shared.forms import checked, config_fields
@@ -93,12 +92,10 @@ def _beside(table: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame({"Count": [words(row) for row in rows], **columns})
 
 
-def build(corpora: Sequence[CorpusRecord]) -> None:
+def build(corpus: CorpusRecord) -> None:
     """Draw the form for a new benchmark."""
     if closed("Building benchmarks"):
         return
-    by_name = {c.name: c for c in corpora}
-    corpus = by_name[choice_in_url("Corpus", list(by_name), state.ARTICLE_CORPUS)]
     with st.form(f"benchmark-{corpus.id}"):
         left, middle, right = st.columns([2, 1, 2])
         name = left.text_input("Benchmark name", value=f"{corpus.name} sections")

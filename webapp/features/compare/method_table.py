@@ -27,7 +27,7 @@ from webapp.features.compare.exports import (
     rank_text,
 )
 from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
-from webapp.shared import compare_queries, queries
+from webapp.shared import compare_queries, projects, queries
 from webapp.shared.compare_queries import Method
 from webapp.shared.components import clickable_table, download
 from webapp.shared.figures import interval_figure, interval_row, tones
@@ -56,9 +56,9 @@ class Scope:
 def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     """Draw the selection above the tables; the scope is None, with a message, if there are no results.
 
-    There must be a benchmark.
+    The project must have a benchmark.
     """
-    benchmarks = {b.name: b for b in queries.benchmarks()}
+    benchmarks = {b.name: b for b in queries.benchmarks(projects.current_id())}
     row = st.columns(4 if len(benchmarks) > 1 else 3)
     with row[0]:
         benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, _newest())]
@@ -86,7 +86,7 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
 
 def _newest() -> str:
     """Return the name of the newest benchmark with results, as on Home; "" if there is none."""
-    return next((benchmark.name for benchmark in queries.clustered_benchmarks()), "")
+    return next((benchmark.name for benchmark in queries.clustered_benchmarks(projects.current_id())), "")
 
 
 def _order(metric: str) -> int:

@@ -2,21 +2,19 @@
 
 from webapp.features.compare import benchmarks, method_pair, method_table, partition_pair, state, triplet_accuracy
 from webapp.features.compare.state import tabs_in_url
-from webapp.shared import queries
-from webapp.shared.choose import by_name, nothing, title
+from webapp.shared import projects, queries
+from webapp.shared.choose import by_name, nothing, project
 from webapp.shared.job_status import watch
 from webapp.shared.navigation import saved_views
 
-title("Compare", "Compare methods: how well do clusters match the sections of unseen articles?")
 watch("compare")
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
 PAIR, ARTICLE = method_table.PAIR_VIEW, method_pair.ARTICLE_VIEW
 tabs = tabs_in_url([CLUSTERING, PAIR, HARD, ARTICLE, TRIPLETS, BUILD], state.TAB)
 view = next(name for name, tab in tabs.items() if tab.open)
 with tabs[view]:
-    corpora = queries.corpora()
     if view in (CLUSTERING, PAIR, HARD):
-        if queries.benchmarks():
+        if queries.benchmarks(projects.current_id()):
             benchmark, scope = method_table.choose_scope()
             if view == CLUSTERING:
                 method_table.clustering(scope)
@@ -29,15 +27,11 @@ with tabs[view]:
                 "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."
             )
     elif view == TRIPLETS:
-        sets = queries.triplet_sets_to_read()
+        sets = queries.triplet_sets_to_read(projects.current_id())
         if sets:
             triplet_accuracy.show(by_name("Triplet set", sets, state.TRIPLETS, lambda s: s.name))
         else:
             nothing("No triplets yet.", "Build a triplet set first.", "triplets", "Triplets")
-    elif not corpora:
-        nothing("No corpus yet.", "Import texts with sections first.", "corpora", "Import a corpus")
-    elif view == ARTICLE:
-        partition_pair.choose_and_show(corpora)
-    else:
-        benchmarks.build(corpora)
+    elif (chosen := project()) is not None:
+        (partition_pair.choose_and_show if view == ARTICLE else benchmarks.build)(chosen)
 saved_views("compare")

@@ -23,6 +23,7 @@ from webapp.shared import queries
 from webapp.shared.choose import nothing
 from webapp.shared.components import download, draw_component
 from webapp.shared.figures import Tones, tones
+from webapp.shared.pages import CORPUS
 from webapp.shared.partition_queries import LEAD, Division, Partition, partitions
 from webapp.shared.text import count, plain, score, shorten
 
@@ -34,7 +35,7 @@ ALL, MOVED = "all", "moved"
 
 def address(corpus: str, article: str, left: str, right: str) -> dict[str, str]:
     """Return the view state that shows two partitions (by name) of an article (by title)."""
-    return {state.ARTICLE_CORPUS: corpus, state.ARTICLE: article, state.LEFT: left, state.RIGHT: right}
+    return {CORPUS: corpus, state.ARTICLE: article, state.LEFT: left, state.RIGHT: right}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,9 @@ def match_partitions(
     return MatchedPartitions(found, sections, first, second, match_clusters(first, second))
 
 
-def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
+def choose_and_show(corpus: CorpusRecord) -> None:
     """Draw the choice of article and partitions, and their comparison."""
-    left, right = st.columns(2)
-    benchmarks = queries.clustered_benchmarks()
-    with left:
-        clustered = {benchmark.corpus_id for benchmark in benchmarks}
-        by_name = {c.name: c for c in sorted(corpora, key=lambda c: c.id not in clustered)}
-        corpus = by_name[choice_in_url("Corpus", list(by_name), state.ARTICLE_CORPUS)]
-    with right:
-        article = _article(corpus, [b for b in benchmarks if b.corpus_id == corpus.id])
+    article = _article(corpus, queries.clustered_benchmarks(corpus.id))
     if article is None:
         return
     found = {p.name: p for p in partitions(article, corpus.created)}
@@ -91,6 +85,7 @@ def choose_and_show(corpora: Sequence[CorpusRecord]) -> None:
         )
         return
     names = list(found)
+    left, right = st.columns(2)
     with left:
         one = found[choice_in_url("Left", names, state.LEFT, names[1], "Reference partition.")]
     with right:
@@ -108,7 +103,7 @@ def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> Art
         listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
     options = {a.title: a for a in ([named] if named else []) + listed}
     if not options:
-        nothing("This corpus has no articles.", "Choose another corpus.")
+        nothing("This project has no articles.", "Choose another project.")
         return None
     more = corpus.articles - len(listed)
     help = f"The first {_LISTED} are listed; open others from the tab “Two methods”." if more > 0 else ""

@@ -16,9 +16,9 @@ import streamlit as st
 from webapp.shared.pages import PageKeys
 from webapp.shared.text import plain
 
-KEYS = PageKeys("compare")
+KEYS = PageKeys("compare", corpus="of")
 TAB = KEYS.url("tab")
-BENCHMARK = KEYS.url("benchmark")
+BENCHMARK = KEYS.url("benchmark", record="benchmark")
 MODELS = KEYS.url("models", kind=list)
 CLUSTERERS = KEYS.url("clusterers", kind=list)
 OTHERS = KEYS.url("others", kind=list)
@@ -27,12 +27,11 @@ TEST = KEYS.url("test")
 FIRST = KEYS.url("first")
 SECOND = KEYS.url("second")
 ORDER = KEYS.url("order", old="sort")
-ARTICLE_CORPUS = KEYS.url("corpus", old="of")
 ARTICLE = KEYS.url("article", old="title")
 LEFT = KEYS.url("left")
 RIGHT = KEYS.url("right")
 SENTENCES = KEYS.url("sentences")
-TRIPLETS = KEYS.url("triplets", old="set")
+TRIPLETS = KEYS.url("triplets", old="set", record="triplet set")
 SPLIT = KEYS.url("split", old="part")
 TRIPLET_TEST = KEYS.url("triplet_test", old="by-test")
 

@@ -18,9 +18,8 @@ from db.records import ArticleRecord, CorpusRecord
 from webapp.features.corpora import state
 from webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
 from webapp.shared import forms, queries
-from webapp.shared.choose import COUNTED, by_name, clickable, nothing
+from webapp.shared.choose import COUNTED, clickable, nothing
 from webapp.shared.components import draw_component
-from webapp.shared.pages import CORPUS
 from webapp.shared.text import ago, count, plain
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -124,11 +123,10 @@ def _counts(value: Any) -> dict[str, int]:
     return {str(k): int(v) for k, v in value.items() if v} if isinstance(value, Mapping) else {}
 
 
-def browse(corpora: Sequence[CorpusRecord]) -> None:
-    """Draw corpus, search and titles on the left, and the article on the right."""
+def browse(corpus: CorpusRecord) -> None:
+    """Draw search and titles on the left, and the article on the right."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
-        corpus = by_name("Corpus", corpora, CORPUS, lambda c: c.name)
         search = st.text_input(
             "Find an article",
             key=state.SEARCH,

@@ -2,8 +2,11 @@
 
 from webapp.shared.pages import PageKeys
 
+READ, LISTING, IMPORT_VIEW = "Read", "All projects", "Import"
+"""Tabs."""
+
 KEYS = PageKeys("corpora")
-VIEW = KEYS.url("view")
+VIEW = KEYS.url("view", values={"All corpora": LISTING})
 SEARCH = KEYS.url("search", old="find")
 ARTICLE = KEYS.url("article")
 SENTENCE = KEYS.url("sentence")

@@ -13,7 +13,7 @@ from core.errors import MissingExtraError
 from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
 from jobs.services import demo
 from webapp.shared import compare_queries, pipeline_status, queries
-from webapp.shared.choose import COUNTED, method_title, title
+from webapp.shared.choose import COUNTED, method_title
 from webapp.shared.job_status import badge, no_worker
 from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.queries import HEADLINE
@@ -211,7 +211,7 @@ def running(active: Sequence[JobRecord]) -> None:
 
 _POLL_S = 2.0
 
-title("Themescope", "Find sentences that share a theme: train on sections, cluster, compare, explore.")
+st.caption("Find sentences that share a theme: train on sections, cluster, compare, explore.")
 known = queries.fingerprint()
 
 

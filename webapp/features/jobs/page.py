@@ -10,7 +10,7 @@ from jobs.services.backups import backup_state
 from webapp.features.jobs.state import PAGE, SEARCH, STATUS
 from webapp.shared import job_status as jobs
 from webapp.shared import queries
-from webapp.shared.choose import nothing, title
+from webapp.shared.choose import nothing
 from webapp.shared.job_status import workers
 from webapp.shared.people import may
 from webapp.shared.text import count, plain
@@ -18,7 +18,6 @@ from webapp.shared.text import count, plain
 _POLL_S = 2.0
 _SHOWN = 25
 
-title("Jobs", "Background jobs. A job resumes from its last checkpoint after a crash.")
 known = queries.job_states()
 
 

@@ -208,14 +208,13 @@ def _clusters(view: View, run: RunRecord) -> Colouring:
 def of_themes(view: View) -> list[Option]:
     """Offer the themes of the corpus, or the clusters of the article in view, and the confidence of each sentence."""
     offered = []
-    found = partition_queries.analyses()
+    found = partition_queries.analyses(view.corpus.id)
     if view.single:
         found = [*partition_queries.article_clusters(int(view.articles[0])), *found]
     for analysis in found:
-        if analysis.corpus.id == view.corpus.id:
-            name = analysis.colour_name
-            offered.append(Option(name, partial(_themes, view, analysis)))
-            offered.append(Option(f"Confidence in the {name}", partial(_confidence, view, analysis)))
+        name = analysis.colour_name
+        offered.append(Option(name, partial(_themes, view, analysis)))
+        offered.append(Option(f"Confidence in the {name}", partial(_confidence, view, analysis)))
     return offered
 
 

@@ -8,7 +8,7 @@ from core.projection.maps import UmapConfig
 from db.records import CorpusRecord, ModelRecord
 from webapp.features.map import state, view
 from webapp.shared import queries
-from webapp.shared.choose import by_name, corpus, model_notes, nothing, one_model, title
+from webapp.shared.choose import by_name, model_notes, nothing, one_model, project
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit, watch
@@ -66,22 +66,18 @@ def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
     return f"{what} by {model.name}"
 
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    title("Map", "Every point is a sentence; nearby points are similar. Lasso points to read them.")
-    left, right = st.container(width=250), st.container(width=330)
 watch("map")
-with left:
-    chosen = corpus(first={found.corpus_id for found in queries.maps()})
+chosen = project()
 if chosen is not None:
     maps = queries.maps(chosen.id)
     if maps:
         models = {model.id: model.name for model in queries.models()}
-        with right:
+        with st.container(width=330):
             record = by_name("Map", maps, state.MAP, lambda found: found.name or models.get(found.model_id, "Map"))
         view.show(chosen, record, maps)
         st.divider()
     else:
-        nothing("No map of this corpus yet.", "Choose a model below and create one; it takes a minute or two.")
+        nothing("No map of this project yet.", "Choose a model below and create one; it takes a minute or two.")
     key = f"{state.NEW_MAP}_{bool(maps)}"
     form = st.expander("Create a map", icon=":material/add:", expanded=not maps, key=key, on_change="rerun")
     if form.open:

@@ -18,7 +18,7 @@ SENTENCES, SECTIONS = "Sentences", "Sections and words"
 """Contents of the panel beside the map."""
 
 KEYS = PageKeys("map")
-MAP = KEYS.url("map")
+MAP = KEYS.url("map", record="map")
 ARTICLES = KEYS.url("articles", old="titles", kind=list)
 COLOUR = KEYS.url("colour")
 SEARCH = KEYS.url("search", old="find")

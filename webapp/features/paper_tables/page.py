@@ -3,10 +3,9 @@
 import streamlit as st
 
 from webapp.features.paper_tables import state, views
-from webapp.shared.choose import by_name, nothing, open_tab, title
+from webapp.shared.choose import by_name, nothing, open_tab
 from webapp.shared.job_status import watch
 
-title("Paper tables", "Published results and their reproduction, with data and deviations.")
 watch("paper_tables")
 declared = by_name("Paper", views.papers(), state.PAPER, lambda p: p.title)
 st.caption(declared.citation)

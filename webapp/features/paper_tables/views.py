@@ -17,8 +17,7 @@ from jobs.services.reproduction import reproduce_again
 from jobs.services.table_files import csv_text
 from webapp.features.paper_tables import state
 from webapp.shared import input_files, queries
-from webapp.shared.choose import by_name
-from webapp.shared.choose import corpus as choose_corpus
+from webapp.shared.choose import by_name, project
 from webapp.shared.components import download
 from webapp.shared.guard import closed
 from webapp.shared.job_status import queue_job, submit
@@ -208,9 +207,10 @@ def form(declared: Paper) -> None:
         return
     source = None
     if declared.needs_articles:
-        source = choose_corpus("Source of triplets and benchmark. The split depends on article titles.")
+        source = project()
         if source is None:
             return
+        st.caption(f"Triplets and benchmark come from the project “{plain(source.name)}”, split by article titles.")
     profile = by_name("Profile", declared.profiles, state.NEW_PROFILE, lambda p: p.title)
     st.caption(plain(profile.about))
     titles = {table.id: f"{table.id} · {table.title}" for table in declared.tables}

@@ -14,7 +14,7 @@ from jobs.services import people as members
 from webapp.features.people import state
 from webapp.shared import queries
 from webapp.shared import store as server_store
-from webapp.shared.choose import clickable, nothing, title
+from webapp.shared.choose import clickable, nothing
 from webapp.shared.people import UNNAMED, current_person, may
 from webapp.shared.text import ago, count, plain
 
@@ -147,7 +147,6 @@ def _try(change: Callable[[], object]) -> None:
     st.rerun()
 
 
-title("People", "Users and their roles. Past work keeps its author.")
 if may(Right.MANAGE):
     show()
 else:

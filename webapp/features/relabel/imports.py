@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
 from db.access import Right
@@ -18,12 +17,10 @@ from webapp.features.relabel.settings import WHOLE_CORPUS, create
 from webapp.features.relabel.state import (
     IMPORT_ARTICLE,
     IMPORT_COLUMN,
-    IMPORT_CORPUS,
     IMPORT_FILE,
     IMPORT_SHEET,
-    LABELLING_FILE_CORPUS,
 )
-from webapp.shared import input_files, queries
+from webapp.shared import input_files, projects, queries
 from webapp.shared.components import attempt
 from webapp.shared.guard import closed
 from webapp.shared.people import current_person
@@ -40,16 +37,15 @@ _MAX_NAME = 180
 def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
     """Draw the import of an exported labelling with its history."""
     with st.expander("Import labelling", icon=":material/upload:"):
-        corpora = {c.name: c for c in queries.corpora()}
-        if not corpora:
+        corpus = projects.current()
+        if corpus is None:
             return
         st.caption("A labelling exported as JSON lines, with its history.")
         file = st.file_uploader("JSON lines file", type=["jsonl"], max_upload_size=_MAX_MB)
-        name = st.selectbox("Corpus that contains its sentences", list(corpora), key=LABELLING_FILE_CORPUS)
         if file is None or not st.button("Import", icon=":material/upload:"):
             return
         lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
-        record = attempt(lambda: files.import_lines(queries.store(), corpora[name].id, lines, source))
+        record = attempt(lambda: files.import_lines(queries.store(), corpus.id, lines, source))
         if record is not None:
             on_created(record)
 
@@ -57,8 +53,8 @@ def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
 def labels(on_created: Callable[[LabellingRecord], None]) -> None:
     """Draw the import of labels from a table, with a preview of the rows that match."""
     with st.expander("Import labels", icon=":material/table:"):
-        corpora = {c.name: c for c in queries.corpora()}
-        if not corpora or closed("Labelling", Right.LABEL):
+        corpus = projects.current()
+        if corpus is None or closed("Labelling", Right.LABEL):
             return
         st.caption("A table with one sentence per row, given by its exact text or its id, and its cluster.")
         file = st.file_uploader(
@@ -67,9 +63,7 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
             max_upload_size=MOST_BYTES // 1_000_000,
             key=IMPORT_FILE,
         )
-        left, right = st.columns(2)
-        corpus = corpora[left.selectbox("Corpus", list(corpora), key=IMPORT_CORPUS)]
-        article = _article(corpus, right)
+        article = _article(corpus)
         sheet = None if file is None else _sheet(file)
         if file is None or sheet is None:
             return
@@ -85,10 +79,10 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
         _create(found, NewLabelling(corpus.id, name, current_person(), article_id=article), file.name, on_created)
 
 
-def _article(corpus: CorpusRecord, column: DeltaGenerator) -> int | None:
+def _article(corpus: CorpusRecord) -> int | None:
     articles = {a.title: a.id for a in queries.articles(corpus.id, limit=_MAX_ARTICLES)}
     options = [WHOLE_CORPUS, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
-    return articles.get(column.selectbox("Article", options, key=IMPORT_ARTICLE))
+    return articles.get(st.selectbox("Article", options, key=IMPORT_ARTICLE))
 
 
 def _sheet(file: input_files.Upload) -> Sheet | None:

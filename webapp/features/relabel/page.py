@@ -6,8 +6,8 @@ from db.label_records import LabellingRecord
 from webapp.features.relabel import history, imports, settings, workspace
 from webapp.features.relabel.editing import relabel_state
 from webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
-from webapp.shared import partition_queries
-from webapp.shared.choose import by_name, nothing, open_tab, title
+from webapp.shared import partition_queries, projects
+from webapp.shared.choose import by_name, nothing, open_tab
 from webapp.shared.partition_queries import EDIT
 
 
@@ -20,11 +20,9 @@ def open_labelling(record: LabellingRecord) -> None:
 if OPEN_NEXT in st.session_state:
     st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)
     st.session_state[VIEW] = EDIT
-labellings = partition_queries.labellings()
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    title("Relabel", "Correct cluster assignments. Changes are saved automatically and can be undone.")
-    with st.container(width=400):
-        chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
+labellings = partition_queries.labellings(projects.current_id())
+with st.container(width=400):
+    chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
 views = {EDIT: workspace.show, HISTORY: history.show, SETTINGS: settings.show}
 view, tab = open_tab([*views, NEW], VIEW)
 with tab:

@@ -17,7 +17,7 @@ from webapp.features.relabel import learning
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
 from webapp.shared import partition_queries, people, queries
-from webapp.shared.choose import corpus
+from webapp.shared.choose import project
 from webapp.shared.components import attempt, download
 from webapp.shared.people import current_person
 from webapp.shared.text import ago, count, plain
@@ -32,11 +32,10 @@ ACCESS = {Sharing.OWN: "Only me", Sharing.SHARED: "Everyone"}
 
 def form(on_created: Callable[[LabellingRecord], None]) -> None:
     """Draw the form; ``on_created`` is called with the labelling that was created."""
-    left, right = st.columns(2)
-    with left:
-        chosen = corpus("The corpus to label.")
+    chosen = project()
     if chosen is None:
         return
+    left, right = st.columns(2)
     with right:
         article = _article(chosen)
     options = _starting_points(chosen, article)
@@ -106,9 +105,8 @@ def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dic
                 options[partition.name] = _from_partition(partition)
     else:
         options[SECTIONS] = starts.from_sections
-        for analysis in partition_queries.analyses():
-            if analysis.corpus.id == chosen.id:
-                options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
+        for analysis in partition_queries.analyses(chosen.id):
+            options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
     for record in partition_queries.labellings(chosen.id):
         if record.article_id == (article.id if article else None):
             options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)

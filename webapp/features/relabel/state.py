@@ -24,7 +24,7 @@ HISTORY, SETTINGS, NEW = "History", "Files and settings", "New labelling"
 
 KEYS = PageKeys("relabel")
 VIEW = KEYS.url("view", values={"Work": EDIT, "Files and sharing": SETTINGS, "Begin": NEW})
-LABELLING = KEYS.url("labelling")
+LABELLING = KEYS.url("labelling", record="labelling")
 LAYOUT = KEYS.url("layout")
 FILTER = KEYS.url(
     "filter",
@@ -50,9 +50,8 @@ SPLIT_PARTS, SPLIT_NAME = KEYS.session("split_parts"), KEYS.session("split_name"
 HISTORY_TABLE, HISTORY_SEARCH = KEYS.session("history_table"), KEYS.session("history_search")
 NEW_NAME, NEW_ARTICLE_SEARCH = KEYS.session("new_name"), KEYS.session("new_article_search")
 IMPORT_FILE, IMPORT_SHEET = KEYS.session("import_file"), KEYS.session("import_sheet")
-IMPORT_CORPUS, IMPORT_ARTICLE = KEYS.session("import_corpus"), KEYS.session("import_article")
+IMPORT_ARTICLE = KEYS.session("import_article")
 IMPORT_COLUMN = KEYS.session("import_column")
-LABELLING_FILE_CORPUS = KEYS.session("labelling_file_corpus")
 TRAIN = KEYS.session("train")
 TOOLBAR, COLUMNS, TABLE = KEYS.session("toolbar"), KEYS.session("columns"), KEYS.session("table")
 SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict")

@@ -23,7 +23,6 @@ from webapp.shared import queries
 from webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model
 from webapp.shared.components import draw_component
 from webapp.shared.job_status import submit
-from webapp.shared.pages import CORPUS
 from webapp.shared.people import may
 from webapp.shared.text import count, interval, plain, score
 
@@ -81,11 +80,10 @@ class Ranked:
     summary: Summary
 
 
-def article(corpora: Sequence[CorpusRecord]) -> None:
+def article(corpus: CorpusRecord) -> None:
     """Draw the choice of article and methods, the summaries, ROUGE-1 and sentence scores."""
     side, main = st.columns([1, 3], gap="medium")
     with side:
-        corpus = by_name("Corpus", corpora, CORPUS, lambda c: c.name)
         search = st.text_input("Find an article", key=state.SEARCH, bind="query-params", placeholder="part of a title")
         found = queries.articles(corpus.id, search, limit=_LISTED)
     if not found:

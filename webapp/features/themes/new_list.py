@@ -16,10 +16,11 @@ from core.tasks.themes import FEWEST, MOST
 from core.text.splitting import LANGUAGES
 from jobs.services import pipeline
 from webapp.features.themes import state
-from webapp.shared import input_files, queries
+from webapp.shared import input_files, partition_queries, queries
 from webapp.shared.choose import grouped_by_method, model_label, model_notes, nothing
 from webapp.shared.components import attempt
 from webapp.shared.job_status import follow, submit
+from webapp.shared.partition_queries import Analysis
 from webapp.shared.text import count
 
 PASTED = "pasted.txt"
@@ -107,9 +108,24 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
         if job is None:
             return
         after = job.id
+    st.session_state[state.REQUESTED] = (corpus, len(_analyses(corpus)))
     choices = pipeline.Choices(model, dict(settings))
     follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices, after))
     st.rerun()
+
+
+def _analyses(corpus: str) -> list[Analysis]:
+    return [analysis for analysis in partition_queries.analyses() if analysis.corpus.name == corpus]
+
+
+def finished() -> Analysis | None:
+    """Return the result that was requested last in this session, once, when it is ready."""
+    corpus, known = st.session_state.get(state.REQUESTED, ("", 0))
+    found = _analyses(corpus) if corpus else []
+    if len(found) <= known:
+        return None
+    del st.session_state[state.REQUESTED]
+    return found[0]
 
 
 def _source() -> _Source | None:

@@ -1,22 +1,17 @@
 """Themes: cluster any list of sentences and name the clusters."""
 
-import streamlit as st
-
 from webapp.features.themes import new_list, results, state
-from webapp.shared import partition_queries, pipeline_status
-from webapp.shared.choose import by_name, nothing, open_tab, title
+from webapp.shared import partition_queries, pipeline_status, projects
+from webapp.shared.choose import by_name, nothing, open_tab
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
+from webapp.shared.navigation import show_view
 
-title("Themes", "How many themes a list of sentences has, what they are, and which sentence belongs to which.")
 pipeline_status.watch()
 watch("themes")
-found = partition_queries.analyses()
-known = st.session_state.setdefault(state.KNOWN, len(found))
-if len(found) > known:  # a requested result is ready: show it
-    st.session_state[state.VIEW] = state.RESULTS
-    st.session_state[state.RESULT] = found[0].name
-st.session_state[state.KNOWN] = len(found)
+if (ready := new_list.finished()) is not None:
+    show_view({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
+found = partition_queries.analyses(projects.current_id())
 view, tab = open_tab([state.NEW, state.RESULTS], state.VIEW)
 with tab:
     if view == state.NEW:

@@ -9,11 +9,12 @@ PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing corpus"
 
 KEYS = PageKeys("themes")
 VIEW = KEYS.url("view", values={"Themes found": RESULTS})
-RESULT = KEYS.url("result", old="themes")
+RESULT = KEYS.url("result", old="themes", record="themes")
 THEME = KEYS.url("theme", values={"all themes": "All themes"})
 SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
 
-KNOWN = KEYS.session("known")
+REQUESTED = KEYS.session("requested")
+"""Corpus of the themes requested last, and the number of its results at that time."""
 FIND = KEYS.session("find")
 PASTED = KEYS.session("pasted")
 FILE = KEYS.session("file")

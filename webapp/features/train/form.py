@@ -14,11 +14,10 @@ from core.types import Split
 from db.records import TripletSetRecord
 from jobs.common.model_notes import method_note
 from webapp.features.train import state
-from webapp.shared import input_files, queries
-from webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, with_tag
+from webapp.shared import input_files, projects, queries
+from webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, project, with_tag
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
-from webapp.shared.pages import CORPUS
 from webapp.shared.text import count, duration, plain
 from webapp.shared.triplet_queries import split_count
 
@@ -67,7 +66,7 @@ def _data(card: Card) -> dict[str, Any] | None:
     if "needs-models" in card.tags:
         return _bases(card) if "any-models" in card.tags else _networks()
     if "needs-triplets" in card.tags:
-        sets = [s for s in queries.triplet_sets() if fits(card, s)]
+        sets = [s for s in queries.triplet_sets(projects.current_id()) if fits(card, s)]
         if not sets:
             kind, negative = wanted(card)
             more = f" with negatives from “{negative.replace('_', ' ')}”" if negative else ""
@@ -128,11 +127,9 @@ def fits(card: Card, record: TripletSetRecord) -> bool:
 
 def _running_text(card: Card) -> dict[str, Any] | None:
     """Draw the choice of corpus and, for methods that accept one, of content vectors or of a teacher."""
-    corpora = queries.corpora()
-    if not corpora:
-        nothing("This method requires a corpus.", "Import a corpus first.", "corpora", "Corpora")
+    corpus = project()
+    if corpus is None:
         return None
-    corpus = by_name("Training corpus", corpora, CORPUS, lambda c: c.name)
     data: dict[str, Any] = {"corpus": corpus.name}
     if note := method_note(card, corpus.language):
         st.warning(plain(note), icon=":material/translate:")

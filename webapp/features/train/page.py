@@ -14,7 +14,7 @@ from jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
 from jobs.common.models import NOT_STORED, pretrained_folder
 from webapp.features.train import form, state
 from webapp.shared import forms, guard, queries
-from webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab, title
+from webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab
 from webapp.shared.guard import closed
 from webapp.shared.job_status import curves, watch
 from webapp.shared.navigation import page_link
@@ -166,7 +166,6 @@ def _how(run: RunRecord) -> str:
     return words(f"{part} part") if part else "–"
 
 
-title("Train", "Train a model. Progress is live; you can leave the page.")
 watch("train")
 view, tab = open_tab(["New model", "Models"], state.VIEW)
 with tab:

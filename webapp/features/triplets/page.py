@@ -2,19 +2,14 @@
 
 from webapp.features.triplets import browser, margins, reviews, section_pairs, sets, slices
 from webapp.features.triplets.state import BROWSE, MARGINS, NEW, PAIRS, REVIEWS, SETS, SLICES, VIEW
-from webapp.shared import queries
-from webapp.shared.choose import corpus, nothing, open_tab, title
+from webapp.shared import projects, queries
+from webapp.shared.choose import nothing, open_tab, project
 from webapp.shared.guard import closed
 from webapp.shared.job_status import watch
 from webapp.shared.navigation import saved_views
 
-title(
-    "Triplets",
-    "Pivot and positive come from one section, the negative from another: the model should place the first two closer "
-    "together. Generated automatically; spot-check them.",
-)
 watch("triplets")
-found = queries.triplet_sets_to_read()
+found = queries.triplet_sets_to_read(projects.current_id())
 views = {
     BROWSE: browser.show,
     MARGINS: margins.show,
@@ -26,10 +21,10 @@ views = {
 view, tab = open_tab([*views, NEW], VIEW)
 with tab:
     if view == NEW:
-        if not closed("Building a triplet set") and (chosen := corpus(newest=True)) is not None:
+        if not closed("Building a triplet set") and (chosen := project()) is not None:
             sets.form(chosen)
     elif found:
         views[view](found)
     else:
-        nothing("No triplets yet.", f"Open the tab “{NEW}”. Triplets need a corpus whose articles have sections.")
+        nothing("No triplets yet.", f"Open the tab “{NEW}”. Triplets need articles with sections.")
 saved_views("triplets")

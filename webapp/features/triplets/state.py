@@ -20,8 +20,8 @@ UNTITLED = "(no heading)"
 
 KEYS = PageKeys("triplets")
 VIEW = KEYS.url("view", values={"Look": BROWSE, "Sections confused": PAIRS, "All sets": SETS, "Build a set": NEW})
-SET = KEYS.url("set")
-SET_DETAILS = KEYS.url("set_details", old="set-details")
+SET = KEYS.url("set", record="triplet set")
+SET_DETAILS = KEYS.url("set_details", old="set-details", record="triplet set")
 TRIPLET = KEYS.url("triplet")
 PAIR = KEYS.url("pair", kind=list)
 

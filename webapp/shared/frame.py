@@ -1,0 +1,134 @@
+"""Frame of every page: places in the sidebar, the breadcrumb with the project, links to the pages of the place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from db.access import Actor
+from db.records import CorpusRecord
+from webapp.shared import navigation, people, projects, queries
+from webapp.shared.pages import DOCUMENTATION, PageCard
+from webapp.shared.places import Place, by_place, place_of
+from webapp.shared.text import ago, count, plain, shorten
+
+_HOME = "home"
+_VISITED = "navigation_visited"
+_NAME_CHARS, _SEARCHED = 28, 8
+_LINKS = (("New project", ":material/add:", "Import"), ("All projects", ":material/list:", "All projects"))
+"""Label, icon and view of the page Data."""
+_SWITCH, _FIND = "frame_project", "frame_find_project"
+
+
+def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
+    """Draw the links to Home and to the places; a place opens at the page that was open in it last."""
+    here, visited = place_of(current), st.session_state.setdefault(_VISITED, {})
+    if here is not None:
+        visited[here.title] = current.id
+    with st.sidebar, st.container(key="frame-places", gap="xxsmall"):
+        home = cards.get(_HOME)
+        if home is not None:
+            _link(home, home.title, home.icon, current.id == _HOME)
+        for place, pages in by_place(cards.values()).items():
+            named = {card.id: card for card in pages}
+            card = named.get(visited.get(place.title, ""), pages[0])
+            _link(card, place.title, place.icon, place == here)
+
+
+def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None:
+    """Draw the breadcrumb with the title of the page and the menu, and below the links to the pages of its place."""
+    place = place_of(current)
+    row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "center", "gap": "xxsmall", "wrap": False}
+    with st.container(key="frame-header", **row):
+        with st.container(key="frame-breadcrumb", **row):
+            switcher()
+            if place is not None and place.title != current.title:
+                _step(place)
+            _separator()
+            st.title(current.title, anchor=False)
+        menu(cards, current, actor)
+    pages = by_place(cards.values()).get(place, []) if place is not None else []
+    if len(pages) > 1:
+        with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):
+            for card in pages:
+                _link(card, card.title, "", card == current)
+    if name := projects.unknown():
+        st.warning(f"There is no project called “{plain(name)}”.", icon=":material/link_off:")
+
+
+def _separator() -> None:
+    st.html('<span class="frame-separator" aria-hidden="true">›</span>', width="content")
+
+
+def _step(place: Place) -> None:
+    _separator()
+    st.html(f'<span class="frame-place">{escape(place.title)}</span>', width="content")
+
+
+def _link(card: PageCard, label: str, icon: str, is_current: bool) -> None:
+    """Draw a link to a page of the navigation. Streamlit's own links do not tell which one is current."""
+    if not is_current:
+        navigation.page_link(card.id, plain(label), icon=icon)
+        return
+    address = f"/{'' if card.id == _HOME else card.id}?{urlencode(navigation.address(card), doseq=True)}"
+    name = icon.removeprefix(":material/").removesuffix(":")
+    shown = f'<span class="icon" aria-hidden="true">{escape(name)}</span>' if name else ""
+    link = f'<a class="frame-current" aria-current="page" href="{escape(address)}" target="_self">'
+    st.html(f"{link}{shown}<span>{escape(label)}</span></a>", width="stretch" if icon else "content")
+
+
+# ---------------------------------------------------------------- menu
+
+
+def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None:
+    """Draw the menu of the person: name, sign-out, pages that belong to no place, and documentation."""
+    label = plain(shorten(actor.name or people.UNNAMED, _NAME_CHARS))
+    with st.popover(label, key="frame-menu", type="tertiary", icon=":material/person:"):
+        people.show_identity(actor)
+        for card in cards.values():
+            if place_of(card) is None and card.id != _HOME:
+                navigation.page_link(card.id, plain(card.title), icon=card.icon, key=f"frame-menu-{card.id}")
+        for name, icon, address in (
+            ("Help with this page", ":material/help:", current.documentation),
+            ("Documentation", ":material/menu_book:", ""),
+            ("Glossary", ":material/dictionary:", "glossary.html"),
+        ):
+            st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary", help="Opens in a new tab.")
+
+
+# ---------------------------------------------------------------- project
+
+
+def switcher() -> None:
+    """Draw the current project as a menu of all projects, with links to a new project and to the list of them."""
+    known, chosen = queries.corpora(), projects.current()
+    label = shorten(chosen.name, _NAME_CHARS) if chosen else "No project"
+    with st.popover(plain(label), key=_SWITCH, type="tertiary", help=plain(chosen.name) if chosen else None):
+        if known:
+            _choice(known, chosen)
+        for name, icon, view in _LINKS if known else _LINKS[:1]:
+            navigation.page_link("corpora", name, icon=icon, view={"view": view}, key=f"{_SWITCH}_{view}")
+
+
+def _choice(known: list[CorpusRecord], chosen: CorpusRecord | None) -> None:
+    listed = projects.by_activity(known)
+    wanted = ""
+    if len(known) > _SEARCHED:
+        wanted = st.text_input("Find a project", key=_FIND, icon=":material/search:").strip().casefold()
+    found = [corpus for corpus in listed if wanted in corpus.name.casefold()]
+    for corpus in found[:_SEARCHED]:
+        is_current = chosen is not None and corpus.id == chosen.id
+        st.button(
+            plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary",
+            icon=":material/check:" if is_current else ":material/folder:", disabled=is_current, width="stretch",
+            help=f"{count(corpus.sentences, 'sentence')}, imported {ago(corpus.created)}",
+            on_click=navigation.open_project, args=(corpus.name,),
+        )  # fmt: skip
+    if len(found) > _SEARCHED:
+        st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
+    elif not found:
+        st.caption("No project matches.")
