@@ -5,17 +5,22 @@ where n counts sentences of the cluster, A is the mean number of words in a clus
 all. Singular and plural count as one word. A word is shown within a phrase, such as "freedom of speech", if the phrase
 accounts for enough of the weight of its words, and if it occurs in different contexts: repeated sentences would make
 anything in them a phrase. Words and phrases are shown as they are mostly written.
+
+Stop words are left out by language. Chinese and Japanese have no spaces between words; their names are pairs of
+characters, which most words there are. Thai, Lao, Khmer and Burmese are not split into words.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import regex  # type: ignore[import-untyped]
 
+from core.text.languages import frequent, language_shares, sampled, stop_words
 from core.text.tokens import tokenize
 from core.types import Labels
 
@@ -24,9 +29,24 @@ Phrase = tuple[str, ...]
 
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _MARKS = {"ref", "rrb", "lrb", "nbsp"}  # remains of markup in many data sets
-_LINKS = frozenset(("of", "the", "in", "for", "to", "and", "a"))
-"""Words that a phrase may have between two others."""
+_LINKS = {
+    "en": "of the in for to and a", "de": "der des und von", "fr": "de du des la le les et à", "nl": "van de het en",
+    "es": "de la del el los las y en", "it": "di del della dei e", "pt": "de da do das dos e",
+}  # fmt: skip
+"""Words that a phrase may have between two others, by language."""
+_ELIDING = frozenset(("ca", "fr", "it"))
+"""Languages that write short words before an apostrophe, as in "l'eau"."""
+_COMBINING = regex.compile(r"\p{M}")
+_MARKED_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|\S")
+"""Words of scripts whose vowels are combining marks, as in Hindi."""
+_IDEOGRAPHS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]{2,}")
+_PARTICLE = regex.compile(r"[的了在是和与與也很这這那不就都而及或之其被把吧呢吗嗎啊]|^\p{Hiragana}{2}$")
+"""Pairs of characters that hardly belong to a noun: with a particle, or in Hiragana."""
+_ONE_SYLLABLE = "\u1100"
+"""Character from which on two letters may be a word of meaning: Hangul and ideographs."""
 _MOST_LINKS, _LONGEST = 2, 3
+_DETECTED = 500
+"""Maximum number of texts whose languages are detected."""
 _NEAR = 12
 """Number of ranked words for each one that is shown: those before may belong to phrases, or be related to others."""
 _COVERED = 0.3
@@ -42,6 +62,17 @@ class _Token:
     """Empty for a word that names leave out."""
 
 
+_GAP = _Token("", "")
+"""Separates words that form no phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    stop: frozenset[str]
+    links: frozenset[str]
+    elides: bool
+
+
 @dataclass(slots=True)
 class _Occurrences:
     """Occurrences of a phrase in a cluster."""
@@ -52,14 +83,18 @@ class _Occurrences:
 
 
 def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) -> list[tuple[str, ...]]:
-    """Return up to ``words`` words or phrases for each of ``k`` clusters of ``texts``, best first."""
+    """Return up to ``words`` words or phrases for each of ``k`` clusters of ``texts``, best first.
+
+    Stop words are those of English and of the languages that are detected in the texts.
+    """
+    grammar = _grammar({"en", *frequent(language_shares(sampled(texts, _DETECTED)))})
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
     for text, label in zip(texts, labels.tolist(), strict=True):
-        counts[label].update({token.key for token in _tokens(text) if token.key})
+        counts[label].update({token.key for token in _tokens(text, grammar) if token.key})
     everywhere = sum(counts, Counter())
     weights = [_weights(found, everywhere, everywhere.total() / k) for found in counts]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
-    phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked])
+    phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked], grammar)
     return [
         tuple(_form(forms[name]) for name in _picked(ranked[c], counts[c], weights[c], phrases[c], words))
         for c in range(k)
@@ -75,17 +110,36 @@ def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
     return names
 
 
-def _tokens(text: str) -> list[_Token]:
-    """Return the tokens of a sentence; the first is written in small letters, unless it is an abbreviation."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+def _grammar(languages: Collection[str]) -> _Grammar:
+    links = (link for language in languages for link in _LINKS.get(language, "").split())
+    return _Grammar(stop_words(frozenset(languages)), frozenset(links), not _ELIDING.isdisjoint(languages))
 
+
+def _tokens(text: str, grammar: _Grammar) -> list[_Token]:
+    """Return the tokens of a sentence; the first is written in small letters, unless it is an abbreviation."""
     found: list[_Token] = []
-    for token in tokenize(text):
+    for token in _MARKED_WORD.findall(text) if _COMBINING.search(text) else tokenize(text):
+        if _IDEOGRAPHS.fullmatch(token):
+            found += _pairs(token, grammar)
+            continue
+        if grammar.elides:
+            token = token.rpartition("'")[2] or token
         word = token.lower()
-        named = len(word) > 2 and _WORD.fullmatch(word) and word not in ENGLISH_STOP_WORDS and word not in _MARKS
+        long = len(word) > 2 or (len(word) == 2 and word[0] >= _ONE_SYLLABLE)
+        is_word = _WORD.fullmatch(word) or _COMBINING.search(word)
+        named = long and is_word and word not in grammar.stop and word not in _MARKS
         written = token if found or token.isupper() else word
         found.append(_Token(written, _singular(word) if named else ""))
     return found
+
+
+def _pairs(run: str, grammar: _Grammar) -> Iterator[_Token]:
+    """Yield the overlapping pairs of characters of a run without spaces; pairs form no phrases."""
+    for start in range(len(run) - 1):
+        pair = run[start : start + 2]
+        usable = pair not in grammar.stop and not _PARTICLE.search(pair)
+        yield _Token(pair, pair if usable else "")
+        yield _GAP
 
 
 def _singular(word: str) -> str:
@@ -99,14 +153,14 @@ def _weights(counts: Counter[str], everywhere: Counter[str], mean: float) -> dic
 
 
 def _phrases(
-    texts: Sequence[str], labels: Labels, near: Sequence[frozenset[str]]
+    texts: Sequence[str], labels: Labels, near: Sequence[frozenset[str]], grammar: _Grammar
 ) -> tuple[list[dict[Phrase, _Occurrences]], dict[Phrase, Counter[str]]]:
     """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
     found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
     forms: dict[Phrase, Counter[str]] = {}
     for text, label in zip(texts, labels.tolist(), strict=True):
-        tokens, seen = _tokens(text), set[Phrase]()
-        for phrase, start, end in _spans(tokens):
+        tokens, seen = _tokens(text, grammar), set[Phrase]()
+        for phrase, start, end in _spans(tokens, grammar.links):
             if near[label].isdisjoint(phrase):
                 continue
             written = " ".join(token.written for token in tokens[start:end])
@@ -120,7 +174,7 @@ def _phrases(
     return found, forms
 
 
-def _spans(tokens: Sequence[_Token]) -> Iterator[tuple[Phrase, int, int]]:
+def _spans(tokens: Sequence[_Token], linking: frozenset[str]) -> Iterator[tuple[Phrase, int, int]]:
     """Yield every phrase of up to three words with its first token and the one after its last; words are phrases."""
     for start, first in enumerate(tokens):
         if not first.key:
@@ -137,7 +191,7 @@ def _spans(tokens: Sequence[_Token]) -> Iterator[tuple[Phrase, int, int]]:
                     break
             else:
                 links += 1
-                if links > _MOST_LINKS or token.written not in _LINKS:
+                if links > _MOST_LINKS or token.written not in linking:
                     break
 
 

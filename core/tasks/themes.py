@@ -26,6 +26,9 @@ FEWEST, MOST = 4, 100_000
 COMPARED = 6_000
 """Maximum number of sentences that are clustered (0.3 GB); the others are assigned to the nearest theme."""
 
+_DUPLICATE = 0.5
+"""Common trigrams of two near-duplicates, as a share of all of theirs."""
+
 
 @dataclass(frozen=True)
 class ThemesConfig(Config):
@@ -151,8 +154,18 @@ def _by_size(labels: Labels, k: int) -> Labels:
 def _central(
     texts: Sequence[str], own: npt.NDArray[np.float64], rows: npt.NDArray[np.intp], count: int
 ) -> tuple[int, ...]:
-    """Return the most central of ``rows`` with different texts."""
-    first: dict[str, int] = {}
+    """Return the most central of ``rows`` without near-duplicates: none shares half of its characters' trigrams."""
+    found: dict[int, set[str]] = {}
     for row in rows[np.argsort(-own[rows], kind="stable")].tolist():
-        first.setdefault(" ".join(texts[row].split()).casefold(), row)
-    return tuple(first.values())[:count]
+        if len(found) == count:
+            break
+        new = _trigrams(texts[row])
+        if all(len(new & old) < _DUPLICATE * len(new | old) for old in found.values()):
+            found[row] = new
+    return tuple(found)
+
+
+def _trigrams(text: str) -> set[str]:
+    """Return the trigrams of the characters of a text, which also tell languages without spaces apart."""
+    flat = f" {' '.join(text.split()).casefold()} "
+    return {flat[i : i + 3] for i in range(max(len(flat) - 2, 1))}

@@ -2,7 +2,8 @@
 
 The package (Koehn and Schroeder's splitter of the Europarl tools) matches patterns against every word of a text. Here
 the same rules are applied only where they can match: at a full stop, question or exclamation mark before a space. The
-lists of abbreviations are those of the package.
+lists of abbreviations are those of the package. Some languages without a list are split at their own marks, too, such
+as the Chinese full stop, which no space follows.
 """
 
 from __future__ import annotations
@@ -19,8 +20,14 @@ from core.types import Article, Paragraph, Section
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
-LANGUAGES: tuple[str, ...] = tuple(sorted(f.name.removesuffix(".txt") for f in _PREFIXES.iterdir() if f.is_file()))
-"""Two-letter codes of the languages that sentences can be split in."""
+_LISTED = frozenset(f.name.removesuffix(".txt") for f in _PREFIXES.iterdir() if f.is_file())
+_OWN_MARKS = {
+    "ar": "؟۔", "bn": "।", "fa": "؟۔", "hi": "।॥", "ja": "。！？", "mr": "।॥", "ne": "।॥", "ur": "؟۔", "zh": "。！？",
+}  # fmt: skip
+"""Sentence marks of languages without a list of abbreviations, besides . ? and !."""
+_UNLISTED = frozenset((*_OWN_MARKS, "bg", "et", "he", "hr", "id", "ko", "sr", "uk", "vi"))
+LANGUAGES: tuple[str, ...] = tuple(sorted(_LISTED | _UNLISTED))
+"""Two-letter codes of the languages that sentences can be split in. Not among them: Thai, which has no full stop."""
 
 _OPENERS = r"""'"(\[\u00bf\u00a1\p{Initial_Punctuation}"""
 _CLOSERS = r"""'")\]\p{Final_Punctuation}"""
@@ -50,6 +57,8 @@ _DIGITS = frozenset("0123456789")
 @cache
 def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
     """Return the abbreviations of a language: those of any position, those before numbers, and the maximum length."""
+    if language not in _LISTED:
+        return frozenset(), frozenset(), 0
     always: set[str] = set()
     numeric: set[str] = set()
     for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
@@ -64,16 +73,17 @@ def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
 class SentenceSplitter:
     """Splitter of paragraphs of one language into sentences. Cheap to build and to send to another process.
 
-    Raises :class:`core.errors.ConfigError` for a language without a list of abbreviations.
+    Raises :class:`core.errors.ConfigError` for a language that is not one of :data:`LANGUAGES`.
     """
 
-    __slots__ = ("_always", "_numeric", "_reach", "language")
+    __slots__ = ("_always", "_marks", "_numeric", "_reach", "language")
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
             raise ConfigError(str(UnknownNameError("language to split sentences in", language, LANGUAGES)))
         self.language = language
         self._always, self._numeric, longest = _prefixes(language)
+        self._marks = _mark_rule(language)
         self._reach = longest + 3  # a longer word than this cannot be an abbreviation
 
     def __reduce__(self) -> tuple[type[SentenceSplitter], tuple[str]]:
@@ -82,6 +92,8 @@ class SentenceSplitter:
     def split(self, text: str) -> list[str]:
         """Return the sentences of ``text`` in order, without blank ones; line breaks in ``text`` also end sentences."""
         text = _at_marks(text)
+        if self._marks is not None:
+            text = self._marks.sub("\\1\n", text)
         pieces, start = [], 0
         for stop in _STOP.finditer(text):
             if self._ends_sentence(text, stop.start() + 1, stop.end()):
@@ -111,6 +123,13 @@ class SentenceSplitter:
         if dot and _ACRONYM.fullmatch(letters):
             return False
         return bool(closers) or prefix not in self._numeric or text[following] not in _DIGITS
+
+
+@cache
+def _mark_rule(language: str) -> re.Pattern[str] | None:
+    """Return the pattern of the ends of sentences at marks of the language, which may stand before no space."""
+    marks = _OWN_MARKS.get(language)
+    return re.compile(rf"""([{marks}]+['"”’」』）)]*) *""") if marks else None
 
 
 def _at_marks(text: str) -> str:

@@ -190,6 +190,16 @@ class Corpora(NamedRepository[CorpusRecord]):
         (ids,) = id_columns(self.connection.execute(query.order_by(t.article.c.position, t.sentence.c.position)), 1)
         return ids
 
+    def sample_texts(self, corpus_id: int, articles: int = 200, each: int = 10) -> builtins.list[str]:
+        """Return sentences from evenly spaced articles: about ``each`` of an article, more if there are few."""
+        total = self.imported_articles(corpus_id)
+        places = sorted({position * total // articles for position in range(articles)}) if total > articles else None
+        query = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id)
+        chosen = query if places is None else query.where(t.article.c.position.in_(places))
+        found = self.sentences_of(self.connection.execute(chosen).scalars().all())
+        most = max(each, articles * each // max(len(found), 1))
+        return [s.text for sentences in found.values() for s in sentences[:: -(-len(sentences) // most)]]
+
     def sentences_by_id(self, ids: Iterable[int] | Ids) -> dict[int, Sentence]:
         """Return sentences by id; missing ids are skipped."""
         return {sentence.id: sentence for sentence in self._sentences(t.sentence.c.id, ids)}

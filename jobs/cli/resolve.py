@@ -13,6 +13,7 @@ from core.errors import ConfigError, UnknownNameError
 from core.registry import Card
 from core.types import Split
 from jobs.cli.shell import Shell
+from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import language_note
 from jobs.common.models import find_model, pretrained_models
 from jobs.papers.sources import corpus_of
@@ -36,8 +37,8 @@ def model_for(shell: Shell, wanted: str, corpus: str = "") -> str:
 def _note(shell: Shell, name: str, corpus: str) -> None:
     """Warn before the work starts that a model is for another language than that of the corpus."""
     with shell.store.reading() as r:
-        language = next((c.language for c in r.corpora.list() if c.name == corpus), "en")
-    if note := language_note(shell.store, find_model(shell.store, name), language):
+        record = next((c for c in r.corpora.list() if c.name == corpus), None)
+    if record and (note := language_note(shell.store, find_model(shell.store, name), corpus_shares(record))):
         click.echo(note, err=True)
 
 

@@ -16,6 +16,7 @@ from jobs.bundles.parts import contents
 from jobs.cli.resolve import MODEL_HELP, model_for
 from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, settings_of, settings_option
 from jobs.common.archive import ArchiveReader
+from jobs.common.languages import language_of_file
 from jobs.common.models import announcement, find_model
 from jobs.services.pipeline import follow_ups, queue_pipeline
 
@@ -27,7 +28,9 @@ SEED = seed_option("Random seed.")
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--corpus", required=True, help="Name of the new corpus.")
-@click.option("--language", default="en", show_default=True, help="Language of the text, as a two-letter code.")
+@click.option(
+    "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
+)
 @click.option("--reader", default="", help="Reader to use, see `list readers`; else the format is detected.")
 @click.option(
     "--workers",
@@ -61,6 +64,7 @@ def import_(
     if pairs:
         settings = _reader_settings(files[0], options["reader"], pairs)
     declared = {column: type for column, _, type in (pair.rpartition("=") for pair in types)}
+    options["language"] = options["language"] or language_of_file(files[0], options["reader"])
     args = {"files": [str(f.absolute()) for f in files], "settings": settings, "types": declared, **options}
     result = shell.run("import-corpus", args)
     if then == "all":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.models import REGISTRY
 from core.models.languages import english_only
 from core.registry import Card
+from core.text.languages import Shares, frequent, shares_text
 from db.records import ModelRecord
 from db.store import Store
 from jobs.common.models import built_on
@@ -14,6 +15,8 @@ WITHIN_ARTICLE = (
     "across articles mean less."
 )
 """Note on models for which :func:`within_article` holds."""
+_ENGLISH = 0.9
+"""Share of English from which a model for English reads a text."""
 ADVICE = (
     "Expect poor results: it knows few words of other languages. Use tf-idf, CON-S2V trained on this text, or a "
     "multilingual sentence-transformers encoder, whose folder you name when you train “Sentence encoder”."
@@ -25,21 +28,21 @@ def within_article(model: ModelRecord) -> bool:
     return model.method in REGISTRY and "per-article" in REGISTRY.get(model.method).tags
 
 
-def language_note(store: Store, model: ModelRecord, language: str) -> str:
-    """Return what a user gets who applies ``model`` to text in ``language``, a two-letter code; "" if they fit."""
-    if language == "en" or not _english(store, model):
+def language_note(store: Store, model: ModelRecord, shares: Shares) -> str:
+    """Return what a user gets who applies ``model`` to text with these ``shares`` of languages; "" if they fit."""
+    if _is_english(shares) or not english_model(store, model):
         return ""
-    return f"“{model.name}” is for English text only, and the language of this text is “{language}”. {ADVICE}"
+    return f"“{model.name}” is for English text only, and this text is {shares_text(shares)}. {ADVICE}"
 
 
-def method_note(card: Card, language: str) -> str:
-    """Return what a user gets who trains a method with its default settings on text in ``language``; "" if it fits."""
-    if language == "en" or "english" not in card.tags:
+def method_note(card: Card, shares: Shares) -> str:
+    """Return what a user gets who trains a method with its default settings on such a text; "" if they fit."""
+    if _is_english(shares) or "english" not in card.tags:
         return ""
     return (
-        f"“{card.title}” builds on English word vectors or an English encoder, and the language of this text is "
-        f"“{language}”. Name word vectors or an encoder for this language in the settings, or choose a method that "
-        "learns from this text alone, such as CON-S2V."
+        f"“{card.title}” builds on English word vectors or an English encoder, and this text is "
+        f"{shares_text(shares)}. Name word vectors or an encoder for this language in the settings, or choose a method "
+        "that learns from this text alone, such as CON-S2V."
     )
 
 
@@ -53,10 +56,15 @@ def base_note(store: Store, model: ModelRecord) -> str:
     return f"Built on {names}. Its files contain {copies}, so it also works elsewhere and after a deletion."
 
 
-def _english(store: Store, model: ModelRecord) -> bool:
+def _is_english(shares: Shares) -> bool:
+    """Return whether less than a tenth of a text is in other languages."""
+    return set(frequent(shares)) == {"en"} and shares.get("en", 1.0) >= _ENGLISH
+
+
+def english_model(store: Store, model: ModelRecord) -> bool:
     """Return whether a model, or one that it is built on, is for English only."""
     if model.method not in REGISTRY:
         return False
     card = REGISTRY.get(model.method)
     parts = built_on(store, model) if "needs-models" in card.tags else []
-    return any(_english(store, part) for part in parts) if parts else english_only(card, model.config)
+    return any(english_model(store, part) for part in parts) if parts else english_only(card, model.config)

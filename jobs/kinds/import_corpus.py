@@ -24,6 +24,7 @@ from db.store import Store
 from jobs.common.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from jobs.common.import_shards import ShardLog, parsed_shards
 from jobs.common.job import JobConfig, JobContext
+from jobs.common.languages import REPORTED, language_report
 from jobs.common.results import TextDigest, file_digest
 from jobs.executors.local import LocalConfig, LocalExecutor
 from jobs.kinds import REGISTRY as KINDS
@@ -168,8 +169,9 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
         _import(args, context, record, sources, digest)
         types = sources.types | dict(args.types)
         find_types(context, record.id, lambda column: types.get(column.name, ""), context)
+        report = sources.report() | {"digest": str(digest)} | language_report(context.store, record.id)
         with context.writing() as w:
-            return _result(w.corpora.finish(record.id, sources.report() | {"digest": str(digest)}))
+            return _result(w.corpora.finish(record.id, report))
     except Exception as error:
         _remove_import(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
         raise
@@ -274,6 +276,7 @@ def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
 def _result(record: CorpusRecord) -> dict[str, Any]:
     counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
     report = {"skipped": dict(record.report.get("skipped", {})), "digest": record.report.get("digest", "")}
+    report |= {REPORTED: dict(record.report.get(REPORTED, {}))}
     return {"corpus": record.name, "corpus_id": record.id, **counts, **report}
 
 

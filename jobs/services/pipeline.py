@@ -12,8 +12,8 @@ from typing import Any
 from core.paths import default_models
 from db.records import ArticleRecord, CorpusRecord, JobRecord, JobStatus
 from db.store import Store
+from jobs.common.model_choice import best_first
 from jobs.common.model_notes import language_note, within_article
-from jobs.common.models import selectable_models
 from jobs.queue.control import cancel, enqueue, retry
 
 ANALYSED = 100_000
@@ -37,17 +37,12 @@ class Choices:
 
 
 def default_for(store: Store, language: str) -> str:
-    """Return the name of the model to use for text in ``language``, "" if none reads it.
-
-    The default model for English; else the newest stored model that is not for English only.
-    """
-    models = {model.name: model for model in selectable_models(store)}
-    preferred = [name for name in default_models() if name in models]
-    others = [name for name, model in reversed(models.items()) if not within_article(model) and name not in preferred]
-    for name in [*preferred, *(others if language != "en" else ())]:
-        if not language_note(store, models[name], language) and models[name].method != _WORDS:
-            return name
-    return ""
+    """Return the name of the best model for text in ``language``, "" if none reads it."""
+    best = next(iter(best_first(store, {language: 1.0})), None)
+    if best is None:
+        return ""
+    unsuited = language_note(store, best, {language: 1.0}) or within_article(best) or best.method == _WORDS
+    return "" if unsuited else best.name
 
 
 def follow_ups(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from streamlit.testing.v1 import AppTest
 
-from core.paths import pretrained_folders
+from core.paths import default_models, pretrained_folders
 from db.records import ModelRecord
 from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
@@ -44,9 +44,10 @@ def test_a_map_is_drawn_by_the_model_that_was_chosen(filled_store: Store, open_p
     at.session_state["map_new_map_False"] = at.session_state["map_new_map_True"] = True
     at.run()
     box = at.selectbox(key="map_new_map_model")
-    assert box.options[:2] == ["words · Tf-idf", f"{MODEL} · Mean of word vectors"]
-    pretrained = [option.endswith(" · pretrained") for option in box.options]
-    assert pretrained == [False, False, *[True] * len(pretrained_folders())]
+    assert box.value == default_models()[0]
+    assert sum(option.endswith(" · pretrained") for option in box.options) == len(pretrained_folders())
+    within_article, newest = "words · Tf-idf", f"{MODEL} · Mean of word vectors"
+    assert box.options.index(newest) < box.options.index(within_article)
     box.set_value(MODEL).run()
     at.button(key=next(b.key for b in at.button if b.label == "Create map")).click().run()
     assert not at.exception

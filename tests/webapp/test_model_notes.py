@@ -44,7 +44,7 @@ def test_the_map_form_warns_of_a_model_for_another_language(store: Store, open_p
     at = open_page("map", corpus=GERMAN)
     assert "for English text only" not in warnings(choose(at, "Model", TFIDF))
     found = warnings(choose(at, "Model", MODEL))
-    assert "for English text only" in found and "“de”" in found and "multilingual" in found
+    assert "for English text only" in found and "this text is German" in found and "multilingual" in found
 
 
 def test_the_map_form_is_silent_about_english_text(store: Store, open_page: Open) -> None:
@@ -55,11 +55,12 @@ def test_the_map_form_is_silent_about_english_text(store: Store, open_page: Open
 def test_the_language_of_a_new_list_is_chosen_and_stored(store: Store, open_page: Open) -> None:
     at = open_page("themes", source=themes.PASTE)
     (area,) = at.text_area
-    area.set_value("\n".join(f"Der Fluss {n} ist lang." for n in range(6)))
+    area.set_value("\n".join(f"Der Fluss {n} ist lang und mündet ins Meer." for n in range(6)))
     at.run()
-    choose(at, "Model", MODEL)
     assert "for English text only" not in warnings(at)
-    assert "for English text only" in warnings(choose(at, "Language", "de"))
+    assert "this text is German" in warnings(choose(at, "Model", MODEL))
+    assert "for English text only" not in warnings(choose(at, "Language", "en"))
+    choose(at, "Language", "de")
     (button,) = [button for button in at.button if button.label == "Find themes"]
     button.click()
     at.run()

@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.models import REGISTRY
 from core.paths import lacks_packages
+from core.text.languages import Shares
 from db.records import CorpusRecord, ModelRecord
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.common.models import NOT_STORED
@@ -133,12 +134,12 @@ def with_tag(models: Sequence[ModelRecord], tag: str) -> list[ModelRecord]:
     return [m for m in grouped_by_method(models) if m.method in REGISTRY and tag in REGISTRY.get(m.method).tags]
 
 
-def model_notes(model: ModelRecord, language: str, articles: bool = True) -> None:
-    """Draw what to know before a model is used on text in ``language``.
+def model_notes(model: ModelRecord, shares: Shares, articles: bool = True) -> None:
+    """Draw what to know before a model is used on text with these ``shares`` of languages.
 
     That its vectors depend on the article is said where the text has ``articles``.
     """
-    note = language_note(queries.store(), model, language)
+    note = language_note(queries.store(), model, shares)
     if note:
         st.warning(plain(note), icon=":material/translate:")
     if articles and within_article(model):
@@ -159,14 +160,13 @@ def model_label(model: ModelRecord) -> str:
 
 
 def preselected(models: Sequence[ModelRecord]) -> list[str]:
-    """Return the names of the models that a form suggests: up to four stored ones; without any, pretrained ones."""
-    stored = [model.name for model in models if model.id != NOT_STORED]
-    return stored[:4] or [model.name for model in models][:4]
+    """Return the names of the models that a form suggests: the first four that this installation can run."""
+    return [model.name for model in models if not lacks_packages(model.name)][:4]
 
 
 def one_model(label: str, models: Sequence[ModelRecord], key: str, help: str = "") -> ModelRecord:
-    """Choose one of ``models`` (at least one) in a form; the choice is not part of the URL."""
-    known = {model.name: model for model in grouped_by_method(models)}
+    """Choose one of ``models`` (at least one), by default the first, in a form; the choice is not part of the URL."""
+    known = {model.name: model for model in grouped(models, lambda model: model.method)}
     if st.session_state.get(key) not in known:
         st.session_state.pop(key, None)
     chosen = st.selectbox(

@@ -29,7 +29,6 @@ from webapp.shared.text import distinct, words
 from webapp.shared.triplet_queries import Evaluation
 
 Floats = npt.NDArray[np.float64]
-ACCURACY = "triplet accuracy"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.types import Ids, Labels, Sentence, Split
 from db.label_records import LabellingRecord, Sharing
 from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord, MapRecord, ModelRecord, RunRecord
+from jobs.common.languages import corpus_shares
+from jobs.common.model_choice import SCORE
 from webapp.shared import queries
 from webapp.shared.people import UNNAMED, current_person
 from webapp.shared.text import distinct
@@ -71,10 +73,15 @@ def _sections(article: ArticleRecord, created: datetime) -> list[Partition]:
 
 
 def _runs(article: ArticleRecord, created: datetime) -> list[Partition]:
-    """Return the clusterings of benchmarks with the article, and themes of its corpus, newest first."""
+    """Return the clusterings of benchmarks with the article, best first, then themes of its corpus, newest first.
+
+    Random baselines come last.
+    """
     with queries.store().reading() as r:
         found, models = r.runs.of_article(article.id)[::-1], {m.id: m for m in r.models.list()}
         benchmarks = {b.id: b for b in r.benchmarks.list()}
+        scores = {s.run_id: s.value for s in r.runs.scores([run.id for run in found]) if s.metric == SCORE}
+    found.sort(key=lambda run: (run.model_id is None, run.id not in scores, -scores.get(run.id, 0.0)))
 
     def partition(run: RunRecord) -> Partition:
         of = benchmarks.get(run.benchmark_id or -1)
@@ -140,6 +147,13 @@ DIFFERS_FROM_PEOPLE = "Differs from other people"
 def labellings(corpus_id: int | None = None, deleted: bool = False) -> list[LabellingRecord]:
     """Return the labellings (of one corpus), newest first; with ``deleted`` those that were deleted instead."""
     return queries.read(lambda r: r.labellings.list(corpus_id, deleted)[::-1])
+
+
+def precedence(labelling: LabellingRecord) -> int:
+    """Return the place of a labelling where one is to be edited: one's own, a gold one, a shared one, another's own."""
+    if labelling.owner == current_person():
+        return 0
+    return 1 + (Sharing.GOLD, Sharing.SHARED, Sharing.OWN).index(labelling.kind)
 
 
 def edit_view(labelling: str) -> Mapping[str, str]:
@@ -215,6 +229,14 @@ def _all_analyses() -> list[Analysis]:
         for run in reversed(runs)
         if run.config.get("corpus_id") in corpora and run.model_id in models
     ]
+
+
+def best_first(found: Sequence[Analysis]) -> list[Analysis]:
+    """Return at least one analysis of a project, those by the best model first, the newest first of one model."""
+    corpus, used = found[0].corpus, list({a.model.id: a.model for a in found}.values())
+    best = queries.best_first(corpus_shares(corpus), corpus.id, used, corpus.articles > 1)
+    places = {model.id: place for place, model in enumerate(best)}
+    return sorted(found, key=lambda analysis: places[analysis.model.id])
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

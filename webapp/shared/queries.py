@@ -6,7 +6,7 @@ because ids may be reused after a deletion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.errors import ThemescopeError, UnknownNameError
+from core.text.languages import Shares
 from core.types import Ids, Labels, SectionRecord, Sentence
 from db.records import (
     ArticleRecord,
@@ -32,7 +33,9 @@ from db.records import (
     WorkerRecord,
 )
 from db.store import Store
+from jobs.common import model_choice
 from jobs.common import models as stored
+from jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from webapp.shared import people
 from webapp.shared import store as server_store
 
@@ -150,6 +153,13 @@ def selectable_models() -> list[ModelRecord]:
     return stored.selectable_models(store())
 
 
+def best_first(
+    shares: Shares, corpus_id: int | None = None, models: Sequence[ModelRecord] = (), across: bool = True
+) -> list[ModelRecord]:
+    """Return ``models``, by default all selectable ones, as :func:`jobs.common.model_choice.best_first` orders them."""
+    return model_choice.best_first(store(), shares, corpus_id, models=models, across=across)
+
+
 def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
     """Return all benchmarks."""
     return read(lambda r: r.benchmarks.list(corpus_id))
@@ -160,10 +170,11 @@ def clusterings(benchmark_id: int | None = None) -> list[RunRecord]:
     return read(lambda r: r.runs.list(benchmark_id=benchmark_id, kind="clustering"))[::-1]
 
 
-def clustered_benchmarks(corpus_id: int) -> list[BenchmarkRecord]:
-    """Return the benchmarks of a project with clusterings, newest first."""
+def clustered_benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
+    """Return the benchmarks (of a project) with clusterings: those that tell methods apart first, then the newest."""
     clustered = {run.benchmark_id for run in clusterings()}
-    return sorted((b for b in benchmarks(corpus_id) if b.id in clustered), key=lambda b: b.created, reverse=True)
+    found = [b for b in benchmarks(corpus_id) if b.id in clustered]
+    return sorted(found, key=lambda b: (articles_of(b) < LEAST_ARTICLES, -b.created.timestamp()))
 
 
 def runs_of(model_id: int) -> list[RunRecord]:

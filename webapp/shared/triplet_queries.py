@@ -24,6 +24,8 @@ from webapp.shared import queries
 from webapp.shared.text import count, interval, score
 
 Margins = npt.NDArray[np.float32]
+ACCURACY = "triplet accuracy"
+"""Metric of evaluations on triplet sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,17 @@ def evaluations(chosen: TripletSetRecord) -> list[Evaluation]:
             newest.setdefault((run.model_id, run.config["split"], _variants(run)), run)
     of_model = [model for model, _, _ in newest]
     return [Evaluation(run, models[key[0]], of_model.count(key[0]) == 1) for key, run in newest.items()]
+
+
+def best_first(found: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the evaluations with the highest accuracy first; those on the test split before all others."""
+    means = queries.mean_scores(e.run.id for e in found)
+
+    def accuracy(evaluation: Evaluation) -> float:
+        scores = means.get(evaluation.run.id, {})
+        return scores[ACCURACY].value if ACCURACY in scores else 0.0
+
+    return sorted(found, key=lambda e: (e.split is not Split.TEST, -accuracy(e)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

@@ -12,9 +12,10 @@ from core.clustering import REGISTRY as CLUSTERERS
 from core.tasks.scb import ScbRules
 from db.access import Right
 from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
+from jobs.common.languages import corpus_shares
 from webapp.features.compare import state
 from webapp.shared import forms, queries
-from webapp.shared.choose import grouped_by_method, preselected
+from webapp.shared.choose import grouped, preselected
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit
@@ -28,9 +29,11 @@ def missing(benchmark: BenchmarkRecord) -> None:
     if not may(Right.MANAGE):
         return
     st.subheader("Run methods", anchor=False)
-    models = grouped_by_method(queries.selectable_models())
+    corpus = queries.read(lambda r: r.corpora.get(benchmark.corpus_id))
+    best = queries.best_first(corpus_shares(corpus), corpus.id, across=False)
+    models = grouped(best, lambda model: model.method)
     left, right = st.columns(2)
-    chosen = left.multiselect("Models", [m.name for m in models], default=preselected(models))
+    chosen = left.multiselect("Models", [m.name for m in models], default=preselected(best))
     ids = CLUSTERERS.ids()
     paper = [c.id for c in CLUSTERERS if "paper" in c.tags or "no-vectors" in c.tags]
     clusterers = right.multiselect("Clusterers", ids, default=paper, format_func=clusterer_title)

@@ -61,7 +61,7 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     benchmarks = {b.name: b for b in queries.benchmarks(projects.current_id())}
     row = st.columns(4 if len(benchmarks) > 1 else 3)
     with row[0]:
-        benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, _newest())]
+        benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, _best_known())]
     found = compare_queries.methods(benchmark)
     with row[1]:
         models = several_in_url("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), state.MODELS)
@@ -84,8 +84,8 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
     return benchmark, scope_of((benchmark, [benchmarks[name] for name in others]), kept, means, present, (metric, test))
 
 
-def _newest() -> str:
-    """Return the name of the newest benchmark with results, as on Home; "" if there is none."""
+def _best_known() -> str:
+    """Return the name of the newest benchmark with results of enough articles, as on Home; "" if there is none."""
     return next((benchmark.name for benchmark in queries.clustered_benchmarks(projects.current_id())), "")
 
 

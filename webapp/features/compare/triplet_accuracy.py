@@ -12,13 +12,14 @@ from core.metrics.statistics.multiple_comparisons import BOOTSTRAP, MCNEMAR, WIL
 from core.types import Split
 from db.access import Right
 from db.records import ModelRecord, ScoreRecord, TripletSetRecord
+from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import within_article
 from jobs.services.table_files import csv_text
 from webapp.features.compare import figures, state
 from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, rank_text
 from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
-from webapp.shared.choose import COUNTED, grouped_by_method, preselected
+from webapp.shared.choose import COUNTED, grouped, preselected
 from webapp.shared.components import download
 from webapp.shared.figures import interval_figure, interval_row, tones
 from webapp.shared.job_status import submit
@@ -64,12 +65,12 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
 def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family | None, Mapping[int, int]]:
     """Return the comparisons of evaluations with scores of single articles, and the row of each column."""
     rows = compare_queries.accuracy_methods(found)
-    measured = compare_queries.article_scores(rows, compare_queries.ACCURACY).measured
+    measured = compare_queries.article_scores(rows, triplet_queries.ACCURACY).measured
     used = [i for i, has in enumerate(measured) if has]
     if len(used) < 2:
         return None, {}
     chosen = compare_queries.by_triplets([found[i] for i in used]) if test is MCNEMAR else test
-    tested = compare_queries.family([rows[i] for i in used], compare_queries.ACCURACY, chosen)
+    tested = compare_queries.family([rows[i] for i in used], triplet_queries.ACCURACY, chosen)
     return (None, {}) if tested is None else (tested[1], {row: column for column, row in enumerate(used)})
 
 
@@ -134,11 +135,13 @@ def _form(chosen: TripletSetRecord, done: set[str]) -> None:
     """Draw the form that evaluates further models."""
     if not may(Right.MANAGE):
         return
-    rest = [m for m in grouped_by_method(queries.selectable_models()) if m.name not in done]
-    if not rest:
+    corpus = queries.read(lambda r: r.corpora.get(chosen.corpus_id))
+    best = [m for m in queries.best_first(corpus_shares(corpus), corpus.id) if m.name not in done]
+    if not best:
         return
+    rest = grouped(best, lambda model: model.method)
     st.subheader("Evaluate more models", anchor=False)
-    names = st.multiselect("Models", [m.name for m in rest], default=preselected(rest), key=state.EVALUATE)
+    names = st.multiselect("Models", [m.name for m in rest], default=preselected(best), key=state.EVALUATE)
     if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
         queued = [_submit(chosen, model) for model in rest if model.name in names]
         if all(queued):

@@ -12,9 +12,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.readers.table import SENTENCES
+from core.text.languages import UNSPACED, frequent, language_name, shares_text
 from core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from core.types import PARTS, SectionRecord, Sentence
 from db.records import ArticleRecord, CorpusRecord
+from jobs.common.languages import REPORTED, corpus_shares, splitting_language
 from webapp.features.corpora import state
 from webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
 from webapp.shared import forms, queries
@@ -67,6 +70,11 @@ def draw_article(sections: Sequence[SectionRecord], sentences: Sequence[Sentence
 
 
 _LISTED = 500
+_UNSPACED_NOTE = (
+    "words are not separated by spaces. Chinese and Japanese sentences are split, and themes are named by pairs of "
+    "characters. Thai, Lao, Khmer and Burmese text is split only at line breaks and spaces. Word overlap and tf-idf "
+    "find little; use a multilingual model."
+)
 
 
 def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
@@ -79,7 +87,7 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
         pd.DataFrame(
             {
                 "Corpus": [c.name for c in corpora],
-                "Language": [c.language for c in corpora],
+                "Language": [shares_text(corpus_shares(c)) for c in corpora],
                 **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
                 "Imported": [ago(c.created) for c in corpora],
             }
@@ -90,8 +98,9 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
 
 def report(corpus: CorpusRecord) -> None:
     """Draw the import settings of a corpus and the counts of skipped items by reason."""
+    _languages(corpus)
     dropped = _counts(corpus.report.get("skipped", {}))
-    rest = {key: value for key, value in corpus.report.items() if key != "skipped"}
+    rest = {key: value for key, value in corpus.report.items() if key not in ("skipped", REPORTED)}
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Skipped at import**")
@@ -107,6 +116,25 @@ def report(corpus: CorpusRecord) -> None:
     if any(topic for topic, _ in topics):
         st.markdown("**Topics**")
         _topics(topics)
+
+
+def _languages(corpus: CorpusRecord) -> None:
+    """Draw the detected languages, and a warning if the sentences were split by the rules of another one."""
+    shares = corpus_shares(corpus)
+    if not corpus.report.get(REPORTED):
+        st.caption(f"Language: {plain(language_name(corpus.language))}, as stated at the import.")
+        return
+    st.markdown(f"**Languages:** {plain(shares_text(shares))}")
+    main = splitting_language(shares)
+    listed = corpus.report.get("settings", {}).get("rows") == SENTENCES
+    if main != corpus.language and not listed:
+        st.warning(
+            f"Sentences were split by the rules of {plain(language_name(corpus.language))}. Import the files again "
+            f"with the language {plain(language_name(main))}.",
+            icon=":material/translate:",
+        )
+    if unspaced := [code for code in frequent(shares) if code in UNSPACED]:
+        st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
 
 
 def _topics(counts: Mapping[tuple[str, str], int]) -> None:

@@ -10,8 +10,10 @@ import streamlit as st
 
 from core.readers import REGISTRY
 from core.readers.formats import Preview, detect, preview, suffixes
+from core.text.languages import language_name
 from core.text.splitting import LANGUAGES
 from core.types import Article
+from jobs.common.languages import language_of_file
 from jobs.services.pipeline import ANALYSED, queue_pipeline
 from webapp.features.corpora import state
 from webapp.shared import input_files, queries
@@ -136,12 +138,14 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     key = _key(paths)
     left, middle, right = st.columns([2, 1, 2])
     name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"{state.IMPORT}_name_{key}")
+    known = sorted(LANGUAGES, key=language_name)
     language = middle.selectbox(
         "Language",
-        LANGUAGES,
-        index=LANGUAGES.index("en"),
+        known,
+        index=known.index(_language(str(paths[0]))),
+        format_func=language_name,
         key=f"{state.IMPORT}_language_{key}",
-        help="Determines how sentences are split.",
+        help="Determines how sentences are split. Detected from the first articles.",
     )
     ids = REGISTRY.ids()
     found = attempt(lambda: detect(paths[0])) or ids[-1]
@@ -153,6 +157,11 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
         key=f"{state.IMPORT}_format_{key}",
     )
     return name, language, reader_id
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _language(path: str) -> str:
+    return language_of_file(Path(path))
 
 
 def _key(paths: Sequence[Path]) -> int:

@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import MissingExtraError
-from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord
+from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
+from jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from jobs.services import demo
 from webapp.shared import compare_queries, pipeline_status, queries
 from webapp.shared.choose import COUNTED, method_title
@@ -134,9 +135,9 @@ def _table(heading: str, columns: Columns, empty: str) -> None:
     st.dataframe(frame, hide_index=True, column_config={name: config for name, (_, config) in columns.items()})
 
 
-def results_table(benchmarks: Sequence[BenchmarkRecord]) -> None:
-    """Draw the best methods on the newest benchmark with results."""
-    for benchmark in sorted(benchmarks, key=lambda b: b.created, reverse=True):
+def results_table() -> None:
+    """Draw the methods with the highest scores on the newest benchmark with results, one of enough articles first."""
+    for benchmark in queries.clustered_benchmarks():
         methods = compare_queries.methods(benchmark)
         scores = compare_queries.means(methods, [HEADLINE])
         found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
@@ -150,10 +151,26 @@ def results_table(benchmarks: Sequence[BenchmarkRecord]) -> None:
                     _text(width=90, help="± is half the width of the 95 % bootstrap interval over articles."),
                 ),
             }
-            _table(f"Best on {plain(benchmark.name)}", columns, "")
+            _table(f"Results on {plain(benchmark.name)}", columns, "")
+            st.caption(verdict(benchmark, [(method.name, score) for method, score in best]))
             page_link("compare", "All methods", view={"benchmark": benchmark.name})
             return
     _table("Results", {}, "No results yet. They appear here once a benchmark has been run.")
+
+
+def verdict(benchmark: BenchmarkRecord, best: Sequence[tuple[str, ScoreRecord]]) -> str:
+    """Return which of the methods, best first, is the best one, or why that cannot be said."""
+    articles = articles_of(benchmark)
+    if articles < LEAST_ARTICLES:
+        return f"{count(articles, 'article')}: too few to name a best method (at least {LEAST_ARTICLES})."
+    name, first = best[0]
+    rest = [score for _, score in best[1:]]
+    if first.low is None or not rest:
+        return f"{count(articles, 'article')}."
+    close = [score for score in rest if score.value >= first.low]
+    if close:
+        return f"The first {len(close) + 1} are not significantly different ({count(articles, 'article')})."
+    return f"Best: {plain(name)} ({count(articles, 'article')}; its 95 % interval excludes the next mean)."
 
 
 def models_table(found: Sequence[ModelRecord]) -> None:
@@ -237,7 +254,7 @@ starting_points(corpora, [job for job in jobs if not job.status.ended])
 totals(corpora, models, benchmarks)
 left, right = st.columns([10, 11.4], gap="small")
 with left:
-    results_table(benchmarks)
+    results_table()
     corpora_table(corpora)
 with right:
     models_table(models)

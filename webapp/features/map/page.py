@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core.projection.maps import UmapConfig
-from db.records import CorpusRecord, ModelRecord
+from db.records import CorpusRecord, MapRecord, ModelRecord
+from jobs.common.languages import corpus_shares
 from webapp.features.map import state, view
 from webapp.shared import queries
 from webapp.shared.choose import by_name, model_notes, nothing, one_model, project
@@ -25,12 +28,12 @@ def new_map_form(corpus: CorpusRecord) -> None:
     """Draw the form; it queues a job that embeds the sentences and projects them to two dimensions."""
     if closed("Creating a map"):
         return
-    models = queries.selectable_models()
+    models = queries.best_first(corpus_shares(corpus), corpus.id, across=corpus.articles > 1)
     if not models:
         nothing("A map needs a model.", "“Mean of word vectors” trains in seconds.", "train", "Train a model")
         return
     model = one_model("Model", models, state.NEW_MAP_MODEL, "Model that measures similarity.")
-    model_notes(model, corpus.language)
+    model_notes(model, corpus_shares(corpus))
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
     with st.form(f"{state.NEW_MAP}_{corpus.id}"):
         chosen = st.multiselect("Articles", titles, placeholder="whole corpus", help="Empty for the whole corpus.")
@@ -61,6 +64,13 @@ def new_map_form(corpus: CorpusRecord) -> None:
         st.rerun()
 
 
+def ordered(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> list[MapRecord]:
+    """Return the maps of a corpus, those by the best model first, the newest first among those of one model."""
+    best = queries.best_first(corpus_shares(corpus), corpus.id, queries.models(), across=corpus.articles > 1)
+    places = {model.id: place for place, model in enumerate(best)}
+    return sorted(maps, key=lambda found: places.get(found.model_id, len(places)))
+
+
 def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
     what = corpus.name if not chosen else chosen[0] if len(chosen) == 1 else f"{len(chosen)} articles of {corpus.name}"
     return f"{what} by {model.name}"
@@ -69,7 +79,7 @@ def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
 watch("map")
 chosen = project()
 if chosen is not None:
-    maps = queries.maps(chosen.id)
+    maps = ordered(chosen, queries.maps(chosen.id))
     if maps:
         models = {model.id: model.name for model in queries.models()}
         with st.container(width=330):

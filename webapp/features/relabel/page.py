@@ -20,7 +20,7 @@ def open_labelling(record: LabellingRecord) -> None:
 if OPEN_NEXT in st.session_state:
     st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)
     st.session_state[VIEW] = EDIT
-labellings = partition_queries.labellings(projects.current_id())
+labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
 with st.container(width=400):
     chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
 views = {EDIT: workspace.show, HISTORY: history.show, SETTINGS: settings.show}

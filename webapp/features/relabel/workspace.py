@@ -12,6 +12,7 @@ import streamlit as st
 from core.errors import ThemescopeError
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
+from jobs.common.languages import corpus_shares
 from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
 from jobs.services.labelling.assistance import nearest_sentences
 from jobs.services.labelling.session import place_of
@@ -20,7 +21,7 @@ from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import CONFLICT, FILTER, LAYOUT, MATCH, MODEL, SEARCH, SENTENCE_CARD, step_summary
 from webapp.shared import people
 from webapp.shared import queries as records
-from webapp.shared.choose import grouped_by_method, model_notes, nothing
+from webapp.shared.choose import grouped, model_notes, nothing
 from webapp.shared.text import ago, count, plain, shorten
 
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
@@ -74,13 +75,17 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
 
 
 def _choose_model(state: RelabelState) -> None:
-    """Set the model that makes suggestions, by default the newest that has vectors of these sentences."""
+    """Set the model that makes suggestions, by default the best one with vectors of these sentences."""
     state.model_id = None
     if state.record.blind or len(state.partition.ids) > MAX_WITH_VECTORS:
         return
-    models = {m.name: m for m in grouped_by_method(queries.models_for(state.record.id, state.record.created))}
-    if not models:
+    embedded = queries.models_for(state.record.id, state.record.created)
+    if not embedded:
         return
+    corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
+    across = state.record.article_id is None and corpus.articles > 1
+    best = records.best_first(corpus_shares(corpus), corpus.id, embedded, across)
+    models = {m.name: m for m in grouped(best, lambda m: m.method)}
     chosen = st.selectbox(
         "Suggestions from",
         [*models, NO_MODEL],
@@ -96,7 +101,7 @@ def _model_notes(state: RelabelState) -> None:
     model = records.model_by_id(state.model_id)
     if model is not None:
         corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
-        model_notes(model, corpus.language, articles=corpus.articles > 1)
+        model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
 
 
 def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], view: tuple[str, str, str]) -> None:

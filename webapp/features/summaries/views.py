@@ -18,6 +18,7 @@ from core.tasks.summaries.summarizing import Summary, extract
 from core.types import Matrix, Sentence
 from db.access import Right
 from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from jobs.common.languages import corpus_shares
 from webapp.features.summaries import state
 from webapp.shared import queries
 from webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model
@@ -128,12 +129,12 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     if not may(Right.MANAGE):
         return
     have = {model.id for model in embedded}
-    absent = [model for model in queries.selectable_models() if model.id not in have]
+    absent = [m for m in queries.best_first(corpus_shares(corpus), corpus.id, across=False) if m.id not in have]
     if not absent:
         return
     with st.expander("Add a model", icon=":material/add:"):
         model = one_model("Model", absent, state.NEW_MODEL)
-        model_notes(model, corpus.language)
+        model_notes(model, corpus_shares(corpus))
         if st.button("Embed corpus", help=f"Embeds all of {plain(corpus.name)} in the background."):
             submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
             st.rerun()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from core.paths import default_models
 from core.readers.formats import COMPRESSIONS
 from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
 from core.tasks.themes import FEWEST, MOST
+from core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from core.text.splitting import LANGUAGES
+from jobs.common.languages import corpus_shares, splitting_language
 from jobs.services import pipeline
 from webapp.features.themes import state
 from webapp.shared import input_files, partition_queries, queries
-from webapp.shared.choose import grouped_by_method, model_label, model_notes, nothing
+from webapp.shared.choose import grouped, model_label, model_notes, nothing
 from webapp.shared.components import attempt
 from webapp.shared.job_status import follow, submit
 from webapp.shared.partition_queries import Analysis
@@ -30,6 +31,8 @@ _PASTED_NAME = "My sentences"
 _MOST_PASTED = 10_000_000
 """Maximum size of pasted text in bytes; the browser sends it with every change of the form."""
 _SHOWN = 200
+_DETECTED = 300
+"""Sentences whose language is detected before the import, which takes some milliseconds."""
 _NO_GROUP = "None"
 
 
@@ -51,6 +54,7 @@ class _Source:
 
     corpus: str
     language: str = "en"
+    shares: Shares = field(default_factory=lambda: {"en": 1.0})
     articles: int = 1
     path: Path | None = None
     column: str = ""
@@ -61,8 +65,7 @@ class _Source:
 
 def form() -> None:
     """Draw the form."""
-    known = {model.name: model for model in grouped_by_method(queries.selectable_models())}
-    if not known:
+    if not queries.selectable_models():
         nothing(
             "No model yet.", "Themes need a model. “Mean of word vectors” trains in seconds.", "train", "Train a model"
         )
@@ -71,18 +74,17 @@ def form() -> None:
     if source is None:
         return
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-    names = list(known)
-    default = next((names.index(name) for name in default_models() if name in known), 0)
+    best = queries.best_first(source.shares, across=source.articles > 1)
+    known = {model.name: model for model in grouped(best, lambda model: model.method)}
     model = left.selectbox(
         "Model",
-        names,
-        index=default,
+        list(known),
         format_func=lambda name: model_label(known[name]),
         help="Model that measures similarity.",
     )
     way = middle.segmented_control("Number of themes", [SUGGESTED, GIVEN], default=SUGGESTED, required=True)
     k = 0 if way == SUGGESTED else int(right.number_input("How many", 2, 500, 8, label_visibility="collapsed"))
-    model_notes(known[model], source.language, articles=source.articles > 1)
+    model_notes(known[model], source.shares, articles=source.articles > 1)
     shared = st.toggle(
         "Also use word overlap",
         value=True,
@@ -152,7 +154,7 @@ def _existing() -> _Source | None:
         format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
         key=state.EXISTING_CORPUS,
     )
-    return _Source(chosen.name, chosen.language, chosen.articles)
+    return _Source(chosen.name, chosen.language, corpus_shares(chosen), chosen.articles)
 
 
 def _pasted() -> _Source | None:
@@ -175,7 +177,7 @@ def _pasted() -> _Source | None:
         return None
     if not text or not text.strip():
         st.caption(f"{count(0, 'sentence')}")
-        name, language = _about(_PASTED_NAME, PASTED)
+        name, language = _about(_PASTED_NAME, PASTED, {})
         return _Source(name, language, empty=True)
     return _of_file(_kept(f"pasted {hash(text)}", _Pasted(text)))
 
@@ -219,21 +221,35 @@ def _of_file(path: Path) -> _Source | None:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None
     pasted = path.name == PASTED
-    name, language = _about(
-        _PASTED_NAME if pasted else path.stem.replace("_", " ").strip(), PASTED if pasted else path.parent.name
-    )
-    return _Source(name, language, path=path, column=column, group=group)
+    stem, mark = (_PASTED_NAME, PASTED) if pasted else (path.stem.replace("_", " ").strip(), path.parent.name)
+    detected = _shares(str(path), column)
+    name, language = _about(stem, mark, detected)
+    shares = detected if detected and language == splitting_language(detected) else {language: 1.0}
+    return _Source(name, language, shares, path=path, column=column, group=group)
 
 
-def _about(stem: str, mark: str) -> tuple[str, str]:
+def _about(stem: str, mark: str, detected: Shares) -> tuple[str, str]:
     """Draw the fields for name and language; ``mark`` distinguishes the fields of different files."""
     left, right = st.columns([3, 1])
     free = queries.usable_corpus_name(stem)
     name = left.text_input("Dataset name", value=free, key=f"{state.LIST_NAME}_{mark}_{free}")
+    main = splitting_language(detected)
+    known = sorted(LANGUAGES, key=language_name)
     language = right.selectbox(
-        "Language", LANGUAGES, index=LANGUAGES.index("en"), help="Language of the sentences; models are for some only."
+        "Language",
+        known,
+        index=known.index(main),
+        format_func=language_name,
+        help="Detected from the sentences. Models are for some languages only.",
     )
+    if len(detected) > 1:
+        st.caption(f"Languages: {shares_text(detected)}.")
     return (name or "").strip(), language
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _shares(path: str, column: str) -> dict[str, float]:
+    return language_shares(sampled(_sheet(path).column(column), _DETECTED))
 
 
 def _columns(sheet: Sheet) -> tuple[str, str]:

@@ -18,6 +18,7 @@ with tab:
         if not closed("Finding themes in a new list"):
             new_list.form()
     elif found:
-        results.show(by_name("Result", found, state.RESULT, lambda analysis: analysis.name))
+        best = partition_queries.best_first(found)
+        results.show(by_name("Result", best, state.RESULT, lambda analysis: analysis.name))
     else:
         nothing("No themes yet.", "Open the tab “New list”, paste or upload sentences, and click “Find themes”.")

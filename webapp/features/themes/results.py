@@ -16,20 +16,22 @@ from plotly.subplots import make_subplots
 
 from core.types import Ids
 from db.records import MapRecord
-from jobs.common.model_notes import WITHIN_ARTICLE, within_article
+from jobs.common.languages import corpus_shares
+from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
 from webapp.features.themes import new_list, state
 from webapp.map_view import component
 from webapp.map_view import scene as map_scene
 from webapp.map_view.scene import MANY, Colouring, Scene
 from webapp.map_view.view_state import MapState
-from webapp.shared import partition_queries
+from webapp.shared import partition_queries, queries
 from webapp.shared.components import download
 from webapp.shared.figures import Tones, tones
 from webapp.shared.job_status import submit
 from webapp.shared.partition_queries import Analysis, Listing
 from webapp.shared.text import count, duration, plain, shorten
 
+_UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS = 24
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
 _TABLE_ROWS = 2_000
@@ -50,12 +52,16 @@ def show(analysis: Analysis) -> None:
 
 def _summary(analysis: Analysis, listed: Listing) -> None:
     low_confidence = int((listed.margins < 0).sum())
+    unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
     with st.container(horizontal=True):
         st.metric("Sentences", f"{len(listed.ids):,}", border=True)
         st.metric("Themes", len(analysis.themes), border=True)
         help = "Sentences whose average similarity to another theme is higher than to their own."
-        st.metric("Low confidence", f"{low_confidence / max(len(listed.ids), 1):.0%}", border=True, help=help)
+        share = "–" if unread else f"{low_confidence / max(len(listed.ids), 1):.0%}"
+        st.metric("Low confidence", share, border=True, help=_UNREAD if unread else help)
         st.metric("Time", duration(analysis.run.seconds), border=True)
+    if unread:
+        st.warning(plain(unread), icon=":material/translate:")
     words = " plus word overlap" if _word_overlap(analysis) else ""
     st.caption(" ".join(filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", _interval(analysis)])))
     if within_article(analysis.model):

@@ -12,6 +12,7 @@ from core.registry import Card
 from core.triplets.rules import TripletRules
 from core.types import Split
 from db.records import TripletSetRecord
+from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import method_note
 from webapp.features.train import state
 from webapp.shared import input_files, projects, queries
@@ -131,7 +132,7 @@ def _running_text(card: Card) -> dict[str, Any] | None:
     if corpus is None:
         return None
     data: dict[str, Any] = {"corpus": corpus.name}
-    if note := method_note(card, corpus.language):
+    if note := method_note(card, corpus_shares(corpus)):
         st.warning(plain(note), icon=":material/translate:")
     if "accepts-base-model" in card.tags:
         own = with_tag(queries.models(), "content-vectors")

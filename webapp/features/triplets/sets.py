@@ -27,7 +27,7 @@ from webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
 from webapp.shared.text import ago, count, plain
-from webapp.shared.triplet_queries import Evaluation, evaluations, split_count
+from webapp.shared.triplet_queries import Evaluation, best_first, evaluations, split_count
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
@@ -121,7 +121,7 @@ def choose_with_evaluations(
         )
         return chosen, []
     with columns[1]:
-        first = by_name("Model", grouped(found, lambda e: e.model.method), MODEL, lambda e: e.name)
+        first = by_name("Model", grouped(best_first(found), lambda e: e.model.method), MODEL, lambda e: e.name)
     if not compare:
         return chosen, [first]
     with columns[2]:

@@ -1,0 +1,113 @@
+"""Detection of languages, their shares in words, stop words, and sentence marks of languages without a list."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.clustering.naming import theme_words
+from core.text.languages import (
+    OTHER,
+    detect_language,
+    frequent,
+    language_name,
+    language_shares,
+    main_language,
+    sampled,
+    shares_text,
+    stop_words,
+)
+from core.text.splitting import SentenceSplitter
+
+SENTENCES = {
+    "en": "The river flows into the sea after a long way through the plain.",
+    "de": "Der Fluss mündet nach einem langen Weg durch die Ebene ins Meer.",
+    "fr": "Le fleuve se jette dans la mer après un long chemin à travers la plaine.",
+    "es": "El río desemboca en el mar después de un largo camino por la llanura.",
+    "it": "Il fiume sfocia nel mare dopo un lungo cammino attraverso la pianura.",
+    "nl": "De rivier mondt na een lange weg door de vlakte uit in zee.",
+    "pl": "Rzeka wpada do morza po długiej drodze przez równinę.",
+    "ru": "Река впадает в море после долгого пути через равнину.",
+    "ar": "يصب النهر في البحر بعد طريق طويل عبر السهل.",
+    "he": "הנהר נשפך לים לאחר דרך ארוכה במישור.",
+    "zh": "河流经过平原的漫长道路后流入大海。",
+    "ja": "川は平野を通る長い道のりの後に海に注ぎます。",
+    "ko": "강은 평야를 지나는 긴 길을 따라 바다로 흘러갑니다.",
+    "th": "แม่น้ำไหลลงสู่ทะเลหลังจากเดินทางไกลผ่านที่ราบ",
+    "hi": "नदी मैदान से होकर एक लंबे रास्ते के बाद समुद्र में गिरती है।",
+}
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_languages_of_sentences(language: str) -> None:
+    assert detect_language(SENTENCES[language]) == language
+
+
+def test_shares_add_up_and_rare_languages_are_summed() -> None:
+    texts = [SENTENCES["de"]] * 82 + [SENTENCES["en"]] * 16 + [SENTENCES["fr"], SENTENCES["es"]]
+    shares = language_shares(texts)
+    assert shares == {"de": 0.82, "en": 0.16, OTHER: 0.02}
+    assert shares_text(shares) == "82 % German, 16 % English, 2 % other languages"
+    assert (main_language(shares), frequent(shares)) == ("de", ("de", "en"))
+
+
+def test_text_without_words_has_no_language() -> None:
+    assert language_shares(["1984", "", "…", "?!"]) == {}
+    assert (main_language({}), frequent({}), shares_text({})) == ("en", ("en",), "")
+    assert shares_text({"de": 1.0}) == "German" == language_name("de")
+    assert language_name("tlh") == "tlh"
+
+
+@given(st.lists(st.sampled_from([*SENTENCES.values(), "", "12"]), max_size=60))
+def test_shares_are_at_most_one_and_fall(texts: list[str]) -> None:
+    shares = [share for code, share in language_shares(texts).items() if code != OTHER]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(language_shares(texts).values()) <= 1.005
+
+
+@given(st.integers(0, 500), st.integers(1, 40))
+def test_a_sample_is_spaced_and_not_longer(n: int, most: int) -> None:
+    found = sampled([str(i) for i in range(n)], most)
+    assert len(found) == min(n, most) == len(set(found))
+
+
+def test_stop_words_of_a_language_and_of_several() -> None:
+    assert {"die", "für", "aus"} <= stop_words(frozenset({"de"}))
+    assert {"the", "die"} <= stop_words(frozenset({"de", "en"}))
+    assert stop_words(frozenset({"tlh"})) == frozenset()
+
+
+def names(*clusters: list[str]) -> list[tuple[str, ...]]:
+    labels = np.repeat(np.arange(len(clusters), dtype=np.int32), [len(cluster) for cluster in clusters])
+    return theme_words([text for cluster in clusters for text in cluster], labels, len(clusters))
+
+
+def test_german_names_have_no_german_stop_words() -> None:
+    rivers = ["Die Donau ist für die Schifffahrt wichtig", "Der Rhein fließt aus den Alpen", "Die Donau und der Rhein"]
+    schools = ["Die Schule ist für die Kinder da", "Kinder lernen in der Schule", "Die Schule beginnt für alle"]
+    found = names(rivers, schools)
+    assert {"Donau", "Rhein"} <= set(found[0]) and {"Schule", "Kinder"} <= set(found[1])
+
+
+def test_names_of_other_scripts() -> None:
+    french = names(["L'eau de la rivière est froide", "Il boit l'eau", "C'est l'eau d'ici"], ["Le pain du soir"] * 2)
+    assert "eau" in french[0]
+    chinese = names(["经济发展很快", "经济政策", "全国经济"], ["教育很重要", "学校教育", "教育部"])
+    assert (chinese[0][0], chinese[1][0]) == ("经济", "教育")
+    hindi = names(["नदी समुद्र में गिरती है", "नदी लंबी है", "यह नदी है"], ["विद्यालय बंद है", "विद्यालय बड़ा है"])
+    assert (hindi[0][0], hindi[1][0]) == ("नदी", "विद्यालय")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sentences"),
+    [
+        ("zh", "河流很长。海很大！“他来了。”为什么？", ["河流很长。", "海很大！", "“他来了。”", "为什么？"]),
+        ("ar", "ما هذا؟ هذا كتاب. وهذا قلم.", ["ما هذا؟", "هذا كتاب.", "وهذا قلم."]),
+        ("hi", "यह नदी है। वह समुद्र है।", ["यह नदी है।", "वह समुद्र है।"]),
+        ("ko", "강이 깁니다. 바다가 큽니다.", ["강이 깁니다.", "바다가 큽니다."]),
+    ],
+)
+def test_sentences_end_at_the_marks_of_the_language(language: str, text: str, sentences: list[str]) -> None:
+    assert SentenceSplitter(language).split(text) == sentences
