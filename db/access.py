@@ -97,6 +97,7 @@ _RIGHTS: Mapping[str, Right] = {
             t.person,
             s.triplet_review,
             s.saved_view,
+            s.selection,
         )
     },
 }

@@ -21,7 +21,7 @@ from core.errors import StoreError
 from db import label_tables as lt
 from db import tables as t
 from db.settings import Settings, sqlite_path
-from db.sql import contains
+from db.sql import contains, from_bytes
 from db.types import Json, Text
 
 PSEUDONYM = "former-user"
@@ -157,7 +157,12 @@ def rows_of(connection: Connection, name: str) -> dict[str, list[dict[str, Any]]
 def _rows(connection: Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> list[dict[str, Any]]:
     columns = [column for column in table.c if not _SECRET.search(column.name)]
     rows = connection.execute(sa.select(*columns).where(where).order_by(*table.primary_key))
-    return [dict(row._mapping) for row in rows]
+    return [{name: _listed(value) for name, value in row._mapping.items()} for row in rows]
+
+
+def _listed(value: Any) -> Any:
+    """Return a block of ids as a list; other values are unchanged."""
+    return from_bytes(value, "<i8").tolist() if isinstance(value, bytes) else value
 
 
 def rewrite_file(settings: Settings) -> None:

@@ -410,3 +410,20 @@ class SavedViewRecord:
     """Query string of the URL."""
     person: str
     created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRecord:
+    """Selection of sentences that somebody named or shared; the ids are read separately."""
+
+    id: int
+    corpus_id: int
+    name: str
+    """Empty for a selection that was only shared as a link."""
+    person: str
+    created: datetime
+    origin: Json
+    """How the selection was made, see ``core.selections.Origin``."""
+    digest: str
+    """Hash of the ids."""
+    sentences: int

@@ -32,6 +32,7 @@ from db.repositories.maps import Maps
 from db.repositories.models import Models
 from db.repositories.people import People, Views
 from db.repositories.runs import Papers, Runs
+from db.repositories.selections import Selections
 from db.repositories.triplets import TripletReviews, Triplets
 from db.settings import Settings
 from db.vector_files import VectorFiles
@@ -52,6 +53,7 @@ class Unit:
         self.maps = Maps(connection)
         self.papers = Papers(connection)
         self.views = Views(connection)
+        self.selections = Selections(connection)
         self.people = People(connection)
         self.logins = Logins(connection)
         self.sessions = Sessions(connection)

@@ -368,3 +368,18 @@ saved_view = _table(
     _required("created", UtcDateTime),
     sa.UniqueConstraint("page", "name", name="uq_saved_view_page_name"),
 )
+
+# --- selections -----------------------------------------------------------------------------------------------------
+
+# The ids of the sentences are a block, as in maps. Without a name it was only shared as a link.
+selection = _table(
+    "selection",
+    _to("corpus"),
+    _required("name", Text),
+    _required("person", Text),
+    _required("created", UtcDateTime),
+    _required("origin", Json),
+    _required("digest", Text),
+    _required("sentences", Big),
+    _required("sentence_ids", sa.LargeBinary),
+)

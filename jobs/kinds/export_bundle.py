@@ -21,9 +21,10 @@ from core.protocols import Report
 from core.types import Matrix
 from db.records import CorpusRecord, ModelRecord
 from db.store import Store
-from jobs.bundles.format import ARTICLES, BUNDLE
+from jobs.bundles.format import ARTICLES, BUNDLE, SELECTIONS
 from jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
+from jobs.bundles.selections import bundled_selections
 from jobs.common.archive import ArchiveReader, ArchiveWriter
 from jobs.common.articles import ready_corpus
 from jobs.common.columns import with_values
@@ -46,7 +47,7 @@ class ExportBundleConfig(JobConfig):
     file: str = option(
         "", "Path of the file to write, on the worker's machine; empty: a file in the data folder.", file=True
     )
-    labellings: bool = option(True, "Include labellings, with people and history.")
+    labellings: bool = option(True, "Include labellings, with people and history, and named selections.")
     models: tuple[str, ...] = option((), "Names of models to include, with their vectors of the corpus.")
 
     def validate(self) -> None:
@@ -123,6 +124,8 @@ def _write(
         columns = [[column.level, column.name, column.type] for column in r.columns.list(corpus.id)]
     digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
+    if labellings:
+        _write_selections(bundle, store, corpus)
     for place, model in enumerate(models):
         share = 0.3 / len(models)
         report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")
@@ -182,6 +185,17 @@ def _write_labellings(
             for line in to_lines(document):
                 write(line.encode("ascii"))
     return named
+
+
+def _write_selections(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord) -> None:
+    """Write the named selections; a corpus without any gets no part, as in bundles of version 0.1."""
+    with store.reading() as r:
+        ids = r.corpora.sentence_ids(corpus.id)
+    found = [*bundled_selections(store, corpus.id, ids)]
+    if found:
+        with bundle.part(SELECTIONS) as write:
+            for selection in found:
+                write(selection.to_line().encode("ascii"))
 
 
 def _write_model(bundle: ArchiveWriter, store: Store, model: ModelRecord, place: int) -> None:

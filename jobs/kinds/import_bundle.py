@@ -16,7 +16,7 @@ from core.errors import Cancelled, DataError, ReadError
 from core.types import Article, Ids
 from db.records import CorpusRecord, ModelRecord, VectorBlock
 from db.store import Unit
-from jobs.bundles.format import ARTICLES, BUNDLE
+from jobs.bundles.format import ARTICLES, BUNDLE, SELECTIONS
 from jobs.bundles.labellings import Document, from_lines, moved, store_document
 from jobs.bundles.parts import (
     BundledCorpus,
@@ -28,6 +28,7 @@ from jobs.bundles.parts import (
     precision,
     vectors_from_bytes,
 )
+from jobs.bundles.selections import selections_from_lines, store_selection
 from jobs.common.archive import ArchiveReader
 from jobs.common.columns import KeptColumns, find_types
 from jobs.common.job import JobConfig, JobContext
@@ -78,6 +79,7 @@ def _fill(
         _store_articles(bundle, args, context, record, about.corpus)
         _store_models(bundle, args, context, record, about.models)
         _store_labellings(bundle, context, record, about)
+        _store_selections(bundle, context, record)
         with context.writing() as w:
             return w.corpora.finish(record.id, about.corpus.report)
     except Exception as error:
@@ -173,6 +175,19 @@ def _store_labellings(bundle: ArchiveReader, context: JobContext, record: Corpus
         report.progress(done, 2 * len(names))
         with context.writing() as w:
             store_document(w, record.id, document, article_id)
+
+
+def _store_selections(bundle: ArchiveReader, context: JobContext, record: CorpusRecord) -> None:
+    """Store the named selections with their people and times."""
+    if not bundle.named(SELECTIONS):
+        return
+    with context.store.reading() as r:
+        ids = r.corpora.sentence_ids(record.id)
+    with closing(bundle.lines(SELECTIONS)) as lines:
+        found = selections_from_lines(lines, len(ids), SELECTIONS)
+    with context.writing() as w:
+        for selection in found:
+            store_selection(w, record.id, selection, ids)
 
 
 def _checked(context: JobContext, document: Document, ids: Ids) -> tuple[Document, int | None]:

@@ -28,7 +28,8 @@ PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 # What it takes to write into each table. A new table fails the test until somebody has decided.
 LOOK = {"label_presence"}
 LABEL = {
-    "labelling", "label_cluster", "label", "label_step", "label_event", "person", "triplet_review", "saved_view",
+    "labelling", "label_cluster", "label", "label_step", "label_event", "person", "triplet_review",
+    "saved_view", "selection",
 }  # fmt: skip
 MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",

@@ -1,0 +1,231 @@
+"""What pages show of a selection, and what they do with one: texts, words, composition, comparison, labels, export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.clustering.naming import theme_words
+from core.errors import DataError
+from core.labelling import operations as op
+from core.labelling.history import Step
+from core.selections import Selection
+from core.types import Ids, Labels
+from db.label_records import LabellingRecord
+from db.records import ModelRecord, RunRecord
+from db.store import Store
+from jobs.common.vectors import stacked
+from jobs.services.inference import MOST_WITH_VECTORS, models_for, stored_blocks
+from jobs.services.labelling.session import LabellingSession
+from jobs.services.labelling.starts import LEAD
+
+NO_THEME = -1
+MANY_WORDS, SAMPLE = 12, 2_000
+"""Number of distinctive words, and of sentences of each part that they are counted in."""
+HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedSentences:
+    """Where the sentences of a selection are; row i of every (n,) array is one sentence, in reading order."""
+
+    ids: Ids
+    articles: Ids
+    """Id of the article of each."""
+    positions: Ids
+    sections: npt.NDArray[np.int32]
+    """Index in ``titles``."""
+    titles: Sequence[str]
+    article_titles: Mapping[int, str]
+    themes: Labels
+    """Index in ``theme_names``, or :data:`NO_THEME`."""
+    theme_names: Sequence[str]
+
+    def article(self, row: int) -> str:
+        """Return the title of the article of a row."""
+        return self.article_titles[int(self.articles[row])]
+
+    def section(self, row: int) -> str:
+        """Return the title of the section of a row."""
+        return self.titles[self.sections[row]]
+
+    def theme(self, row: int) -> str:
+        """Return the name of the theme of a row; "" without one."""
+        label = int(self.themes[row])
+        return self.theme_names[label] if label != NO_THEME else ""
+
+    def rows_of(self, ids: Ids) -> npt.NDArray[np.intp]:
+        """Return the rows of those of ``ids`` that are selected, in the order of ``ids``."""
+        order = np.argsort(self.ids, kind="stable")
+        places = np.minimum(np.searchsorted(self.ids[order], ids), max(len(order) - 1, 0))
+        found = order[places] if len(order) else np.empty(0, np.intp)
+        kept: npt.NDArray[np.intp] = found[self.ids[found] == ids] if len(order) else found
+        return kept
+
+
+def read_sentences(store: Store, ids: Ids, run: RunRecord | None = None) -> SelectedSentences:
+    """Return the places of existing sentences, with their themes in ``run``, a result of finding themes."""
+    with store.reading() as r:
+        places = r.maps.places(ids)
+        known = r.corpora.articles_by_id(np.unique(places.articles))
+        labels = r.runs.labels(run.id) if run is not None else {}
+    at = np.array([known[int(a)].position for a in places.articles], dtype=np.int64)
+    order = np.lexsort((places.positions, at))
+    articles, positions = places.articles[order], places.positions[order]
+    return SelectedSentences(
+        places.ids[order],
+        articles,
+        positions,
+        places.sections[order],
+        [title.strip() or LEAD for title in places.titles],
+        {id: article.title for id, article in known.items()},
+        _themes_of(articles, positions, labels),
+        [str(theme["name"]) for theme in run.config["themes"]] if run is not None else [],
+    )
+
+
+def _themes_of(articles: Ids, positions: Ids, labels: Mapping[int, Labels]) -> Labels:
+    found = np.full(len(articles), NO_THEME, dtype=np.int32)
+    for article in np.unique(articles).tolist():
+        if article in labels:
+            rows = np.flatnonzero(articles == article)
+            inside = rows[positions[rows] < len(labels[article])]
+            found[inside] = labels[article][positions[inside]]
+    return found
+
+
+def texts_of(store: Store, ids: Ids) -> list[str]:
+    """Return the texts of existing sentences, in the order of their ids."""
+    with store.reading() as r:
+        known = r.corpora.sentences_by_id(ids)
+    return [known[int(i)].text for i in ids]
+
+
+def rows(store: Store, found: SelectedSentences) -> list[tuple[Any, ...]]:
+    """Return one tuple per sentence with the columns of :data:`HEADER`; the file format escapes the values."""
+    texts = texts_of(store, found.ids)
+    return [
+        (int(i), found.article(row), found.section(row), int(found.positions[row]), texts[row], found.theme(row))
+        for row, i in enumerate(found.ids)
+    ]
+
+
+# ---------------------------------------------------------------- centrality
+
+
+def model_of(
+    store: Store, corpus_id: int, found: SelectedSentences, preferred: int | None = None
+) -> ModelRecord | None:
+    """Return a model with vectors of these sentences, ``preferred`` (an id) if it is one, else the newest."""
+    if not 1 < len(found.ids) <= MOST_WITH_VECTORS:
+        return None
+    models = models_for(store, corpus_id, set(np.unique(found.articles).tolist()))
+    return next((model for model in models if model.id == preferred), models[0] if models else None)
+
+
+def centrality(store: Store, model: ModelRecord, found: SelectedSentences) -> npt.NDArray[np.float32]:
+    """Return the (n,) cosines of sentences to the mean of their unit vectors.
+
+    Raises :class:`DataError` if an article has no vectors.
+    """
+    from scipy import sparse
+
+    parts = list(stored_blocks(store, model, found.articles, found.positions))
+    order = np.argsort(np.concatenate([part for part, _ in parts]), kind="stable")
+    stack: Any = stacked([vectors for _, vectors in parts])[order]
+    lengths = np.sqrt(np.asarray(stack.multiply(stack).sum(axis=1)).ravel() if sparse.issparse(stack) else (
+        np.einsum("ij,ij->i", stack, stack, dtype=np.float64)
+    ))  # fmt: skip
+    scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    mean = np.asarray(stack.T @ scale).ravel()
+    cosines = np.asarray(stack @ (mean / max(float(np.linalg.norm(mean)), 1e-12))).ravel() * scale
+    return cosines.astype(np.float32)
+
+
+# ---------------------------------------------------------------- comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sets of sentences: sizes, overlap, and the words that are frequent in one and rare in the other."""
+
+    sizes: tuple[int, int]
+    shared: int
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def compare(store: Store, first: Ids, second: Ids, seed: int = 0) -> Comparison:
+    """Compare two selections, by the words of sentences that are only in one; without such there are no words."""
+    shared = int(np.isin(first, second, assume_unique=True).sum())
+    parts = [np.setdiff1d(a, b, assume_unique=True) for a, b in ((first, second), (second, first))]
+    return Comparison((len(first), len(second)), shared, _distinctive(store, parts[0], parts[1], seed))
+
+
+def _distinctive(store: Store, first: Ids, second: Ids, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if not len(first) or not len(second):
+        return (), ()
+    random = np.random.default_rng(seed)
+    samples = [np.sort(random.permutation(part)[:SAMPLE]) for part in (first, second)]
+    texts = texts_of(store, np.concatenate(samples))
+    labels = np.repeat(np.array([0, 1], dtype=np.int32), [len(part) for part in samples])
+    here, there = theme_words(texts, labels, 2, MANY_WORDS)
+    return here, there
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A theme, section or article with its number of sentences in two sets."""
+
+    name: str
+    first: int
+    second: int
+
+
+def shares(names: Sequence[str], first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> list[Share]:
+    """Return the counts of codes (indices into ``names``; negative ones are ignored), largest in ``first`` first.
+
+    Names that occur twice are counted together.
+    """
+    counts: dict[str, list[int]] = {}
+    for side, codes in enumerate((first, second)):
+        found = np.bincount(codes[codes >= 0], minlength=len(names))
+        for code in np.flatnonzero(found).tolist():
+            counts.setdefault(names[code], [0, 0])[side] += int(found[code])
+    listed = [Share(name, a, b) for name, (a, b) in counts.items()]
+    return sorted(listed, key=lambda share: (-share.first, -share.second, share.name))
+
+
+# ---------------------------------------------------------------- labels
+
+
+def assign(store: Store, selection: Selection, labelling: LabellingRecord, number: int, person: str) -> Step | None:
+    """Put the sentences into a cluster of a labelling, as one step of its history; None if they are in it already.
+
+    Raises ``DataError`` if none of them is part of the labelling, and ``StoreError`` if the person may not change it.
+    """
+    session = LabellingSession(store, labelling.id, person)
+    ids = inside(session, selection)
+    return session.do(op.assign(session.partition, ids, number), selection_method=str(selection.origin))
+
+
+def new_cluster(store: Store, selection: Selection, labelling: LabellingRecord, name: str, person: str) -> Step | None:
+    """Make the sentences a cluster of a labelling; a name that is taken is numbered.
+
+    Raises ``DataError`` if none of them is part of the labelling, and ``StoreError`` if the person may not change it.
+    """
+    session = LabellingSession(store, labelling.id, person)
+    ids, free = inside(session, selection), op.free_name(session.partition, name)
+    operation = op.create(session.partition, session.next_number, free, ids)
+    return session.do(operation, selection_method=str(selection.origin))
+
+
+def inside(session: LabellingSession, selection: Selection) -> Ids:
+    """Return the sentences that are part of the labelling; raise :class:`DataError` if there are none."""
+    ids: Ids = selection.ids[np.isin(selection.ids, session.partition.ids)]
+    if not len(ids):
+        raise DataError(f"None of these sentences is part of “{session.record.name}”. Choose another labelling.")
+    return ids

@@ -1,0 +1,179 @@
+"""Selections in the store: who may write them, what is stored once, what they are used for, bundles."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
+from core.selections import Origin, Selection, selected
+from db.label_records import NewLabelling, Role, Sharing
+from db.records import VectorBlock
+from db.store import Store
+from jobs.bundles.selections import BundledSelection, selections_from_lines
+from jobs.queue.foreground import run_here
+from jobs.services import selections
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import LabellingSession
+from tests.db.texts import add_corpus
+
+LASSO = Origin("lasso", ("lasso on map Rome", "coloured by theme"))
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+
+
+def some(store: Store, count: int = 5, start: int = 0) -> Selection:
+    with store.reading() as r:
+        corpus = r.corpora.list()[0]
+        return selected(corpus.id, r.corpora.sentence_ids(corpus.id)[start : start + count], LASSO)
+
+
+def test_a_selection_is_stored_with_its_origin(store: Store) -> None:
+    add_corpus(store)
+    selection = some(store)
+    with store.writing() as w:
+        record = w.selections.add(selection, "Roman law", "ada")
+        linked = w.selections.add(selection, person="ada")
+        assert w.selections.add(selection, person="ben") == linked, "a link to the same sentences is stored once"
+        with pytest.raises(DuplicateNameError):
+            w.selections.add(some(store, 2), " Roman law ", "ben")
+    with store.reading() as r:
+        assert r.selections.list(selection.corpus_id) == [record]
+        opened = r.selections.selection(linked.id)
+        assert np.array_equal(opened.ids, selection.ids) and opened.origin == LASSO
+    with store.writing() as w:
+        w.corpora.delete(selection.corpus_id)
+        with pytest.raises(UnknownNameError):
+            w.selections.get(record.id)
+
+
+def test_100_000_sentences_are_stored_and_opened(sqlite_store: Store) -> None:
+    corpus = add_corpus(sqlite_store)
+    many = selected(corpus.id, np.arange(1, 300_001, 3), LASSO)
+    with sqlite_store.writing() as w:
+        record = w.selections.add(many, "many", "ada")
+    with sqlite_store.reading() as r:
+        assert record.sentences == 100_000 and r.selections.selection(record.id).digest == many.digest
+
+
+def test_empty_ones_long_names_and_viewers_are_refused(sqlite_store: Store) -> None:
+    add_corpus(sqlite_store)
+    selection = some(sqlite_store)
+    with sqlite_store.writing() as w, pytest.raises(DataError, match="1 to"):
+        w.selections.add(selection.difference(selection))
+    with sqlite_store.writing() as w, pytest.raises(DataError, match="at most 200"):
+        w.selections.add(selection, "x" * 201)
+    with sqlite_store.writing() as w:
+        w.people.set_role("val", Role.VIEWER, "")
+        made = w.selections.add(selection, "ada's", "ada")
+        w.people.set_role("root", Role.ADMIN, "")
+    with pytest.raises(StoreError), sqlite_store.by(lambda: "val").writing() as w:
+        w.selections.add(selection, "mine", "val")
+    with pytest.raises(AccessError), sqlite_store.by(lambda: "ben").writing() as w:
+        w.selections.delete(made.id)
+    with sqlite_store.by(lambda: "ada").writing() as w:
+        w.selections.delete(made.id)
+
+
+def test_sentences_are_listed_in_reading_order_and_exported(sqlite_store: Store) -> None:
+    add_corpus(sqlite_store)
+    with sqlite_store.reading() as r:
+        ids = r.corpora.sentence_ids(1)
+    found = selections.read_sentences(sqlite_store, ids[::-1])
+    assert found.ids.tolist() == ids.tolist()
+    table = selections.rows(sqlite_store, found)
+    with sqlite_store.reading() as r:
+        known = r.corpora.sentences_by_id(ids)
+    assert [row[0] for row in table] == ids.tolist()
+    assert all(row[4] == known[row[0]].text and row[3] == known[row[0]].position for row in table)
+    assert found.rows_of(ids[3:5]).tolist() == [3, 4] and not len(found.rows_of(np.array([10**9])))
+
+
+def test_central_sentences_are_near_the_mean(sqlite_store: Store) -> None:
+    add_corpus(sqlite_store)
+    with sqlite_store.writing() as w:
+        model = w.models.add(name="m", method="mean-vectors", config={}, seed=0, digest="d", artifact="a", metrics={})
+        blocks = []
+        for article in w.corpora.articles(1):
+            angles = np.arange(article.sentences) * 0.05
+            blocks.append(VectorBlock(article.id, np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)))
+        w.embeddings.add(model.id, blocks)
+    found = selections.read_sentences(sqlite_store, some(sqlite_store, 9).ids)
+    chosen = selections.model_of(sqlite_store, 1, found)
+    assert chosen is not None and chosen.name == "m"
+    order = np.argsort(-selections.centrality(sqlite_store, chosen, found))
+    assert set(order[:1].tolist()) == {4} and set(order[-2:].tolist()) == {0, 8}
+
+
+def test_two_selections_are_compared(sqlite_store: Store) -> None:
+    add_corpus(sqlite_store)
+    one, other = some(sqlite_store, 6), some(sqlite_store, 6, 4)
+    found = selections.compare(sqlite_store, one.ids, other.ids)
+    assert found.sizes == (6, 6) and found.shared == 2
+    assert selections.compare(sqlite_store, one.ids, one.ids).words == ((), ())
+    listed = selections.shares(["a", "b", "a"], np.array([0, 1, 2, -1]), np.array([1, 1]))
+    assert [(share.name, share.first, share.second) for share in listed] == [("a", 2, 0), ("b", 1, 2)]
+
+
+def test_sentences_become_a_cluster_in_one_step_that_can_be_undone(sqlite_store: Store) -> None:
+    add_corpus(sqlite_store)
+    selection = some(sqlite_store)
+    new = NewLabelling(1, "mine", "ada", Sharing.OWN)
+    record = starts.begin(sqlite_store, new, starts.from_sections)
+    step = selections.new_cluster(sqlite_store, selection, record, "Law", "ada")
+    assert step is not None and step.selection_method == "lasso on map Rome · coloured by theme"
+    session = LabellingSession(sqlite_store, record.id, "ada")
+    number = next(n for n, cluster in session.partition.clusters.items() if cluster.name == "Law")
+    assert session.partition.members(number).tolist() == selection.ids.tolist()
+    again = selections.new_cluster(sqlite_store, some(sqlite_store, 2, 9), record, "Law", "ada")
+    assert again is not None and "Law 2" in again.summary
+    assert selections.assign(sqlite_store, selection, record, number, "ada") is None, "they are in it already"
+    with pytest.raises(StoreError, match="belongs to ada"):
+        selections.assign(sqlite_store, some(sqlite_store, 2, 9), record, number, "ben")
+    outside = selected(1, [10**9], LASSO)
+    with pytest.raises(DataError, match="None of these"):
+        selections.assign(sqlite_store, outside, record, number, "ada")
+
+
+@given(st.lists(st.tuples(NAMES, st.sets(st.integers(0, 50), min_size=1)), max_size=4, unique_by=lambda x: x[0]))
+def test_lines_of_a_bundle_give_the_same_selections(entries: list[tuple[str, set[int]]]) -> None:
+    made = [
+        BundledSelection(name, "ada", datetime(2026, 5, 4, tzinfo=UTC), LASSO, np.array(sorted(ids), dtype=np.int64))
+        for name, ids in entries
+    ]
+    back = selections_from_lines([one.to_line() for one in made], 51, "x")
+    assert [one.to_line() for one in back] == [one.to_line() for one in made]
+
+
+@pytest.mark.parametrize(
+    "change", [{"sentences": [2, 1]}, {"sentences": [9]}, {"sentences": []}, {"name": ""}, {"origin": {"kind": "x"}}]
+)
+def test_damaged_lines_are_refused(change: dict[str, object]) -> None:
+    line = BundledSelection("a", "ada", datetime(2026, 5, 4, tzinfo=UTC), LASSO, np.array([0, 3])).to_line()
+    selections_from_lines([line], 5, "x")
+    with pytest.raises(ReadError):
+        selections_from_lines([json.dumps(json.loads(line) | change)], 5, "x")
+    with pytest.raises(ReadError, match="same name"):
+        selections_from_lines([line, line], 5, "x")
+
+
+def test_named_selections_travel_in_bundles(sqlite_store: Store, tmp_path: Path) -> None:
+    add_corpus(sqlite_store)
+    selection = some(sqlite_store, 4, 7)
+    with sqlite_store.writing() as w:
+        w.selections.add(selection, "Law", "ada")
+        w.selections.add(some(sqlite_store, 2))
+    with sqlite_store.reading() as r:
+        name = r.corpora.list()[0].name
+    run_here(sqlite_store, "export-bundle", {"corpus": name, "file": str(tmp_path / "b.zip")}, quiet=True)
+    made = run_here(sqlite_store, "import-bundle", {"file": str(tmp_path / "b.zip"), "corpus": "again"}, quiet=True)
+    with sqlite_store.reading() as r:
+        (record,) = r.selections.list(made["corpus_id"])
+        ids = r.corpora.sentence_ids(made["corpus_id"])
+        assert (record.name, record.person) == ("Law", "ada")
+        assert r.selections.ids(record.id).tolist() == ids[7:11].tolist()
