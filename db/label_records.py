@@ -123,6 +123,10 @@ class LabellingRecord:
     created: datetime
     deleted: datetime | None = None
 
+    def editable_by(self, person: str, role: Role) -> bool:
+        """Return whether a person with that role may change it: a private one belongs to its owner and to admins."""
+        return role is not Role.VIEWER and (self.kind is not Sharing.OWN or self.owner == person or role is Role.ADMIN)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

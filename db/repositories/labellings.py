@@ -142,7 +142,7 @@ class Labellings(NamedRepository[LabellingRecord]):
         record = self.get(labelling_id)
         if record.deleted is not None:
             raise StoreError(f"The labelling {record.name!r} has been deleted. Restore it first.")
-        if record.kind is Sharing.OWN and record.owner != person and role is not Role.ADMIN:
+        if not record.editable_by(person, role):
             raise AccessError(
                 f"This labelling belongs to {record.owner or 'the person without a name'}. "
                 "Make a copy, or ask its owner to share it."

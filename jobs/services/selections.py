@@ -16,7 +16,7 @@ from core.labelling.history import Step
 from core.selections import Selection
 from core.types import Ids, Labels
 from db.label_records import LabellingRecord
-from db.records import ModelRecord, RunRecord
+from db.records import ModelRecord, RunRecord, SentencePlaces
 from db.store import Store
 from jobs.common.vectors import stacked
 from jobs.services.inference import MOST_WITH_VECTORS, models_for, stored_blocks
@@ -67,10 +67,15 @@ class SelectedSentences:
         return kept
 
 
-def read_sentences(store: Store, ids: Ids, run: RunRecord | None = None) -> SelectedSentences:
-    """Return the places of existing sentences, with their themes in ``run``, a result of finding themes."""
+def read_sentences(
+    store: Store, ids: Ids, run: RunRecord | None = None, known_places: SentencePlaces | None = None
+) -> SelectedSentences:
+    """Return existing sentences with their themes in ``run``, a result of finding themes.
+
+    The places of the sentences are read, unless ``known_places`` are given.
+    """
     with store.reading() as r:
-        places = r.maps.places(ids)
+        places = known_places if known_places is not None else r.maps.places(ids)
         known = r.corpora.articles_by_id(np.unique(places.articles))
         labels = r.runs.labels(run.id) if run is not None else {}
     at = np.array([known[int(a)].position for a in places.articles], dtype=np.int64)

@@ -154,4 +154,4 @@ def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == inside
     page.get_by_role("button", name="Clear selection", exact=True).click()
-    expect(page.get_by_text("All sentences shown")).to_be_visible()
+    expect(page.get_by_text("All 400 sentences shown")).to_be_visible()

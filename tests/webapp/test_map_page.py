@@ -14,9 +14,10 @@ from db.records import JobStatus, MapPoints, VectorBlock
 from db.store import Store
 from jobs.services.table_files import csv_text
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.listed import listed, listing
 from webapp.features.map import colourings, export, state
 from webapp.features.map.colourings import View
-from webapp.map_view import component, geometry
+from webapp.map_view import component
 from webapp.map_view import scene as map_scene
 from webapp.shared import queries
 from webapp.shared.figures import tones
@@ -59,7 +60,7 @@ def test_it_says_that_it_is_a_sample_and_how_faithful(filled_store: Store, open_
     said = words_of(open_page("map", corpus=CORPUS))
     assert "a random sample of 72 out of 500 sentences" in said
     assert "50.0%" in said
-    assert "All sentences shown" in said
+    assert "All 72 sentences shown" in said
 
 
 def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
@@ -68,10 +69,10 @@ def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page:
     assert name in at.selectbox(key=state.COLOUR).options
     at.selectbox(key=state.COLOUR).set_value(name).run()
     assert not at.exception
-    assert sorted(at.dataframe[0].value["Cluster"].unique()) == ["Cluster 1", "Cluster 2", "Cluster 3"]
+    assert listing(at)["total"] == 24
     at.multiselect(key=state.ARTICLES).set_value(["Danube", "Nile"]).run()
     assert name not in at.selectbox(key=state.COLOUR).options
-    assert len(at.dataframe[0].value) == 48
+    assert listing(at)["total"] == 48
 
 
 def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
@@ -91,17 +92,17 @@ def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
 def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: str, way: str, n: int) -> None:
     at = open_page("map", find=text, by=way)
     assert f"{n} sentences found" in words_of(at)
-    assert len(at.dataframe[0].value) == n if n else not at.dataframe
+    assert listing(at).get("total", 0) == n
 
 
 def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
     at = open_page("map", titles="Danube", like="1", nearest="5")
-    listed = at.dataframe[0].value
+    found = listed(at)
     assert "Similar to: Danube lead paragraph 0 sentence 0" in words_of(at)
-    assert listed["Similarity"].tolist() == pytest.approx([0.7071, 0.4472, 0.3162, 0.2425, 0.1961], abs=1e-3)
-    assert listed["Sentence"].iloc[0] == "Danube lead paragraph 0 sentence 1 has some words."
+    assert [row["note"] for row in found] == ["0.707", "0.447", "0.316", "0.243", "0.196"]
+    assert found[0]["text"] == "Danube lead paragraph 0 sentence 1 has some words."
     next(b for b in at.button if b.label == "Clear search").click().run()
-    assert "All sentences shown" in words_of(at)
+    assert "All 24 sentences shown" in words_of(at)
 
 
 def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
@@ -134,7 +135,7 @@ def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Op
     at = open_page(
         "map", shape="1_2_x", sentence="-4", hide="99999", at="nan_1_1", like="9" * 30, beside="gone", colour="?"
     )
-    assert not at.exception and "All sentences shown" in words_of(at)
+    assert not at.exception and "All 72 sentences shown" in words_of(at)
 
 
 def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open) -> None:
@@ -189,10 +190,11 @@ def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None
     at = open_page("map", map="Rivers by vectors", beside="turned")
     assert not at.exception
     said = words_of(at)
-    assert "72 sentences are on both maps" in said and "Sentences that moved most" in said
-    listed = at.dataframe[0].value
-    assert listed["Sentence"].iloc[0] == "Danube Course paragraph 0 sentence 1 has some words."
-    assert listed["Moved"].is_monotonic_decreasing
+    assert "72 sentences are on both maps" in said and "All 72 sentences shown" in said
+    found = listed(at)
+    assert found[0]["text"] == "Danube Course paragraph 0 sentence 1 has some words."
+    distances = [float(row["note"]) for row in found]
+    assert distances == sorted(distances, reverse=True)
 
 
 def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:
@@ -200,10 +202,9 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
     scene = map_scene.opened(queries.maps(1)[0])
     colouring = colourings.options(View(corpus, scene, scene))["Article"].make()
     rows = np.array([50, 3, 60])
-    table = export.table(scene, colouring, rows)
-    assert [row[0] for row in table] == scene.ids[rows].tolist()
-    assert table[0][1] == HOSTILE and table[0][5] == HOSTILE
-    assert csv_text(export.HEADER, table).count("\r\n") == 4
+    table = export.columns(scene, colouring, scene.ids[rows])
+    assert table["group"][0] == HOSTILE and len(table["x"]) == 3
+    assert csv_text(list(table), zip(*table.values(), strict=True)).count("\r\n") == 4
     canvas = component.Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), paper="#000000", size=3,
         opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
@@ -220,8 +221,3 @@ def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_pag
     at = open_page("map", titles="Nile", list="Sections and words", shape=ALL)
     frame = at.dataframe[0].value
     assert frame["Here"].tolist() == [4] * 6 and "All sentences are selected" in words_of(at)
-    scene = map_scene.opened(queries.maps(1)[0])
-    half = np.flatnonzero(geometry.rows_of(scene.ids, scene.ids) < 24)
-    from webapp.features.map.sentence_list import distinctive_words
-
-    assert "danube" in distinctive_words("a", "b", scene, half)[0]

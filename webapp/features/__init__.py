@@ -38,6 +38,13 @@ REGISTRY = Registry(
         _page("map", "Map", "See sentences as points and select them.", ":material/scatter_plot:", EXPLORE.title),
         _page("themes", "Themes", "Find the themes of sentences.", ":material/category:", EXPLORE.title),
         _page(
+            "selections",
+            "Selections",
+            "Read, label, compare, export and share selected sentences.",
+            ":material/select_all:",
+            EXPLORE.title,
+        ),
+        _page(
             "summaries",
             "Summaries",
             "Summarise documents with any model and score the summaries.",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.projection.geometry import Polygon
+from core.selections import Origin
 from core.types import Ids
 from webapp.map_view import geometry
 from webapp.map_view.geometry import Rows, Units
@@ -30,6 +31,8 @@ class MapState:
 
     ids: Ids = field(default_factory=_none)
     """The selected sentences."""
+    origin: Origin | None = None
+    """How the sentences were selected, if not by a shape drawn on this map."""
     shape: Polygon = field(default_factory=_no_shape)
     """The shape that selected them; empty for none."""
     side: int = 0
@@ -58,7 +61,12 @@ class MapState:
     def take(self, scene: Scene, units: Units, colouring: Colouring) -> None:
         """Select the sentences inside the shape whose category is not hidden."""
         self.ids = scene.ids[geometry.inside_rows(units, colouring.categories, self.shape, self.hidden)]
-        self.fresh = False
+        self.fresh, self.origin = False, None
+        self.version += 1
+
+    def select(self, ids: Ids, origin: Origin) -> None:
+        """Select sentences that were chosen otherwise than by a shape."""
+        self.ids, self.shape, self.side, self.fresh, self.origin = ids, _no_shape(), 0, False, origin
         self.version += 1
 
     def click(self, sentence: int) -> None:
@@ -68,7 +76,7 @@ class MapState:
 
     def clear(self) -> None:
         """Clear the selection."""
-        self.ids, self.shape, self.side = _none(), _no_shape(), 0
+        self.ids, self.shape, self.side, self.origin = _none(), _no_shape(), 0, None
         self.version += 1
 
     def rows(self, scene: Scene) -> Rows:

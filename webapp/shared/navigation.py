@@ -48,6 +48,11 @@ def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = N
         st.page_link(target, label=label, icon=icon or None, query_params=query)
 
 
+def is_open(page: str) -> bool:
+    """Return whether a page is the one that is open."""
+    return bool(st.session_state[_CURRENT] == page)
+
+
 def switch_page(page: str, view: View | None = None) -> None:
     """Open a view of another page.
 

@@ -166,6 +166,15 @@ def disagreement_view(labelling: str) -> Mapping[str, str]:
     return {**edit_view(labelling), "filter": DIFFERS_FROM_PEOPLE}
 
 
+SELECTION = "Selection"
+"""The filter of the Relabel page for the sentences of a stored selection."""
+
+
+def selection_view(labelling: str, selection_id: int) -> Mapping[str, str]:
+    """Return the view of the Relabel page in which the sentences of a stored selection are the working set."""
+    return {**edit_view(labelling), "filter": SELECTION, "selection": str(selection_id)}
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """Theme analysis with its corpus and model."""

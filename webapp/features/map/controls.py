@@ -63,6 +63,14 @@ def colouring(view: View) -> Colouring:
     return found[chosen if chosen in found else next(iter(found))].make()
 
 
+def chosen() -> tuple[str, str]:
+    """Return the names of the colouring and of the search, once their controls are drawn."""
+    similar = st.query_params.get(state.SIMILAR, "")
+    text = str(st.session_state.get(state.SEARCH) or "").strip()
+    searched = "similar sentences" if similar else f"“{text}” by {st.session_state.get(state.MATCH)}" if text else ""
+    return str(st.session_state.get(state.COLOUR) or ""), searched
+
+
 # ---------------------------------------------------------------- display
 
 

@@ -1,4 +1,4 @@
-"""Export of a map: rows for tables, an SVG image, and a self-contained HTML page."""
+"""Export of a map: columns for tables, an SVG image, and a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from core.types import Ids
 from webapp.map_view import scene as map_scene
 from webapp.map_view.component import (
     POINTS_SOURCE,
@@ -21,12 +22,11 @@ from webapp.map_view.component import (
     points_data,
     source,
 )
-from webapp.map_view.geometry import UNITS, Rows
+from webapp.map_view.geometry import UNITS
 from webapp.map_view.labels import placed
 from webapp.map_view.scene import Colouring, Scene
 from webapp.shared.text import shorten
 
-HEADER = ("sentence_id", "article", "section", "position", "sentence", "group", "value", "x", "y")
 _SIDE, _LEGEND = 1_000, 300
 _LETTER, _LINE = 9.6, 20.0
 """Width of a letter of a name, which is about the widest on average, and height of its line."""
@@ -35,22 +35,15 @@ FILE_POINTS = 100_000
 """Maximum number of points in a file."""
 
 
-def table(scene: Scene, colouring: Colouring, rows: Rows) -> list[tuple[Any, ...]]:
-    """Return one tuple per sentence with the columns of ``HEADER``; the file format escapes the values."""
-    return [
-        (
-            int(scene.ids[row]),
-            scene.article(row),
-            scene.titles[scene.sections[row]],
-            int(scene.positions[row]),
-            sentence.text,
-            colouring.name(row),
-            _value(colouring, row),
-            float(scene.points[row, 0]),
-            float(scene.points[row, 1]),
-        )
-        for row, sentence in zip(rows.tolist(), map_scene.texts(scene, rows), strict=True)
-    ]
+def columns(scene: Scene, colouring: Colouring, ids: Ids) -> dict[str, Sequence[Any]]:
+    """Return the group, the value and the coordinates of sentences of the map, as columns of a file."""
+    rows = scene.rows_of(ids)
+    return {
+        "group": [colouring.name(row) for row in rows],
+        "value": [_value(colouring, row) for row in rows],
+        "x": scene.points[rows, 0].astype(float).tolist(),
+        "y": scene.points[rows, 1].astype(float).tolist(),
+    }
 
 
 def _value(colouring: Colouring, row: int) -> float | None:

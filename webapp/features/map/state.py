@@ -9,14 +9,12 @@ import streamlit as st
 from webapp.map_view import geometry
 from webapp.map_view.scene import MAX_CATEGORIES
 from webapp.map_view.view_state import MapState, camera_of
+from webapp.shared import selections
 from webapp.shared.pages import PageKeys
 
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
 MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
 """Ways to search."""
-SENTENCES, SECTIONS = "Sentences", "Sections and words"
-"""Contents of the panel beside the map."""
-
 KEYS = PageKeys("map")
 MAP = KEYS.url("map", record="map")
 ARTICLES = KEYS.url("articles", old="titles", kind=list)
@@ -29,6 +27,8 @@ SIZE = KEYS.url("size")
 OPACITY = KEYS.url("opacity", kind=float)
 OTHER_MAP = KEYS.url("compare", old="beside")
 LIST = KEYS.url("list")
+STORED = KEYS.url("selection")
+"""Id of a stored selection."""
 SHAPE = KEYS.url("shape")
 SIDE = KEYS.url("side")
 HIDDEN = KEYS.url("hidden", old="hide")
@@ -36,13 +36,13 @@ SENTENCE = KEYS.url("sentence")
 CAMERA = KEYS.url("camera", old="at")
 
 OPENED = KEYS.session("opened")
-SELECTION = KEYS.session("selection")
+SELECTION = KEYS.session("map_state")
 DEFAULT_SIZE = KEYS.session("default_size")
 NEW_MAP = KEYS.session("new_map")
 NEW_MAP_MODEL = KEYS.session("new_map_model")
-TABLE = KEYS.session("table")
+PANEL = KEYS.session("panel")
+OPENED_SELECTION = KEYS.session("opened_selection")
 DETAILS = KEYS.session("details")
-ROWS = KEYS.session("rows")
 
 
 def state_of(digest: str) -> MapState:
@@ -53,7 +53,18 @@ def state_of(digest: str) -> MapState:
         st.session_state[key] = from_address(st.query_params) if first else MapState()
         st.session_state[OPENED] = True
     found: MapState = st.session_state[key]
+    _open_selection(found)
     return found
+
+
+def _open_selection(state: MapState) -> None:
+    """Select the sentences of the stored selection in the address, once for each."""
+    wanted = st.query_params.get(STORED, "")
+    if wanted and st.session_state.get(OPENED_SELECTION) != wanted:
+        stored = selections.from_address(STORED)
+        if stored is not None:
+            state.select(stored.ids, stored.origin)
+    st.session_state[OPENED_SELECTION] = wanted
 
 
 def from_address(query: Mapping[str, str]) -> MapState:
@@ -83,6 +94,8 @@ def to_address(shown: MapState) -> None:
             st.query_params[name] = value
         elif not value and name in st.query_params:
             del st.query_params[name]
+    if shown.origin is None:
+        st.query_params.pop(STORED, None)
 
 
 def _camera(text: str) -> list[float] | None:

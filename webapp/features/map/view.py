@@ -66,7 +66,7 @@ def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) ->
     return replace(canvas, units=scene.grid.units(pair.second[rows]), name=other.digest[:12], side=1)
 
 
-_HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 235
+_HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 300
 
 
 def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> None:
@@ -93,7 +93,10 @@ def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> 
     if state.fresh:
         state.take(scene, beside.units if beside is not None and state.side else scene.units, colouring)
     moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
-    panel = Panel(scene, colouring, state, found, _TABLE, moved, controls.search_similar)
+    coloured_by, searched = controls.chosen()
+    panel = Panel(
+        corpus, record, scene, colouring, state, found, _TABLE, moved, controls.search_similar, coloured_by, searched
+    )
     # The list comes before the map: a map that is drawn knows that its list is.
     if pair is not None and other is not None and beside is not None:
         above = st.container()

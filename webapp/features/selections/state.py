@@ -1,0 +1,10 @@
+"""Session and URL keys of the Selections page."""
+
+from webapp.shared.pages import PageKeys
+
+KEYS = PageKeys("selections")
+OPEN = KEYS.url("open")
+"""Id of a stored selection."""
+PART = KEYS.url("part")
+
+PANEL = KEYS.session("panel")

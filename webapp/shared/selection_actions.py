@@ -1,0 +1,323 @@
+"""What one can do with a selection: label it, make it a theme, relabel, export, share, save and combine it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling.history import Step
+from core.selections import Selection, digest_of_ids
+from core.types import Ids
+from db.access import Right, only_its_maker
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import SelectionRecord
+from jobs.services import selections as service
+from jobs.services.labelling import starts
+from jobs.services.selections import SelectedSentences
+from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
+from webapp.shared import partition_queries, queries, selections
+from webapp.shared.components import download
+from webapp.shared.navigation import is_open, page_link, switch_page
+from webapp.shared.partition_queries import Analysis
+from webapp.shared.people import current_actor, current_person, may, shown
+from webapp.shared.text import ago, count, plain, shorten
+
+_NEW = "New labelling"
+_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A selection with what its actions need."""
+
+    selection: Selection
+    key: str
+    """Prefix of the session keys of the widgets."""
+    url_key: str
+    """URL key for the id of the stored selection in links."""
+    replaced: Sequence[str]
+    """URL keys that the stored selection replaces in links."""
+    view: Mapping[str, str]
+    """Values of URL keys that links name also where they are the defaults."""
+    read: Callable[[], SelectedSentences]
+    analysis: Analysis | None
+    """The themes that a new labelling can start from."""
+    columns: Callable[[Ids], Mapping[str, Sequence[Any]]] | None = None
+    """Returns further columns of files, for sentences by their ids."""
+
+    def name(self, part: str) -> str:
+        """Return the key of a widget of this selection."""
+        return f"{self.key}-{part}-{self.selection.digest[:8]}"
+
+
+def show(of: Subject) -> None:
+    """Draw the actions."""
+    with st.container(horizontal=True, gap="xsmall", key=f"{of.key}-selection-actions"):
+        if may(Right.LABEL):
+            _popover(of, "Make it a theme", ":material/category:", _make_theme)
+            _popover(of, "Label it", ":material/label:", _label)
+            _popover(of, "Relabel", ":material/edit_note:", _relabel)
+            _popover(of, "Share", ":material/link:", _share)
+        _popover(of, "Export", ":material/download:", _export)
+        _popover(of, "Save", ":material/bookmark:", _more)
+    _outcome(of)
+
+
+def _popover(of: Subject, label: str, icon: str, draw: Callable[[Subject], None]) -> None:
+    """Draw a button with a panel whose content is drawn when it is open."""
+    shut = st.popover(label, icon=icon, key=f"{of.key}-{label}", on_change="rerun")
+    if shut.open:
+        with shut:
+            draw(of)
+
+
+# ---------------------------------------------------------------- labels
+
+
+def _make_theme(of: Subject) -> None:
+    """Draw the form that makes the sentences a new cluster."""
+    st.caption(f"{count(len(of.selection), 'sentence')} become a new cluster. The result itself does not change.")
+    name = st.text_input("Name of the theme", value=_suggested(of), key=of.name("theme-name"), max_chars=200)
+    labelling = _choose_labelling(of, "In", "theme")
+    if st.button("Create theme", type="primary", icon=":material/add:", key=of.name("create"), disabled=not name):
+        _change(of, labelling, lambda record: service.new_cluster(
+            queries.store(), of.selection, record, name or "", current_person()
+        ))  # fmt: skip
+
+
+def _suggested(of: Subject) -> str:
+    """Return the first distinctive words of the selection as a name."""
+    corpus = selections.corpus_of(of.selection)
+    everything = selections.everything(corpus.id, corpus.created)
+    rest = np.setdiff1d(everything, of.selection.ids, assume_unique=True)
+    found = selections.comparison(of.selection.digest, digest_of_ids(rest), of.selection.ids, rest)
+    return " · ".join(found.words[0][:3])
+
+
+def _label(of: Subject) -> None:
+    """Draw the form that puts the sentences into a cluster that exists."""
+    labelling = _choose_labelling(of, "Labelling", "label")
+    if not isinstance(labelling, LabellingRecord):
+        st.caption("A new labelling starts from the themes; use “Make it a theme” to add a cluster to it.")
+        return
+    clusters = queries.read(lambda r: r.labellings.snapshot(labelling.id).partition.clusters)
+    if not clusters:
+        st.info("This labelling has no clusters yet. Use “Make it a theme”.", icon=":material/info:")
+        return
+    chosen = st.selectbox(
+        "Cluster", sorted(clusters), format_func=lambda n: clusters[n].name, key=of.name(f"cluster-{labelling.id}")
+    )
+    if st.button("Assign", type="primary", icon=":material/label:", key=of.name("assign")):
+        _change(of, labelling, lambda record: service.assign(
+            queries.store(), of.selection, record, int(chosen), current_person()
+        ))  # fmt: skip
+
+
+Target = LabellingRecord | starts.Begin
+
+
+def _choose_labelling(of: Subject, label: str, part: str) -> Target:
+    """Choose a labelling that this person may change, or a new one from the themes or without clusters."""
+    options: dict[str, Target] = {record.name: record for record in selections.own_labellings(of.selection.corpus_id)}
+    themes = of.analysis
+    if themes is not None:
+        options[f"{_NEW} from {len(themes.themes)} themes by {themes.model.name}"] = starts.from_themes(themes.run.id)
+    options[f"{_NEW} without clusters"] = starts.from_nothing
+    chosen = st.selectbox(label, list(options), key=of.name(f"{part}-labelling-{len(options)}"))
+    return options[chosen]
+
+
+def _labelling(of: Subject, target: Target) -> LabellingRecord:
+    """Return the chosen labelling, which is created if it is a new one."""
+    if isinstance(target, LabellingRecord):
+        return target
+    corpus = selections.corpus_of(of.selection)
+    new = NewLabelling(corpus.id, f"{corpus.name} themes", current_person(), Sharing.OWN)
+    with st.spinner("Creating the labelling …"):
+        return starts.begin(queries.store(), new, target)
+
+
+def _change(of: Subject, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
+    """Change a labelling and draw the page again with the outcome."""
+    try:
+        record = _labelling(of, target)
+        step = change(record)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    said = f"{step.summary}, in “{record.name}”" if step is not None else f"No change needed in “{record.name}”"
+    st.session_state[f"{of.key}-outcome"] = (of.selection.digest, said, record.name)
+    st.rerun()
+
+
+def _outcome(of: Subject) -> None:
+    """Say what the last action did, with a link to the labelling, until something else is selected."""
+    digest, said, labelling = st.session_state.get(f"{of.key}-outcome") or ("", "", "")
+    if digest != of.selection.digest:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True):
+        st.markdown(f":material/check_circle: {plain(said)}.", width="stretch")
+        page_link("relabel", "Open in Relabel", view=partition_queries.edit_view(labelling), key=of.name("open"))
+
+
+def _relabel(of: Subject) -> None:
+    """Draw the choice of a labelling in which these sentences are the working set."""
+    target = _choose_labelling(of, "Labelling", "relabel")
+    if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("relabel")):
+        try:
+            record, kept = _labelling(of, target), selections.store(of.selection)
+        except ThemescopeError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        switch_page("relabel", partition_queries.selection_view(record.name, kept.id))
+
+
+# ---------------------------------------------------------------- files and links
+
+
+def _export(of: Subject) -> None:
+    """Draw the downloads."""
+    formats: tuple[tuple[str, str, Callable[..., str | bytes]], ...] = (
+        ("CSV", "csv", csv_text),
+        ("XLSX", "xlsx", partial(excel_bytes, title="selection")),
+        ("JSONL", "jsonl", json_lines),
+        ("Parquet", "parquet", parquet_bytes),
+    )
+    st.caption(f"{count(len(of.selection), 'sentence')} with article, section, position and theme.")
+    with st.container(horizontal=True):
+        for label, suffix, write in formats:
+            download(label, partial(_content, of, write), f"selection.{suffix}", key=of.name(f"file-{suffix}"))
+
+
+def _content(of: Subject, write: Callable[..., Any]) -> str | bytes:
+    found = of.read()
+    further = of.columns(found.ids) if of.columns is not None else {}
+    rows = service.rows(queries.store(), found)
+    wide = (
+        [(*row, *more) for row, more in zip(rows, zip(*further.values(), strict=True), strict=True)]
+        if further
+        else rows
+    )
+    content: str | bytes = write((*service.HEADER, *further), wide)
+    return content
+
+
+def _share(of: Subject) -> None:
+    """Store the selection and draw its link."""
+    try:
+        record = selections.store(of.selection)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.caption("Opens this view with these sentences, for everyone who may use this store.")
+    st.code(selections.link_to(record, of.url_key, of.replaced, of.view), language=None, wrap_lines=True)
+
+
+# ---------------------------------------------------------------- saved selections
+
+
+def _more(of: Subject) -> None:
+    """Draw the form that saves the selection, the combinations with saved ones, and their list."""
+    if may(Right.LABEL):
+        _save(of)
+    saved = selections.saved(of.selection.corpus_id)
+    if saved:
+        _combine(of, saved)
+    st.button(
+        "Select all other sentences",
+        icon=":material/flip:",
+        key=of.name("complement"),
+        on_click=_complement,
+        args=(of,),
+    )
+    if st.session_state.pop(f"{of.key}-combined", False):
+        switch_page(selections.PAGE, {"corpus": selections.corpus_of(of.selection).name})
+
+
+def _save(of: Subject) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Name of the selection", key=of.name("save-name"), max_chars=200)
+        pressed = st.button(
+            "Save", icon=":material/bookmark_add:", key=of.name("save"), disabled=not (name or "").strip()
+        )
+    if pressed:
+        try:
+            record = selections.store(of.selection, name or "")
+        except ThemescopeError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        st.success(f"Saved as “{plain(record.name)}”. It is listed on the page Selections.", icon=":material/check:")
+
+
+_WAYS: dict[str, tuple[str, Callable[[Selection, Selection], Selection]]] = {
+    "Add": ("The sentences of both selections", Selection.union),
+    "Keep common": ("Only the sentences that are in both selections", Selection.intersection),
+    "Remove": ("The sentences that are not in the saved selection", Selection.difference),
+}
+
+
+def _combine(of: Subject, saved: Sequence[SelectionRecord]) -> None:
+    """Draw the choice of a saved selection and the ways to combine it with this one."""
+    by_name = {record.name: record for record in saved}
+    chosen = st.selectbox("Combine with", list(by_name), key=of.name(f"combine-{len(saved)}"))
+    with st.container(horizontal=True):
+        for label, (help, combine) in _WAYS.items():
+            st.button(label, key=of.name(f"combine-{label}"), on_click=_combined, args=(of, by_name[chosen], combine),
+                      help=f"{help}.")  # fmt: skip
+
+
+def _combined(of: Subject, record: SelectionRecord, combine: Callable[[Selection, Selection], Selection]) -> None:
+    other = selections.stored(record.id)
+    if other is not None:
+        _offer(of, combine(of.selection, other))
+
+
+def _complement(of: Subject) -> None:
+    corpus = selections.corpus_of(of.selection)
+    _offer(of, of.selection.complement(selections.everything(corpus.id, corpus.created)))
+
+
+def _offer(of: Subject, selection: Selection) -> None:
+    selections.offer(selection.corpus_id, selection.ids, selection.origin)
+    if is_open(selections.PAGE):
+        st.query_params.pop(of.url_key, None)
+    else:
+        st.session_state[f"{of.key}-combined"] = True
+
+
+def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> None:
+    """Draw the saved selections of a project, each with buttons that open and delete it."""
+    actor = current_actor()
+    for record in selections.saved(corpus_id):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                plain(shorten(record.name, _NAME)), key=f"selection-open-{record.id}", type="tertiary",
+                icon=":material/bookmark:", on_click=open_one, args=(record,),
+                help=plain(record.name) if len(record.name) > _NAME else None,
+            )  # fmt: skip
+            facts = " · ".join(record.origin.get("facts", ()))
+            st.caption(
+                f"{count(record.sentences, 'sentence')} · {plain(shorten(facts, 90))} · {shown(record.person)}, "
+                f"{ago(record.created)}",
+                width="stretch",
+            )
+            owned = actor.owns(record.person)
+            st.button(
+                "Delete", key=f"selection-delete-{record.id}", type="tertiary", icon=":material/delete:",
+                on_click=_delete, args=(record.id,), disabled=not owned,
+                help="Deletes the saved selection only, not its sentences." if owned else plain(
+                    only_its_maker(record.person)
+                ),
+            )  # fmt: skip
+
+
+def _delete(selection_id: int) -> None:
+    refused = queries.write(lambda w: w.selections.delete(selection_id))
+    if refused:
+        st.toast(plain(refused), icon=":material/error:")

@@ -1,0 +1,266 @@
+"""The panel of a selection: its sentences in full, its words and composition, comparisons, and what to do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from core.selections import Selection, digest_of_ids
+from core.types import Ids
+from db.records import SentencePlaces
+from jobs.services import selections as service
+from jobs.services.selections import Comparison, SelectedSentences
+from webapp.shared import queries, selection_actions, selections, sentence_view
+from webapp.shared.partition_queries import Analysis
+from webapp.shared.sentence_view import Listing
+from webapp.shared.text import count, plain, shorten
+
+SENTENCES, WORDS, COMPARE = "Sentences", "Sections and words", "Compare"
+_READING, _CENTRAL = "Reading order", "Most central"
+_REST = "Everything else"
+_COUNTED = 200_000
+"""Up to this number of other sentences, their themes, sections and articles are counted beside those selected."""
+_ORIGIN = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """An order of the sentences that the page has, such as similarity to a search."""
+
+    name: str
+    ids: Ids
+    notes: Sequence[str] = ()
+    """A short text for each, such as its similarity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A selection and how the page shows it."""
+
+    selection: Selection
+    key: str
+    """Prefix of the session keys of its widgets."""
+    url_key: str
+    """URL key of the page for the id of a stored selection."""
+    height: int = 420
+    replaced: tuple[str, ...] = ()
+    """URL keys of the page that a stored selection replaces in links, such as the shape of a lasso."""
+    view: Mapping[str, str] = field(default_factory=dict)
+    """Values of URL keys that links name also where they are the defaults, which may change."""
+    tab_key: str = ""
+    """URL key of the part that is open; empty: it is not in the address."""
+    analysis: Analysis | None = None
+    """The themes that are named beside the sentences; by default the newest of the project."""
+    ranking: Ranking | None = None
+    columns: Callable[[Ids], Mapping[str, Sequence[Any]]] | None = None
+    """Returns further columns of files, for sentences by their ids."""
+    places: Callable[[], SentencePlaces] | None = None
+    """Returns the places of the sentences, where the page knows them."""
+    whole: Ids | None = None
+    """The sentences that the selection is compared with, ascending; by default those of the project."""
+    heading: str = ""
+    """Title instead of the number of sentences."""
+    focus: int = -1
+    """Id of the sentence that is marked in the list."""
+    on_pick: Callable[[int], None] | None = None
+    on_clear: Callable[[], None] | None = None
+
+    @property
+    def themes(self) -> Analysis | None:
+        """The themes that are named beside the sentences."""
+        return self.analysis or selections.analysis_of(self.selection.corpus_id)
+
+    def read(self) -> SelectedSentences:
+        """Return the sentences."""
+        return selections.sentences(self.selection.ids, self.selection.digest, self.themes, self.places)
+
+
+def show(panel: Panel) -> None:
+    """Draw the panel."""
+    with st.container(gap="xsmall", key=f"{panel.key}-selection-panel"):
+        _show(panel)
+
+
+def _show(panel: Panel) -> None:
+    _head(panel)
+    if not len(panel.selection):
+        st.info("No sentences. Select some on the map, or change the search.", icon=":material/info:")
+        return
+    selection_actions.show(
+        selection_actions.Subject(
+            panel.selection,
+            panel.key,
+            panel.url_key,
+            panel.replaced,
+            panel.view,
+            panel.read,
+            panel.themes,
+            panel.columns,
+        )
+    )
+    bound = {"key": panel.tab_key, "bind": "query-params"} if panel.tab_key else {"key": f"{panel.key}-tab"}
+    part = st.segmented_control(
+        "Part", [SENTENCES, WORDS, COMPARE], default=SENTENCES, required=True, label_visibility="collapsed", **bound
+    )  # type: ignore[call-overload]
+    if part == COMPARE:
+        _compare(panel)
+    elif part == WORDS:
+        _words(panel)
+    else:
+        _sentences(panel)
+
+
+def _head(panel: Panel) -> None:
+    """Draw the number of sentences, the button that clears the selection, and where the sentences come from."""
+    origin = str(panel.selection.origin)
+    with st.container(gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(panel.heading or count(len(panel.selection), 'sentence'))}**", width="stretch")
+            if panel.on_clear is not None:
+                st.button("Clear selection", icon=":material/close:", on_click=panel.on_clear, type="tertiary")
+        st.caption(plain(shorten(origin, _ORIGIN)), help=plain(origin) if len(origin) > _ORIGIN else None)
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def _sentences(panel: Panel) -> None:
+    """Draw the search, the order, and the list."""
+    found = panel.read()
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        text = st.text_input(
+            "Search in selection", key=f"{panel.key}-search", icon=":material/search:",
+            placeholder="Search in selection", label_visibility="collapsed",
+        )  # fmt: skip
+    model = service.model_of(
+        queries.store(), panel.selection.corpus_id, found, panel.themes.model.id if panel.themes else None
+    )
+    orders = [*([panel.ranking.name] if panel.ranking else []), _READING, *([_CENTRAL] if model else [])]
+    with right:
+        order = st.selectbox("Order", orders, key=f"{panel.key}-order-{len(orders)}", label_visibility="collapsed")
+    rows: npt.NDArray[np.intp] = np.arange(len(found.ids))
+    notes: Sequence[str] = ()
+    if panel.ranking is not None and order == panel.ranking.name:
+        rows, notes = found.rows_of(panel.ranking.ids), panel.ranking.notes
+    elif order == _CENTRAL and model is not None:
+        listed, notes = selections.central_order(panel.selection.digest, model.digest, found, model)
+        rows = np.array(listed, dtype=np.intp)
+    wanted = " ".join((text or "").split())
+    if wanted:
+        keep = np.isin(found.ids[rows], queries.sentence_ids_with(panel.selection.corpus_id, wanted))
+        rows, notes = rows[keep], [note for note, kept in zip(notes, keep, strict=True) if kept] if notes else ()
+        st.caption(f"{count(len(rows), 'sentence')} with “{plain(wanted)}”")
+    listing = Listing(found, rows, notes, wanted)
+    sentence_view.show(listing, f"{panel.key}-sentences", panel.height, panel.focus, panel.on_pick)
+
+
+# ---------------------------------------------------------------- words and composition
+
+
+def _whole(panel: Panel) -> Ids:
+    if panel.whole is not None:
+        return panel.whole
+    corpus = selections.corpus_of(panel.selection)
+    return selections.everything(corpus.id, corpus.created)
+
+
+def _against(panel: Panel, others: Ids) -> Comparison:
+    """Compare the selection with other sentences."""
+    return selections.comparison(panel.selection.digest, digest_of_ids(others), panel.selection.ids, others)
+
+
+def _words(panel: Panel) -> None:
+    """Draw the distinctive words against the rest, and the themes, sections and articles."""
+    rest = np.setdiff1d(_whole(panel), panel.selection.ids, assume_unique=True)
+    words = _against(panel, rest).words[0]
+    if words:
+        st.markdown("Distinctive words: " + " · ".join(f"**{plain(word)}**" for word in words))
+        sampled = f", from at most {service.SAMPLE:,} sentences of each part" if len(rest) > service.SAMPLE else ""
+        st.caption(f"Frequent here and rare elsewhere (class-based tf-idf){sampled}.")
+    else:
+        st.caption("All sentences are selected, so no word is distinctive.")
+    _composition(panel, rest, ("Here", "Elsewhere"))
+
+
+def _composition(panel: Panel, others: Ids, heads: tuple[str, str]) -> None:
+    """Draw the counts of themes, sections and articles here and among ``others``, if those are not too many."""
+    here = panel.read()
+    there = selections.sentences(others, digest_of_ids(others), panel.themes) if 0 < len(others) <= _COUNTED else None
+    kinds = [*(["Theme"] if len(here.theme_names) else []), "Section", "Article"]
+    for tab, kind in zip(st.tabs([f"{kind}s" for kind in kinds]), kinds, strict=True):
+        with tab:
+            _shares(kind, here, there, heads, max(panel.height - 90, 200))
+
+
+def _shares(
+    kind: str, here: SelectedSentences, there: SelectedSentences | None, heads: tuple[str, str], height: int
+) -> None:
+    names, codes, others = _codes(kind, here, there)
+    listed = service.shares(names, codes, others)
+    columns: dict[str, object] = {
+        kind: [share.name for share in listed],
+        heads[0]: [share.first for share in listed],
+        f"Share {heads[0].lower()}": [share.first / max(len(codes), 1) for share in listed],
+    }
+    if there is not None:
+        columns[heads[1]] = [share.second for share in listed]
+        columns[f"Share {heads[1].lower()}"] = [share.second / max(len(others), 1) for share in listed]
+    number = st.column_config.NumberColumn(format="localized", width=70)
+    share = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=90)
+    config = {name: share if name.startswith("Share") else number for name in columns if name != kind}
+    st.dataframe(pd.DataFrame(columns), hide_index=True, height=min(height, 38 + 35 * max(len(listed), 1)),
+                 column_config={**config, kind: st.column_config.TextColumn(width="medium")})  # fmt: skip
+
+
+def _codes(
+    kind: str, here: SelectedSentences, there: SelectedSentences | None
+) -> tuple[list[str], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the names of a kind, and the index of the name of each sentence here and there."""
+    both = [here] if there is None else [here, there]
+    names: dict[str, int] = {}
+    parts = []
+    for found in both:
+        own, codes = _own_codes(kind, found)
+        place = np.array([names.setdefault(name, len(names)) for name in own], dtype=np.int64)
+        parts.append(np.where(codes >= 0, place[codes], -1) if len(place) else np.full(len(codes), -1, np.int64))
+    return list(names), parts[0], parts[1] if there is not None else np.empty(0, np.int64)
+
+
+def _own_codes(kind: str, found: SelectedSentences) -> tuple[Sequence[str], npt.NDArray[np.int64]]:
+    if kind == "Theme":
+        return found.theme_names, found.themes.astype(np.int64)
+    if kind == "Section":
+        return found.titles, found.sections.astype(np.int64)
+    ids, codes = np.unique(found.articles, return_inverse=True)
+    return [found.article_titles[int(i)] for i in ids], codes.astype(np.int64)
+
+
+# ---------------------------------------------------------------- comparison with another selection
+
+
+def _compare(panel: Panel) -> None:
+    """Draw the choice of the other side, sizes and overlap, words of both sides, and their composition."""
+    saved = {record.name: record for record in selections.saved(panel.selection.corpus_id)}
+    chosen = st.selectbox("Compare with", [_REST, *saved], key=f"{panel.key}-other")
+    others = (
+        np.setdiff1d(_whole(panel), panel.selection.ids, assume_unique=True)
+        if chosen not in saved
+        else queries.read(lambda r: r.selections.ids(saved[chosen].id))
+    )
+    found = _against(panel, others)
+    first, second = "This selection", chosen or _REST
+    with st.container(horizontal=True):
+        st.metric(first, f"{found.sizes[0]:,}", border=True)
+        st.metric(plain(shorten(second, 40)), f"{found.sizes[1]:,}", border=True)
+        st.metric("In both", f"{found.shared:,}", border=True)
+    for name, words in zip((first, second), found.words, strict=True):
+        if words:
+            st.markdown(f"{plain(name)}: " + " · ".join(f"**{plain(word)}**" for word in words))
+    _composition(panel, others, ("Here", "There"))

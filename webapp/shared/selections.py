@@ -1,0 +1,155 @@
+"""Selections of this session: the one that a page offers to the others, the stored ones, and their sentences.
+
+Any page calls :func:`offer_button` with the sentences that it shows; the Selections page then opens them. Pages with a
+map or a list of their own draw :func:`webapp.shared.selection_panel.show` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.selections import Origin, Selection, selected
+from core.types import Ids
+from db.label_records import LabellingRecord
+from db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces
+from jobs.services import selections as service
+from jobs.services.selections import Comparison, SelectedSentences
+from webapp.shared import partition_queries, queries
+from webapp.shared.navigation import switch_page
+from webapp.shared.pages import CORPUS
+from webapp.shared.partition_queries import Analysis
+from webapp.shared.people import current_person
+
+_OFFERED = "selection_offered"
+PAGE = "selections"
+
+
+def offer(corpus_id: int, ids: Iterable[int] | Ids, origin: Origin) -> None:
+    """Make sentences the selection that the Selections page shows; for callbacks and before :func:`open_offered`."""
+    st.session_state[_OFFERED] = selected(corpus_id, ids, origin)
+
+
+def offered(corpus_id: int) -> Selection | None:
+    """Return the selection that a page offered last in this session, if it is of this project."""
+    found: Selection | None = st.session_state.get(_OFFERED)
+    return found if found is not None and found.corpus_id == corpus_id else None
+
+
+def withdraw() -> None:
+    """Forget the selection that was offered; for callbacks."""
+    st.session_state.pop(_OFFERED, None)
+
+
+def offer_button(
+    label: str, corpus_id: int, ids: Callable[[], Iterable[int] | Ids], origin: Origin, key: str = ""
+) -> None:
+    """Draw a button that opens sentences on the Selections page; ``ids`` is called on a click."""
+    button = key or f"offer-{label}-{origin}"
+    if st.button(label, icon=":material/select_all:", key=button, help="Opens these sentences as a selection."):
+        offer(corpus_id, ids(), origin)
+        corpus = queries.read(lambda r: r.corpora.get(corpus_id))
+        switch_page(PAGE, {"corpus": corpus.name})
+
+
+# ---------------------------------------------------------------- stored selections
+
+
+def saved(corpus_id: int) -> list[SelectionRecord]:
+    """Return the named selections of a project, newest first."""
+    return queries.read(lambda r: r.selections.list(corpus_id))
+
+
+def stored(record_id: int) -> Selection | None:
+    """Return a stored selection, or None if there is none with that id."""
+    try:
+        return queries.read(lambda r: r.selections.selection(record_id))
+    except ThemescopeError:
+        return None
+
+
+def from_address(url_key: str) -> Selection | None:
+    """Return the stored selection whose id the address has under ``url_key``; None without one."""
+    text = st.query_params.get(url_key, "")
+    return stored(int(text)) if text.isascii() and text.isdecimal() and len(text) < 18 else None
+
+
+def store(selection: Selection, name: str = "") -> SelectionRecord:
+    """Store a selection; raise a ``ThemescopeError`` if that is not allowed."""
+    person = current_person()
+    with queries.store().writing() as w:
+        return w.selections.add(selection, name, person)
+
+
+def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view: Mapping[str, str]) -> str:
+    """Return the address of the view that is open, with a stored selection in place of the keys in ``replaced``."""
+    corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
+    query: dict[str, str | list[str]] = {CORPUS: corpus.name, **view}
+    query |= {name: st.query_params.get_all(name) for name in st.query_params if name not in set(replaced)}
+    query[url_key] = str(record.id)
+    parts = urlsplit(st.context.url or "")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query, doseq=True), ""))
+
+
+# ---------------------------------------------------------------- what is shown of a selection
+
+
+def analysis_of(corpus_id: int) -> Analysis | None:
+    """Return the newest themes of a project."""
+    return next((found for found in partition_queries.analyses() if found.corpus.id == corpus_id), None)
+
+
+def sentences(
+    ids: Ids, digest: str, analysis: Analysis | None, places: Callable[[], SentencePlaces] | None = None
+) -> SelectedSentences:
+    """Return sentences with their themes; ``digest`` is the hash of ``ids``, and ``places`` spares a query."""
+    run = analysis.run if analysis is not None else None
+    named = f"{run.digest} {[theme['name'] for theme in run.config['themes']]}" if run is not None else ""
+    return _sentences(digest, named, ids, run, places)
+
+
+@st.cache_resource(show_spinner="Reading sentences …", max_entries=12)
+def _sentences(
+    digest: str, themes: str, _ids: Ids, _run: RunRecord | None, _places: Callable[[], SentencePlaces] | None
+) -> SelectedSentences:
+    return service.read_sentences(queries.store(), _ids, _run, _places() if _places is not None else None)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def everything(corpus_id: int, created: datetime) -> Ids:
+    """Return the ids of all sentences of a project, ascending; ``created`` makes the cache key unique."""
+    ids: Ids = queries.read(lambda r: r.corpora.sentence_ids(corpus_id))
+    ids.sort()
+    return ids
+
+
+@st.cache_data(show_spinner="Comparing words …", max_entries=32)
+def comparison(first: str, second: str, _first: Ids, _second: Ids) -> Comparison:
+    """Compare two sets of sentences; ``first`` and ``second`` are the hashes of their ids."""
+    return service.compare(queries.store(), _first, _second)
+
+
+@st.cache_data(show_spinner="Measuring centrality …", max_entries=16)
+def central_order(
+    digest: str, model_digest: str, _found: SelectedSentences, _model: object
+) -> tuple[list[int], list[str]]:
+    """Return the rows of sentences, most central first, and the cosine of each to the mean as text."""
+    cosines = service.centrality(queries.store(), _model, _found)  # type: ignore[arg-type]
+    order = (-cosines).argsort(kind="stable")
+    return order.tolist(), [f"{value:.2f}" for value in cosines[order].tolist()]
+
+
+def corpus_of(selection: Selection) -> CorpusRecord:
+    """Return the project of a selection."""
+    return queries.read(lambda r: r.corpora.get(selection.corpus_id))
+
+
+def own_labellings(corpus_id: int) -> list[LabellingRecord]:
+    """Return the labellings of a project that this person may change, newest first."""
+    person = current_person()
+    role = queries.read(lambda r: r.people.role(person))
+    return [found for found in partition_queries.labellings(corpus_id) if found.editable_by(person, role)]
