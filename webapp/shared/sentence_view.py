@@ -43,7 +43,7 @@ class Listing:
 
 @dataclass(slots=True)
 class Sent:
-    """What the browser asked for last."""
+    """The groups that the browser requested last."""
 
     digest: str = ""
     groups: tuple[int, ...] = ()
@@ -81,11 +81,11 @@ def _draw(listing: Listing, key: str, height: int, focus: int, on_pick: Callable
 
 
 def view_data(listing: Listing, sent: Sent | None = None, height: int = 300) -> dict[str, Any]:
-    """Return what the browser needs: the first group, and those that it asked for."""
+    """Return what the browser needs: the first group, and those that it requested."""
     digest = _digest(listing)
     last = max(len(listing.rows) - 1, 0) // PER_GROUP
-    asked = sent.groups if sent is not None and sent.digest == digest else ()
-    numbers = sorted({0, *(number for number in asked if number <= last)})
+    wanted = sent.groups if sent is not None and sent.digest == digest else ()
+    numbers = sorted({0, *(number for number in wanted if number <= last)})
     return {
         "digest": digest,
         "label": count(len(listing.rows), "sentence"),
