@@ -100,7 +100,7 @@ def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view
 
 def analysis_of(corpus_id: int) -> Analysis | None:
     """Return the newest themes of a project."""
-    return next((found for found in partition_queries.analyses() if found.corpus.id == corpus_id), None)
+    return next(iter(partition_queries.analyses(corpus_id)), None)
 
 
 def sentences(

@@ -6,7 +6,7 @@ from core.selections import Selection
 from db.records import CorpusRecord, SelectionRecord
 from webapp.features.selections import state
 from webapp.shared import selection_actions, selections
-from webapp.shared.choose import corpus, nothing, title
+from webapp.shared.choose import nothing, project
 from webapp.shared.selection_panel import Panel, show
 
 _HEIGHT = 520
@@ -24,26 +24,25 @@ def _clear() -> None:
     st.query_params.pop(state.OPEN, None)
 
 
-def _shown(project: CorpusRecord) -> Selection | None:
+def _shown(of: CorpusRecord) -> Selection | None:
     """Return the selection in the address, else the one that a page offered last."""
-    found = selections.from_address(state.OPEN) or selections.offered(project.id)
-    return found if found is not None and found.corpus_id == project.id else None
+    found = selections.from_address(state.OPEN) or selections.offered(of.id)
+    return found if found is not None and found.corpus_id == of.id else None
 
 
-title("Selections", "Sentences from a map, a search, a theme or a list, to read, label, compare, export and share.")
-project = corpus()
-if project is not None:
-    chosen = _shown(project)
-    saved = selections.saved(project.id)
+current = project()
+if current is not None:
+    chosen = _shown(current)
+    saved = selections.saved(current.id)
     if chosen is not None:
         show(Panel(chosen, state.PANEL, state.OPEN, _HEIGHT, tab_key=state.PART, on_clear=_clear))
     elif not saved:
         nothing(
             "No selection yet.",
-            "Lasso points on the map, open a theme, or search in Corpora, and save what you selected.",
+            "Lasso points on the map, open a theme, or search in the texts of the project.",
             "map",
             "Open Map",
         )
     if saved:
         st.subheader("Saved selections", anchor=False)
-        selection_actions.saved_list(project.id, _open)
+        selection_actions.saved_list(current.id, _open)
