@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.readers import REGISTRY
+from core.readers import REGISTRY, ReaderCard
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.languages import language_name
 from core.text.splitting import LANGUAGES
@@ -16,10 +16,11 @@ from core.types import Article
 from jobs.common.languages import language_of_file
 from jobs.services.pipeline import ANALYSED, queue_pipeline
 from webapp.features.corpora import state
-from webapp.shared import input_files, queries
+from webapp.shared import input_files, queries, table_columns
 from webapp.shared.components import attempt
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import follow, submit
+from webapp.shared.table_columns import TableColumns
 from webapp.shared.text import count, plain, shorten, words
 
 _UPLOAD_MB = 500
@@ -36,8 +37,10 @@ def form() -> None:
         return
     name, language, reader_id = _about(paths)
     card = REGISTRY.get(reader_id)
-    settings = config_fields(card.config_class(), f"{state.IMPORT}_reader_{reader_id}")
-    config = checked(card.config_class(), settings)
+    chosen = _columns(paths[0]) if "table" in card.tags else TableColumns(_settings(card))
+    if chosen is None:
+        return
+    config = checked(card.config_class(), chosen.settings)
     if config is None or not _show_preview(paths[0], reader_id, config.to_dict()):
         return
     args = {
@@ -46,6 +49,7 @@ def form() -> None:
         "language": language,
         "reader": reader_id,
         "settings": config.to_dict(),
+        "types": dict(chosen.types),
     }
     with st.container(horizontal=True, vertical_alignment="center"):
         # Queued before the page is redrawn, because another click would interrupt the run.
@@ -58,6 +62,19 @@ def form() -> None:
             args=(args, _key(paths), _round()),
         )
         st.toggle("Only import", key=state.ONLY_IMPORT, help=_ONLY_IMPORT)
+
+
+def _settings(card: ReaderCard) -> dict[str, Any]:
+    return config_fields(card.config_class(), f"{state.IMPORT}_reader_{card.id}")
+
+
+def _columns(path: Path) -> TableColumns | None:
+    """Draw the columns of a table; None, with an error on the page, if it cannot be read or has no rows."""
+    sheet = attempt(lambda: table_columns.first_rows(str(path), path.stat().st_size))
+    if sheet is not None and not sheet.rows:
+        st.warning("This file has no rows.", icon=":material/warning:")
+        return None
+    return None if sheet is None else table_columns.choose(sheet, f"{state.IMPORT}_columns_{_key([path])}")
 
 
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:

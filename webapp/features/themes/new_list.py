@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.readers.formats import COMPRESSIONS
-from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, likely_column, read_sheet
+from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
 from core.tasks.themes import FEWEST, MOST
 from core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from core.text.splitting import LANGUAGES
 from jobs.common.languages import corpus_shares, splitting_language
 from jobs.services import pipeline
 from webapp.features.themes import state
-from webapp.shared import input_files, partition_queries, queries
+from webapp.shared import input_files, partition_queries, queries, table_columns
 from webapp.shared.choose import grouped, model_label, model_notes, nothing
 from webapp.shared.components import attempt
 from webapp.shared.job_status import follow, submit
@@ -30,10 +30,8 @@ EXAMPLE = Path(__file__).parent / "assets" / "example-sentences.txt"
 _PASTED_NAME = "My sentences"
 _MOST_PASTED = 10_000_000
 """Maximum size of pasted text in bytes; the browser sends it with every change of the form."""
-_SHOWN = 200
 _DETECTED = 300
 """Sentences whose language is detected before the import, which takes some milliseconds."""
-_NO_GROUP = "None"
 
 
 @dataclass(slots=True)
@@ -59,6 +57,8 @@ class _Source:
     path: Path | None = None
     column: str = ""
     group: str = ""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Types of columns that a person chose."""
     empty: bool = False
     """No sentences have been pasted yet."""
 
@@ -104,8 +104,13 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
     after: int | None = None
     language = source.language if source is not None else "en"
     if source is not None and source.path is not None:
-        args = {"file": str(source.path), "corpus": corpus, "column": source.column, "group": source.group}
-        args |= {"language": language}
+        args: dict[str, Any] = {
+            "file": str(source.path),
+            "corpus": corpus,
+            "column": source.column,
+            "group": source.group,
+        }
+        args |= {"language": language, "types": dict(source.types)}
         job = submit("import-list", args, f"Import {corpus}")
         if job is None:
             return
@@ -188,7 +193,7 @@ def _uploaded() -> Path | None:
         type=[*KINDS, *COMPRESSIONS],
         max_upload_size=MOST_BYTES // 1_000_000,
         key=state.FILE,
-        help=f"Text, CSV, TSV, JSON lines or Excel (.xlsx); at most {MOST_ROWS:,} rows. All but Excel also compressed "
+        help=f"Text, CSV, TSV, JSON lines, Excel (.xlsx) or Parquet; at most {MOST_ROWS:,} rows. Text also compressed "
         f"({', '.join(COMPRESSIONS)}).",
     )
     return _kept(file.file_id, file) if file is not None else None
@@ -210,13 +215,11 @@ def _of_file(path: Path) -> _Source | None:
     if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    column, group = _columns(sheet)
+    column, group, types = _columns(sheet, f"{state.FILE}_{path.parent.name}")
     texts = [text for text in sheet.column(column) if text]
     st.caption(
         f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} rows of the file" if sheet.cut else "")
     )
-    if path.name != PASTED:  # pasted text is visible already
-        st.dataframe(pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns)), hide_index=True, height=200)
     if len(texts) < FEWEST:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None
@@ -225,7 +228,7 @@ def _of_file(path: Path) -> _Source | None:
     detected = _shares(str(path), column)
     name, language = _about(stem, mark, detected)
     shares = detected if detected and language == splitting_language(detected) else {language: 1.0}
-    return _Source(name, language, shares, path=path, column=column, group=group)
+    return _Source(name, language, shares, path=path, column=column, group=group, types=types)
 
 
 def _about(stem: str, mark: str, detected: Shares) -> tuple[str, str]:
@@ -252,17 +255,15 @@ def _shares(path: str, column: str) -> dict[str, float]:
     return language_shares(sampled(_sheet(path).column(column), _DETECTED))
 
 
-def _columns(sheet: Sheet) -> tuple[str, str]:
-    """Choose the column of the sentences and the column of the groups."""
+def _columns(sheet: Sheet, key: str) -> tuple[str, str, dict[str, str]]:
+    """Choose the column of the sentences, the column of the groups, and the types of the others."""
     if len(sheet.columns) == 1:
-        return sheet.columns[0], ""
+        return sheet.columns[0], "", {}
     left, right = st.columns(2)
-    names = list(sheet.columns)
-    column = left.selectbox("Sentence column", names, index=names.index(likely_column(sheet)), format_func=str)
-    others = [_NO_GROUP, *(name for name in names if name != column)]
-    group = right.selectbox(
-        "Group column (optional)",
-        others,
-        help="Source, speaker or topic. Shown beside each sentence; not used for clustering.",
-    )
-    return column, "" if group == _NO_GROUP else group
+    with left:
+        column = table_columns.text_column("Sentence column", sheet, f"{key}_text")
+    with right:
+        help = "Source, speaker or topic. Shown beside each sentence; not used for clustering."
+        group = table_columns.optional_column("Group column (optional)", sheet, [column], f"{key}_group", help)
+    table_columns.draw_rows(sheet)
+    return column, group, table_columns.types(sheet, [column, group], key)
