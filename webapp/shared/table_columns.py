@@ -13,7 +13,7 @@ from core.columns import OMIT, ColumnType, Profile, column_name
 from core.readers.sentence_lists import Sheet, likely_column, read_sheet
 from core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from core.readers.tables import SAMPLE_ROWS
-from webapp.shared.text import plain, shorten
+from webapp.shared.text import count, plain, shorten
 
 NONE = "None"
 _ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}
@@ -88,9 +88,11 @@ def types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
     if not others:
         return {}
     chosen: dict[str, str] = {}
-    head = f"Columns kept: {len(others)}"
-    with st.expander(head, icon=":material/view_column:", expanded=len(others) <= 2 * _ACROSS):
-        st.caption("To colour, filter, compare and export by. The type is detected from all values at the import.")
+    with st.expander("Columns kept", icon=":material/view_column:", expanded=len(others) <= 2 * _ACROSS):
+        st.caption(
+            f"{count(len(others), 'column')} to colour, filter, compare and export by. The type is detected from all "
+            "values at the import."
+        )
         for start in range(0, len(others), _ACROSS):
             for place, name in zip(st.columns(_ACROSS), others[start : start + _ACROSS], strict=False):
                 with place:
