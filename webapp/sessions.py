@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +23,8 @@ SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/o
 ACCOUNT = "/account"
 API = "/api/v1"
 """Path of the HTTP API, which checks tokens itself."""
+_OF_API = re.compile(rf"{API}/.*")
+"""Paths that its route matches; others, with a line break, would reach the pages."""
 PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
 """Paths that are answered without a session. Metrics have a token of their own."""
 PUBLIC_FILES = "/static/"
@@ -58,7 +61,7 @@ class SessionCheck:
 
 
 def _is_public(path: str) -> bool:
-    return path in PUBLIC or path.startswith((PUBLIC_FILES, f"{API}/"))
+    return path in PUBLIC or path.startswith(PUBLIC_FILES) or bool(_OF_API.fullmatch(path))
 
 
 def _refusal(request: HTTPConnection, is_page: bool) -> Response:

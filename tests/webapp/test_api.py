@@ -86,6 +86,12 @@ def test_where_people_sign_in_a_token_is_required(shared: Store, header: str) ->
         assert answer.headers["cache-control"] == "no-store"
 
 
+def test_no_path_of_the_api_reaches_the_pages_without_a_session(shared: Store) -> None:
+    for path in ("/api/v1/x%0Ay", "/api/v1/x%0A", "/api/v1%0A/x", "/api/v1", "/api/v1x"):
+        assert browser().get(path).status_code == 403
+    assert browser().get("/api/v1/").status_code == 401
+
+
 def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
     client = browser()
     client.cookies.set(*cookies.cookie(service.sign_in(shared, "ada", SECRET, ""), secure=False))

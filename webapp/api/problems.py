@@ -47,6 +47,7 @@ _STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (
 )
 """Class of an error → status of the answer; the first class that fits."""
 MEANINGS = {
+    400: "The body is not JSON in UTF-8.",
     401: "The token is missing or wrong, has expired or was revoked.",
     403: "Your role does not allow it, or the request comes from another web site.",
     404: "There is no object with this id.",
@@ -58,6 +59,8 @@ MEANINGS = {
     429: "There were too many wrong tokens from this address. The header Retry-After has the seconds to wait.",
     503: "The store cannot be used at the moment.",
 }
+WRITING = (400, 409, 413, 415)
+"""Statuses of operations that write, besides those of all."""
 _INVALID = "The request is invalid: {}."
 
 

@@ -15,10 +15,10 @@ from jobs.common.results import code_version
 from jobs.services.remote import jobs
 from webapp.api.access import CallerNow
 from webapp.api.parameters import MOST_ID, Body, Id, Limit, Offset
-from webapp.api.problems import responses
+from webapp.api.problems import WRITING, responses
 
 router = APIRouter(tags=["jobs"], responses=responses())
-_FOUND, _CHANGED = responses(404), responses(404, 409, 415)
+_FOUND, _CHANGED = responses(404), responses(404, *WRITING)
 
 
 class NewJob(Body):
@@ -58,7 +58,7 @@ def list_jobs(caller: CallerNow, status: JobStatus | None = None, offset: Offset
     return jobs.jobs(caller.store, status, offset, limit)
 
 
-@router.post("/jobs", status_code=201, responses=responses(409, 415))
+@router.post("/jobs", status_code=201, responses=responses(*WRITING))
 def queue_job(caller: CallerNow, new: NewJob) -> Job:
     """Queue a job. Requires the admin role."""
     try:

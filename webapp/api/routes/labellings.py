@@ -15,10 +15,10 @@ from jobs.services.remote.labellings import LabellingChanges, Start
 from webapp.api.access import Caller, CallerNow
 from webapp.api.downloads import FILE, download
 from webapp.api.parameters import MOST_ID, Body, ClusterNumber, Id, Limit, Offset, SentenceId, Sentences, SomeId
-from webapp.api.problems import responses
+from webapp.api.problems import WRITING, responses
 
 router = APIRouter(tags=["labellings"], responses=responses())
-_FOUND, _CHANGED = responses(404), responses(404, 409, 415)
+_FOUND, _CHANGED = responses(404), responses(404, *WRITING)
 _Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT, examples=["Economy"])]
 
 

@@ -1,0 +1,187 @@
+"""Random requests to every operation of the HTTP API, made from its description, for each role.
+
+No request may end in a server error or in an answer that the description lacks, and none of a viewer, or without a
+token, may change anything. Half of the ids are replaced by those of the store, so that requests reach what exists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import schemathesis
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import CHECKS as KNOWN_CHECKS
+from schemathesis.checks import load_all_checks
+from schemathesis.schemas import APIOperation
+from starlette.testclient import TestClient
+
+from core.types import Split
+from db import label_tables as t
+from db.label_records import Role
+from db.settings import Settings
+from db.store import Store
+from db.tables import metadata
+from jobs.kinds import REGISTRY
+from jobs.services import api_tokens, people
+from jobs.services.remote import labellings
+from jobs.services.remote.labellings import Start
+from tests.webapp.browsers import browser
+from tests.webapp.filled import fill
+from webapp.api.application import description
+from webapp.sessions import API
+
+OPERATIONS: list[APIOperation] = [
+    found.ok() for found in schemathesis.openapi.from_dict(description()).get_all_operations()
+]
+ROLES = {"ada": Role.ADMIN, "lea": Role.LABELLER, "val": Role.VIEWER}
+NOBODY = ""
+load_all_checks()
+CHECKS = KNOWN_CHECKS.get_by_names(["not_a_server_error", "status_code_conformance", "response_schema_conformance"])
+OF_REQUESTS = {t.api_token.name, t.audit_event.name, t.failed_sign_in.name}
+"""Tables that say that a token was used, or that one was wrong."""
+CASES, MANY_CASES = 2, 60
+"""Requests to an operation for each role and each of valid and invalid requests."""
+
+
+@dataclass
+class Count:
+    """What was sent, and what came back."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    operations: set[str] = field(default_factory=set)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with something of everything, in which people of each role sign in."""
+    home = tmp_path_factory.mktemp("fuzz")
+    store = Store(Settings.in_folder(home))
+    store.migrate()
+    fill(store)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        for name, role in ROLES.items():
+            people.add(store, name, role, "correct horse battery")
+    _add_themes(store)
+    for name in ("ada", "lea"):
+        with store.reading() as r:
+            actor = r.people.actor(name)
+        labellings.create(
+            store, actor, labellings.new_labelling(actor, 1, name, None, shared=name == "ada"), Start.SECTIONS
+        )
+    yield store
+    store.close()
+
+
+def _add_themes(store: Store) -> None:
+    with store.writing() as w:
+        ids = w.corpora.sentence_ids(1)
+        themes = [{"name": "a", "size": len(ids), "words": ["water"], "central": [1, 2]}]
+        config = {"corpus_id": 1, "themes": themes, "reason": "", "sentences": len(ids)}
+        labels = {article.id: np.zeros(article.sentences, np.int32) for article in w.corpora.articles(1)}
+        margins = {Split.TEST: (ids, np.zeros(len(ids), np.float32))}
+        w.runs.add(kind="themes", digest="th", model_id=1, config=config, assignments=labels, margins=margins)
+
+
+@pytest.fixture
+def served(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
+    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
+    return store
+
+
+def digest(store: Store) -> str:
+    """The content of all tables but those of requests; of people their names and roles."""
+    found = hashlib.sha256()
+    with store.reading() as r:
+        for table in metadata.sorted_tables:
+            columns = [c for c in table.c if (table.name, c.name) != (t.person.name, "seen")]
+            if table.name not in OF_REQUESTS:
+                for row in r.people.connection.execute(sa.select(*columns).order_by(*table.primary_key)):
+                    found.update(repr((table.name, tuple(row))).encode())
+    return found.hexdigest()
+
+
+def _small(value: Any, name: str = "") -> Any:
+    """Replace numbers by ids that exist, and the names of kinds and the arguments of jobs by ones that are known."""
+    if isinstance(value, dict):
+        return {key: _small(part, key) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_small(part) for part in value]
+    if name == "kind" and isinstance(value, str):
+        return REGISTRY.ids()[len(value) % len(REGISTRY)]
+    return value % 4 + 1 if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def send(client: TestClient, case: Case, known: bool) -> Any:
+    """Send a request as a program does, without the headers that were made up."""
+    if known:
+        case.path_parameters = _small(case.path_parameters)
+        case.body = _small(case.body)
+    sent = case.as_transport_kwargs(base_url=f"http://localhost:8501{API}")
+    content = {name: sent[name] for name in ("json", "data") if name in sent}
+    if "data" in content:
+        content = {"content": content["data"]}
+    kind = {"content-type": sent["headers"]["Content-Type"]} if "Content-Type" in sent["headers"] else {}
+    return client.request(sent["method"], sent["url"], params=sent.get("params"), headers=kind, **content)
+
+
+def fuzz(store: Store, person: str, cases: int) -> Count:
+    """Send random requests to every operation; fail for an answer that must not be."""
+    headers = {}
+    if person != NOBODY:
+        made = api_tokens.create(store, person, f"fuzz {len(api_tokens.tokens_of(store))}")
+        headers = {"authorization": f"Bearer {made.secret}"}
+    client, count = browser(headers=headers), Count()
+    for operation in OPERATIONS:
+        for mode in GenerationMode:
+            _fuzz_operation(client, operation.as_strategy(generation_mode=mode), count, cases)
+        count.operations.add(operation.label)
+    return count
+
+
+def _fuzz_operation(client: TestClient, requests: st.SearchStrategy[Case], count: Count, cases: int) -> None:
+    @seed(0)
+    @settings(max_examples=cases)
+    @given(requests, st.booleans())
+    def check(case: Case, known: bool) -> None:
+        answer = send(client, case, known)
+        count.statuses[answer.status_code] += 1
+        case.validate_response(answer, checks=CHECKS)
+
+    check()
+
+
+@pytest.mark.parametrize("person", [*ROLES, NOBODY])
+def test_no_request_ends_in_a_server_error_or_writes_without_the_right(
+    served: Store, person: str, record_property: Callable[[str, object], None]
+) -> None:
+    _check(served, person, CASES, record_property)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("person", [*ROLES, NOBODY])
+def test_nor_do_many_requests(served: Store, person: str, record_property: Callable[[str, object], None]) -> None:
+    _check(served, person, MANY_CASES, record_property)
+
+
+def _check(store: Store, person: str, cases: int, record_property: Callable[[str, object], None]) -> None:
+    before = digest(store)
+    count = fuzz(store, person, cases)
+    record_property("statuses", dict(count.statuses))
+    assert len(count.operations) == len(OPERATIONS) and sum(count.statuses.values()) >= cases * len(OPERATIONS)
+    if person == NOBODY:
+        assert set(count.statuses) <= {401, 403}
+    else:
+        assert count.statuses[200] > len(OPERATIONS) / 2 and not count.statuses[401]
+    assert (digest(store) == before) is (person in ("val", NOBODY))
