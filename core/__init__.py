@@ -23,17 +23,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.api import SentenceModel, encode, find_themes, load, reproduce
+    from core.client.client import Client
     from core.estimators import SentenceClusterer, SentenceVectorizer
 
-__all__ = ["SentenceClusterer", "SentenceModel", "SentenceVectorizer", "encode", "find_themes", "load", "reproduce"]
+__all__ = [
+    "Client",
+    "SentenceClusterer",
+    "SentenceModel",
+    "SentenceVectorizer",
+    "encode",
+    "find_themes",
+    "load",
+    "reproduce",
+]
 
-_ESTIMATORS = ("SentenceClusterer", "SentenceVectorizer")
+_MODULES = {
+    "Client": "core.client.client",
+    "SentenceClusterer": "core.estimators",
+    "SentenceVectorizer": "core.estimators",
+}
+"""Module of a name; the others are in ``core.api``."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'core' has no attribute {name!r}")
-    return getattr(importlib.import_module("core.estimators" if name in _ESTIMATORS else "core.api"), name)
+    return getattr(importlib.import_module(_MODULES.get(name, "core.api")), name)
 
 
 def __dir__() -> list[str]:

@@ -130,6 +130,15 @@ class AccessError(StoreError):
     """An action that requires another role or signing in; nothing was done."""
 
 
+class RequestError(ThemescopeError):
+    """A request that a server refused or did not answer."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        self.status = status
+        """Status of the answer, such as 403; 0 without an answer."""
+        super().__init__(message)
+
+
 class Cancelled(ThemescopeError):
     """Cancellation by the user, raised by ``Report`` between two steps; partial work is kept or rolled back."""
 

@@ -1,1 +1,4 @@
-"""Client of the HTTP API, and the records that it returns."""
+"""Client of the HTTP API, and the records that it returns.
+
+Use :class:`core.Client`. The package imports httpx and pydantic when a client is made.
+"""

@@ -1,0 +1,147 @@
+"""The Python client: every operation of the description is reached, pages are hidden, errors are sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import core as themescope
+from core.client import connection
+from core.client.client import Client
+from core.errors import ConfigError, DataError, RequestError
+from db.label_records import Role
+from db.store import Store
+from jobs.services import api_tokens, people
+from tests.served import served
+from tests.webapp.browsers import APP, SECRET
+from tests.webapp.filled import fill
+from webapp.api.application import description
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
+
+@pytest.fixture
+def client(sqlite_store: Store) -> Iterator[Client]:
+    """A client where nobody signs in."""
+    fill(sqlite_store)
+    with served(APP) as address, themescope.Client(address) as client:
+        yield client
+
+
+def test_three_lines_list_the_corpora(client: Client) -> None:
+    (corpus,) = client.corpora()
+    assert (corpus.name, corpus.sentences, corpus.created.tzinfo is not None) == ("Rivers", 72, True)
+
+
+def test_pages_are_hidden(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_PAGE", 7)
+    monkeypatch.setattr("core.client.client._POINTS", 7)
+    assert [s.id for s in client.sentences(corpus_id=1)] == [*range(1, 73)]
+    assert [s.position for s in client.sentences(article_id=3)] == [*range(24)]
+    assert [run.id for run in client.runs()] == [1, 2, 3]
+    assert len(client.map_points(1).x) == 72 == len({*client.map_points(1).sentence_ids})
+    assert [job.id for job in client.jobs()] == [2, 1] and [*client.jobs("queued")] == []
+
+
+def test_everything_is_read(client: Client) -> None:
+    assert client.me().rights == ["look", "label", "manage"]
+    assert client.corpus(1) == client.corpora()[0]
+    (article,) = client.articles(1, "Nile")
+    assert client.article(article.id) == article and client.sections(article.id)[1].title == "Course"
+    match = client.search(1, "paragraph 1 sentence 0", limit=3)
+    assert match.total == 18 and client.sentence(match.items[0].sentence.id) == match.items[0].sentence
+    assert client.models()[0] == client.model_card(1).model
+    assert [found.name for found in client.maps(1)] == ["Rivers by vectors"]
+    assert client.run(2).scores[0].metric == "mi" and client.clustered_articles(2) == [1]
+    assert len(client.clustering(2, 1).clusters) == 24 and client.theme_runs(1) == []
+    assert "embed" in {kind.id for kind in client.job_kinds()}
+
+
+def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
+    made = client.create_labelling(1, "mine", "sections", shared=True)
+    assert client.rename_labelling(made.id, "ours").name == "ours" and client.labellings() != []
+    step = client.assign(made.id, [1, 2], 3, reason="because")
+    assert step is not None and step.reason == "because" and client.assign(made.id, [1, 2], 3) is None
+    client.create_cluster(made.id, "new", [5]), client.rename_cluster(made.id, 7, "newer")
+    client.unassign(made.id, [5]), client.mark(made.id, [5]), client.note(made.id, [5], "?")
+    client.merge_clusters(made.id, [4, 5], 4), client.delete_cluster(made.id, 7)
+    (label,) = client.labels(made.id, -1)
+    assert (label.sentence.id, label.cluster, label.uncertain, label.note) == (5, None, True, "?")
+    assert [step.operation for step in client.steps(made.id)][:3] == ["delete", "merge", "note"]
+    undone = client.undo(made.id)
+    assert undone is not None and undone.kind == "undo" and client.redo(made.id) is not None
+    client.export_labels(made.id, tmp_path / "labels.parquet")
+    client.export_labels(made.id, str(tmp_path / "labels.jsonl"))
+    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 72
+    assert len([json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]) == 72
+    client.delete_labelling(made.id)
+    assert client.labellings() == []
+
+
+def test_jobs_are_queued_and_waited_for(client: Client) -> None:
+    job = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"})
+    later = client.queue("embed", {"corpus": "Rivers", "model": "mean *vectors*"}, after=job.id)
+    assert client.cancel(job.id).status == "cancelled"
+    assert client.wait(later.id).status == "failed" and client.job(later.id).after == job.id
+    assert client.retry(job.id).status == "queued"
+
+
+def test_errors_are_the_sentences_of_the_server(client: Client, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="There is no corpus called '9'") as caught:
+        client.corpus(9)
+    assert caught.value.status == 404
+    for file in ("labels.parquet", "labels.csv"):
+        with pytest.raises(RequestError, match="There is no labelling"):
+            client.export_labels(9, tmp_path / file)
+    with pytest.raises(DataError, match=r"\.csv, \.jsonl, \.parquet"):
+        client.export_labels(9, tmp_path / "labels.xlsx")
+    assert [*tmp_path.iterdir()] == []
+    with pytest.raises(RequestError, match=r"No answer from http://127\.0\.0\.1:9"):
+        themescope.Client("http://127.0.0.1:9").corpora()
+    with pytest.raises(RequestError):
+        themescope.Client("nonsense").corpora()
+
+
+def test_a_server_that_is_another_is_told() -> None:
+    async def other(scope: dict, receive: object, send: object) -> None:
+        await send({"type": "http.response.start", "status": 502, "headers": []})  # type: ignore[operator]
+        await send({"type": "http.response.body", "body": b"<html>"})  # type: ignore[operator]
+
+    with served(other) as address, pytest.raises(RequestError, match="502 Bad Gateway"):
+        themescope.Client(address).corpora()
+
+
+def test_a_token_is_sent(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
+    people.add(sqlite_store, "val", Role.VIEWER, SECRET)
+    token = api_tokens.create(sqlite_store, "val", "notebook").secret
+    with served(APP) as address:
+        assert themescope.Client(address, token=token).me().name == "val"
+        with pytest.raises(RequestError, match="needs a token") as caught:
+            themescope.Client(address).me()
+    assert caught.value.status == 401
+
+
+METHODS = {
+    "list_sentences_of_article": "sentences", "search_sentences": "search", "list_similar_sentences": "similar",
+    "get_model_card": "model_card", "get_map": "maps", "list_points": "map_points", "queue_job": "queue",
+    "cancel_job": "cancel", "retry_job": "retry", "get_job_kind": "job_kinds",
+}  # fmt: skip
+"""Operation → method, where the names differ in more than “list” and “get”."""
+
+
+def test_every_operation_has_a_method() -> None:
+    for operation in (one for path in description()["paths"].values() for one in path.values()):
+        name = operation["operationId"]
+        method = METHODS.get(name) or re.sub("^(list|get)_", "", name)
+        assert callable(getattr(Client, method, None)), name
+
+
+def test_a_token_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no token"):
+        themescope.Client(token="themescope_…")
