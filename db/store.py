@@ -33,6 +33,7 @@ from db.repositories.models import Models
 from db.repositories.people import People, Views
 from db.repositories.runs import Papers, Runs
 from db.repositories.selections import Selections
+from db.repositories.text_search import TextSearch
 from db.repositories.triplets import TripletReviews, Triplets
 from db.settings import Settings
 from db.vector_files import VectorFiles
@@ -44,6 +45,7 @@ class Unit:
     def __init__(self, connection: Connection, vector_files: VectorFiles) -> None:
         self.corpora = Corpora(connection)
         self.columns = Columns(connection)
+        self.text_search = TextSearch(connection)
         self.triplets = Triplets(connection)
         self.reviews = TripletReviews(connection)
         self.models = Models(connection)

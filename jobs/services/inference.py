@@ -6,14 +6,15 @@ The models used last are kept in memory for all sessions of a server process.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import DataError
+from core.errors import DataError, ThemescopeError
 from core.types import Ids, Matrix, Sentence
 from db.records import ModelRecord
 from db.store import Store
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _LOADED_MODELS = 2
 _loading = Lock()
+_PRELOADED: set[Path] = set()
+_PRELOAD_AFTER_S = 1.0
+"""Seconds until a model is preloaded: importing its packages would delay the page that asks for it."""
 _ARTICLES = 100
 """Number of blocks read at once."""
 MOST_WITH_VECTORS = 30_000
@@ -53,6 +57,22 @@ def loaded_model(store: Store, model: ModelRecord) -> Any:
     """Return the fitted model of a record, loaded at most once while it is among the last two used."""
     with _loading:
         return _load(store.artifacts.path(model.artifact))
+
+
+def preload(store: Store, model: ModelRecord) -> None:
+    """Load a model in the background, so that the first search by meaning need not wait for it."""
+    path = store.artifacts.path(model.artifact)
+    if path not in _PRELOADED:
+        _PRELOADED.add(path)
+        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (path,))
+        timer.daemon = True
+        timer.start()
+
+
+def _load_quietly(path: Path) -> None:
+    """Load a model; a search reports what is wrong with it."""
+    with _loading, suppress(ThemescopeError):
+        _load(path)
 
 
 def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:

@@ -45,6 +45,13 @@ REGISTRY = Registry(
             EXPLORE.title,
         ),
         _page(
+            "search",
+            "Search",
+            "Find projects, articles, sentences, themes, models, pages and documentation.",
+            ":material/search:",
+            EXPLORE.title,
+        ),
+        _page(
             "summaries",
             "Summaries",
             "Summarise documents with any model and score the summaries.",

@@ -87,6 +87,11 @@ def offered(page: str) -> bool:
     return page in _offered()
 
 
+def offered_cards() -> list[PageCard]:
+    """Return the cards of the pages that this person may open, in the order of the navigation."""
+    return [card for card, _ in _offered().values()]
+
+
 def _offered() -> dict[str, tuple[PageCard, StreamlitPage]]:
     found: dict[str, tuple[PageCard, StreamlitPage]] = st.session_state.get(_PAGES, {})
     return found

@@ -1,0 +1,82 @@
+"""Search page: one box for everything in the store, the pages and the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from db.records import CorpusRecord, ModelRecord
+from jobs.services import inference
+from webapp.features.search import found, state
+from webapp.features.search.found import Listed
+from webapp.features.search.links import Link
+from webapp.shared import projects, queries
+from webapp.shared.components import draw_component
+from webapp.shared.navigation import switch_page
+from webapp.shared.text import plain
+
+_ASSETS = Path(__file__).parent / "assets"
+_LABELS = {state.WORDS: "Words, everywhere", state.MEANING: "Meaning, in this project"}
+_SLOW = "Searching by meaning. The first search loads the model …"
+
+
+def _typed() -> None:
+    """Write the query of the box into the address; a callback."""
+    query = str((st.session_state.get(state.BOX) or {}).get("query") or "")
+    if query:
+        st.query_params[state.QUERY] = query
+    else:
+        st.query_params.pop(state.QUERY, None)
+
+
+def _chosen() -> None:
+    """Remember the result that was chosen, by its place in the list; a callback."""
+    place = (st.session_state.get(state.BOX) or {}).get("open")
+    if isinstance(place, int):
+        st.session_state[state.CHOSEN] = place
+
+
+def _open_chosen(listed: list[Listed]) -> None:
+    place = st.session_state.pop(state.CHOSEN, None)
+    targets: list[Link] = [link for one in listed for link in one.links]
+    if place is not None and 0 <= place < len(targets) and targets[place].page:
+        switch_page(targets[place].page, targets[place].view)
+
+
+def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecord | None) -> list[Listed]:
+    if way == state.MEANING and project is not None and model is not None:
+        with st.spinner(_SLOW, show_time=True):
+            return found.by_meaning(query, project, model)
+    return found.by_words(query, project)
+
+
+def _way(project: CorpusRecord | None, model: ModelRecord | None) -> str:
+    """Choose between words and meaning; only words without vectors of the project."""
+    if project is None or model is None:
+        return state.WORDS
+    inference.preload(queries.store(), model)
+    chosen = st.segmented_control(
+        "Search for", list(_LABELS), format_func=_LABELS.__getitem__, default=state.WORDS, required=True,
+        key=state.WAY, bind="query-params", label_visibility="collapsed",
+        help=f"Meaning: the sentences of “{plain(project.name)}” nearest to the query by “{plain(model.name)}”.",
+    )  # fmt: skip
+    return str(chosen)
+
+
+@st.fragment
+def _search() -> None:
+    """Draw the box with its results. Only this part reruns while somebody types."""
+    project = projects.current()
+    model = found.embedded_by(project)
+    way = _way(project, model)
+    query = st.query_params.get(state.QUERY, "")
+    listed = _found(query, way, project, model)
+    _open_chosen(listed)
+    data = {"query": query, "groups": [one.data() for one in listed], "way": way}
+    draw_component(
+        "search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen
+    )
+
+
+_search()

@@ -1,0 +1,14 @@
+"""Session and URL keys of the Search page."""
+
+from webapp.shared.pages import PageKeys
+
+WORDS, MEANING = "words", "meaning"
+"""Ways to search."""
+
+KEYS = PageKeys("search")
+QUERY = KEYS.url("q")
+WAY = KEYS.url("in")
+
+BOX = KEYS.session("box")
+CHOSEN = KEYS.session("chosen")
+"""Place of the result that was chosen in the list."""
