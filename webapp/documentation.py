@@ -12,10 +12,8 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from webapp.content_policy import documentation_policy
-from webapp.shared.pages import DOCUMENTATION
+from webapp.shared.pages import DOCUMENTATION, SITE
 
-SITE = Path(__file__).with_name("site")
-"""Folder of the built site. It is looked up at each request, so that a site that is built later is found."""
 NOT_BUILT = (
     "The documentation has not been built. In a checkout of Themescope, run: make docs\n"
     "Then reload this page. Until then, the same documents can be read in the folder docs of the checkout.\n"

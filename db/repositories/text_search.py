@@ -45,8 +45,8 @@ class TextSearch(Repository):
         return [Sentence(*row) for row in self.connection.execute(query.order_by(t.sentence.c.id).limit(limit))]
 
     def _all(self, column: sa.Column[str], words: Sequence[str]) -> list[sa.ColumnElement[bool]]:
-        # The longest word is the rarest one in most cases. A word with other letters than ASCII is compared in Python on
-        # SQLite, which takes longer, so its longest ASCII part is looked for first.
+        # The longest word is the rarest one in most cases. SQLite compares a word with other letters than ASCII in
+        # Python, which takes longer, so its longest ASCII part is looked for first.
         parts = [max(_ASCII.findall(word), key=len, default="") for word in words if not word.isascii()]
         wanted = [*(part for part in parts if part), *sorted(words, key=len, reverse=True)]
         return [contains(self.connection, column, word) for word in wanted]

@@ -92,7 +92,7 @@ def _themes(store: Store, words: Sequence[str]) -> Group:
         runs = r.runs.list(kind="themes")[::-1]
     found: dict[tuple[str, str], Result] = {}
     for run in runs:
-        project = corpora.get(run.config.get("corpus_id", 0))
+        project = corpora.get(run.config.get("corpus_id", 0), "")
         for theme in run.config.get("themes", ()) if project and not run.config.get("article") else ():
             if holds_all(str(theme["name"]), words):
                 size = f"{int(theme['size']):,} sentences of {project}"

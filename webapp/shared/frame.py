@@ -11,7 +11,7 @@ import streamlit as st
 
 from db.access import Actor
 from db.records import CorpusRecord
-from webapp.shared import navigation, people, projects, queries
+from webapp.shared import navigation, people, projects, queries, search_key
 from webapp.shared.pages import DOCUMENTATION, PageCard
 from webapp.shared.places import Place, by_place, place_of
 from webapp.shared.text import ago, count, plain, shorten
@@ -50,6 +50,7 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
                 _step(place)
             _separator()
             st.title(current.title, anchor=False)
+        search_key.button(current.id)
         menu(cards, current, actor)
     pages = by_place(cards.values()).get(place, []) if place is not None else []
     if len(pages) > 1:
@@ -98,6 +99,7 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
             ("Glossary", ":material/dictionary:", "glossary.html"),
         ):
             st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary", help="Opens in a new tab.")
+        search_key.setting()
 
 
 # ---------------------------------------------------------------- project

@@ -27,6 +27,8 @@ CORPUS = "corpus"
 """URL key of the corpus that a page shows."""
 DOCUMENTATION = "/docs/"
 """Path of the documentation site."""
+SITE = Path(__file__).parents[1] / "site"
+"""Folder of the built documentation. It is looked up at each use, so that a site that is built later is found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
         return
     sample = f" of {record.sentences:,}" if done.get("sentences", 0) < record.sentences else ""
     st.caption(f"{count(int(done['sentences']), 'sentence')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
-    page_link("search", "Search by meaning", view={"corpus": record.name, "in": "meaning"})
+    page_link("search", "Search by meaning", view={"corpus": record.name, "in": "Meaning"})
 
 
 def _themed(record: CorpusRecord, job: JobRecord | None) -> None:

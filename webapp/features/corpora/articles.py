@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -193,8 +194,17 @@ def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord
             st.query_params.pop(state.SENTENCE, None)
         st.query_params[state.ARTICLE] = found[cells[0][0]].title
         return found[cells[0][0]]
-    named = next((a for a in found if a.title == wanted), None)
+    named = _with_sentence(corpus, wanted) or next((a for a in found if a.title == wanted), None)
     return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
+
+
+def _with_sentence(corpus: CorpusRecord, title: str) -> ArticleRecord | None:
+    """Return the article of the sentence in the address if it has that title: several articles may have the same."""
+    sentence = queries.sentences(np.array([_wanted_sentence()])).get(_wanted_sentence()) if _wanted_sentence() else None
+    if sentence is None:
+        return None
+    article = queries.articles_by_id(np.array([sentence.article_id])).get(sentence.article_id)
+    return article if article is not None and (article.corpus_id, article.title) == (corpus.id, title) else None
 
 
 def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:

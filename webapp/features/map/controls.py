@@ -14,6 +14,7 @@ from core.errors import ThemescopeError
 from core.types import Ids
 from db.records import CorpusRecord, MapRecord
 from jobs.common.model_notes import within_article
+from jobs.services import inference
 from webapp.features.map import colourings, search, state
 from webapp.features.map.colourings import View
 from webapp.features.map.search import Found
@@ -132,6 +133,8 @@ def found(
 ) -> Found:
     """Draw the search box in two columns and return what the search found."""
     text, match = _search_box(*columns)
+    if (model := queries.model_by_id(record.model_id)) is not None:
+        inference.preload(queries.store(), model)
     query: str | int | None = _similar()
     if query is None:
         query = text.strip() or None
@@ -139,7 +142,7 @@ def found(
         return search.NO_SEARCH
     if isinstance(query, str) and match != state.MEANING:
         return search.by_text(scene, corpus, query, match)
-    if isinstance(query, str) and (model := queries.model_by_id(record.model_id)) and within_article(model):
+    if isinstance(query, str) and model is not None and within_article(model):
         st.caption("The query has no article, so its vector is computed without other sentences.")
     try:
         found = search.by_meaning(record, whole, scene, query, nearest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import ThemescopeError
+from core.paths import default_models
 from db.records import CorpusRecord, ModelRecord
 from jobs.services.everything import COUNTED, Group, Result, find_everything, group_of, words_of
 from jobs.services.remote.search import find_similar
@@ -51,15 +51,21 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
 
 
 def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[Listed]:
-    """Return the sentences of a corpus nearest to a text; none if the model knows none of its words."""
+    """Return the sentences of a corpus nearest to a text.
+
+    Raises ``ThemescopeError`` if the model cannot embed the text, for example because it knows none of its words.
+    """
     if not words_of(text):
         return []
-    try:
-        matches = find_similar(queries.store(), corpus.id, text, model.id, _NEAREST).items
-    except ThemescopeError:
-        return []
+    matches = find_similar(queries.store(), corpus.id, text, model.id, _NEAREST).items
     results = [
-        Result(m.sentence.text, f"{m.cosine or 0:.2f} · {m.sentence.article}", corpus.name, m.sentence.article, m.sentence.id)
+        Result(
+            m.sentence.text,
+            f"{m.cosine or 0:.2f} · {m.sentence.article}",
+            corpus.name,
+            m.sentence.article,
+            m.sentence.id,
+        )
         for m in matches
     ]
     group = group_of("Sentences", results, _NEAREST)
@@ -67,8 +73,10 @@ def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[List
 
 
 def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:
-    """Return the newest model with vectors of a corpus; None if there is none."""
+    """Return the model to search a corpus by: a default model, else the newest one, with vectors of it; or None."""
     if corpus is None:
         return None
+    preferred = default_models()
     with queries.store().reading() as r:
-        return next((model for model in reversed(r.models.list()) if r.embeddings.have(model.id, corpus.id)), None)
+        models = sorted(reversed(r.models.list()), key=lambda model: model.name not in preferred)
+        return next((model for model in models if r.embeddings.have(model.id, corpus.id)), None)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from jobs.services.everything import Group, Result, group_of, holds_all
-from webapp.documentation import SITE
 from webapp.shared import partition_queries
 from webapp.shared.navigation import offered_cards
-from webapp.shared.pages import CORPUS, DOCUMENTATION
+from webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
 
 _INDEX = "searchindex.js"
 _ICONS = {
@@ -79,12 +78,14 @@ def documentation(words: Sequence[str]) -> tuple[Group, list[Link]]:
     return group, [Link(address=DOCUMENTATION + address) for _, _, address in found[: len(group.results)]]
 
 
-@cache
 def _headings() -> list[tuple[str, str, str]]:
     """Return heading, title of its page and address of each section; none if the site has not been built."""
-    path = Path(SITE, _INDEX)
-    if not path.is_file():
-        return []
+    path = SITE / _INDEX
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else []
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> list[tuple[str, str, str]]:
     text = path.read_text(encoding="utf-8")
     index = json.loads(text[text.index("{") : text.rindex("}") + 1])
     names, titles = index["docnames"], index["titles"]

@@ -12,12 +12,15 @@ from webapp.features.search import found, state
 from webapp.features.search.found import Listed
 from webapp.features.search.links import Link
 from webapp.shared import projects, queries
-from webapp.shared.components import draw_component
+from webapp.shared.components import attempt, draw_component
 from webapp.shared.navigation import switch_page
 from webapp.shared.text import plain
 
 _ASSETS = Path(__file__).parent / "assets"
-_LABELS = {state.WORDS: "Words, everywhere", state.MEANING: "Meaning, in this project"}
+_HELP = (
+    "Words: everything that contains all words of the query. Meaning: the sentences of the project “{}” nearest to the "
+    "query by “{}”."
+)
 _SLOW = "Searching by meaning. The first search loads the model …"
 
 
@@ -47,7 +50,7 @@ def _open_chosen(listed: list[Listed]) -> None:
 def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecord | None) -> list[Listed]:
     if way == state.MEANING and project is not None and model is not None:
         with st.spinner(_SLOW, show_time=True):
-            return found.by_meaning(query, project, model)
+            return attempt(lambda: found.by_meaning(query, project, model)) or []
     return found.by_words(query, project)
 
 
@@ -57,9 +60,8 @@ def _way(project: CorpusRecord | None, model: ModelRecord | None) -> str:
         return state.WORDS
     inference.preload(queries.store(), model)
     chosen = st.segmented_control(
-        "Search for", list(_LABELS), format_func=_LABELS.__getitem__, default=state.WORDS, required=True,
-        key=state.WAY, bind="query-params", label_visibility="collapsed",
-        help=f"Meaning: the sentences of “{plain(project.name)}” nearest to the query by “{plain(model.name)}”.",
+        "Match", [state.WORDS, state.MEANING], default=state.WORDS, required=True, key=state.WAY, bind="query-params",
+        help=_HELP.format(plain(project.name), plain(model.name)),
     )  # fmt: skip
     return str(chosen)
 
@@ -74,9 +76,7 @@ def _search() -> None:
     listed = _found(query, way, project, model)
     _open_chosen(listed)
     data = {"query": query, "groups": [one.data() for one in listed], "way": way}
-    draw_component(
-        "search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen
-    )
+    draw_component("search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen)
 
 
 _search()

@@ -2,7 +2,7 @@
 
 from webapp.shared.pages import PageKeys
 
-WORDS, MEANING = "words", "meaning"
+WORDS, MEANING = "Words", "Meaning"
 """Ways to search."""
 
 KEYS = PageKeys("search")

@@ -16,6 +16,13 @@ function words(parent, text, query) {
   parent.append(text.slice(from));
 }
 
+// scrollIntoView() would scroll the page as well.
+function reveal(article, part) {
+  if (!part) return;
+  const distance = part.getBoundingClientRect().top - article.getBoundingClientRect().top;
+  article.scrollTop += distance - article.clientHeight / 3;
+}
+
 // The number of a cluster stands before the first of its sentences in a row, so that colour is not the only mark.
 function mark(span, number, before, legend) {
   const cluster = legend[number];
@@ -49,7 +56,7 @@ function legendOf(article, entries) {
       for (const other of list.children) other.setAttribute("aria-pressed", String(chosen && other === button));
       for (const span of article.querySelectorAll(".clustered"))
         span.classList.toggle("faded", chosen && span.dataset.cluster !== String(number));
-      if (chosen) article.querySelector(`[data-cluster="${number}"]`)?.scrollIntoView({ block: "center" });
+      if (chosen) reveal(article, article.querySelector(`[data-cluster="${number}"]`));
     };
     list.append(button);
   });
@@ -93,5 +100,5 @@ export default function ({ data, parentElement }) {
   const query = data.query.toLowerCase();
   for (const part of data.sections) section(article, nav, part, query, data.legend);
   root.replaceChildren(...(data.legend.length ? [legendOf(article, data.legend)] : []), nav, article);
-  (article.querySelector(".focus") ?? article.querySelector("mark"))?.scrollIntoView({ block: "center" });
+  reveal(article, article.querySelector(".focus") ?? article.querySelector("mark"));
 }

@@ -52,7 +52,7 @@ class SearchBox {
     this.list.replaceChildren(...groups.map((group) => this.group(group, words)));
     this.input.setAttribute("aria-expanded", String(this.options.length > 0));
     this.activate(-1);
-    const total = groups.map((group) => `${group.count} ${group.title.toLowerCase()}`).join(", ");
+    const total = groups.map((group) => `${group.title}: ${group.count}`).join(" · ");
     this.status.textContent = query.trim() ? total || "No results. Try fewer or shorter words." : "";
   }
 
@@ -147,4 +147,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const root = parentElement.querySelector(".search_box");
   root.box ??= new SearchBox(root);
   root.box.show(data, setStateValue, setTriggerValue);
+  const focus = () => root.box.input.focus(); // from the button of the header and its key
+  document.addEventListener("themescope-search", focus);
+  return () => document.removeEventListener("themescope-search", focus);
 }

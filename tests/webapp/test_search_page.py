@@ -1,0 +1,98 @@
+"""Search of everything: what is found, where it leads, and the page with its address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.store import Store
+from jobs.services.everything import COUNTED, find_everything, words_of
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from webapp.features import REGISTRY
+from webapp.features.search import links
+from webapp.features.search.links import link_of
+
+Open = Callable[..., AppTest]
+
+
+def box_of(at: AppTest) -> dict[str, object]:
+    """The data that the search box of the page draws."""
+    (found,) = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "themescope_search_box"]
+    return dict(json.loads(found.json))
+
+
+def kinds(store: Store, text: str) -> dict[str, list[str]]:
+    return {group.kind: [result.title for result in group.results] for group in find_everything(store, text)}
+
+
+def test_everything_that_contains_the_words_is_found(filled_store: Store) -> None:
+    found = kinds(filled_store, "danube course")
+    assert list(found) == ["Sentences"] and all("Danube Course" in text for text in found["Sentences"])
+    assert kinds(filled_store, "danube")["Articles"] == ["Danube"]
+    assert kinds(filled_store, "RIVERS")["Projects"] == [CORPUS]
+    assert kinds(filled_store, "vectors")["Models"] == [MODEL]
+
+
+def test_an_empty_query_and_single_letters_find_no_text(filled_store: Store) -> None:
+    assert kinds(filled_store, "  ") == {}
+    assert "Sentences" not in kinds(filled_store, "a e")
+    assert len(words_of("a b c d e f g h i j")) == 8
+
+
+def test_more_results_than_are_counted(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.services.everything.COUNTED", 10)
+    (group,) = [g for g in find_everything(filled_store, "paragraph") if g.kind == "Sentences"]
+    assert group.count == 11 and len(group.results) == 8 and COUNTED == 1_000
+
+
+def test_every_result_leads_to_a_view_of_a_page(filled_store: Store) -> None:
+    for text in ("danube", "rivers", "vectors"):
+        for group in find_everything(filled_store, text):
+            for result in group.results:
+                link = link_of(group.kind, result)
+                keys = REGISTRY.get(link.page).page_keys()
+                if keys is not None:
+                    keys.address(link.view)  # raises UnknownNameError for a key that the page does not have
+
+
+def test_a_sentence_opens_its_article_at_the_sentence(filled_store: Store, open_page: Open) -> None:
+    (group,) = [g for g in find_everything(filled_store, "nile fauna paragraph 1 sentence 1") if g.kind == "Sentences"]
+    link = link_of("Sentences", group.results[0])
+    at = open_page(link.page, **{key: str(value) for key, value in link.view.items()})
+    (found,) = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "themescope_reader"]
+    shown = [s for part in json.loads(found.json)["sections"] for p in part["paragraphs"] for s in p if s.get("focus")]
+    assert [s["text"] for s in shown] == [group.results[0].title] and "Nile" in group.results[0].title
+
+
+def test_the_page_shows_the_results_of_its_address(filled_store: Store, open_page: Open) -> None:
+    at = open_page("search", q="danube", corpus=CORPUS)
+    assert not at.exception
+    data = box_of(at)
+    assert data["query"] == "danube"
+    titles = {group["title"]: group["count"] for group in data["groups"]}  # type: ignore[attr-defined]
+    assert titles["Articles"] == "1" and titles["Sentences"] == "24"
+
+
+def test_pages_and_hostile_titles_are_text(filled_store: Store, open_page: Open) -> None:
+    groups = {group["title"]: group["items"] for group in box_of(open_page("search", q="map"))["groups"]}  # type: ignore[attr-defined]
+    assert groups["Pages"][0]["title"] == "Map"
+    groups = {group["title"]: group["items"] for group in box_of(open_page("search", q="onerror"))["groups"]}  # type: ignore[attr-defined]
+    assert groups["Articles"][0]["title"] == HOSTILE
+
+
+def test_sections_of_the_documentation(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    index = {
+        "docnames": ["maps"],
+        "titles": ["Maps"],
+        "alltitles": {"Lasso and box": [[0, "lasso"]], "Maps": [[0, None]]},
+    }
+    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})", encoding="utf-8")
+    monkeypatch.setattr(links, "SITE", tmp_path)
+    groups = {g["title"]: g["items"] for g in box_of(open_page("search", q="lasso"))["groups"]}  # type: ignore[attr-defined]
+    assert groups["Documentation"] == [{"title": "Lasso and box", "detail": "Maps", "address": "/docs/maps.html#lasso"}]

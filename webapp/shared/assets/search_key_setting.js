@@ -1,0 +1,24 @@
+// Switch of the key "/", which this browser keeps.
+const OFF = "themescope-search-key-off";
+
+export default function ({ parentElement }) {
+  const root = parentElement.querySelector(".search_key_setting");
+  const label = document.createElement("label");
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  try {
+    box.checked = localStorage.getItem(OFF) !== "1";
+  } catch {
+    box.checked = true; // the browser keeps nothing, so the key is on
+  }
+  box.onchange = () => {
+    try {
+      if (box.checked) localStorage.removeItem(OFF);
+      else localStorage.setItem(OFF, "1");
+    } catch {
+      box.checked = true;
+    }
+  };
+  label.append(box, " Key / opens the search");
+  root.replaceChildren(label);
+}

@@ -1,0 +1,32 @@
+"""The search button of the header, its key "/", and the setting that switches the key off for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from webapp.shared import navigation
+from webapp.shared.components import draw_component
+
+SEARCH = "search"
+"""Id of the Search page."""
+_ASSETS = Path(__file__).parent / "assets"
+_BUTTON = "search_key_button"
+
+
+def button(current: str) -> None:
+    """Draw the button, which opens the Search page or, if that is open, focuses its box."""
+    if not navigation.offered(SEARCH):
+        return
+    here = current == SEARCH
+    draw_component(
+        "search_key", _ASSETS, data={"here": here}, key=_BUTTON, width="content", on_open_change=lambda: None
+    )
+    if not here and (st.session_state.get(_BUTTON) or {}).get("open"):
+        navigation.switch_page(SEARCH)
+
+
+def setting() -> None:
+    """Draw the switch of the key. A key of one character must be possible to switch off (WCAG 2.1.4)."""
+    draw_component("search_key_setting", _ASSETS, key="search_key_setting")
