@@ -21,7 +21,12 @@ def button(current: str) -> None:
         return
     here = current == SEARCH
     draw_component(
-        "search_key", _ASSETS, data={"here": here}, key=_BUTTON, width="content", on_open_change=lambda: None
+        "search_key",
+        _ASSETS,
+        data={"here": here, "label": "Search"},
+        key=_BUTTON,
+        width="content",
+        on_open_change=lambda: None,
     )
     if not here and (st.session_state.get(_BUTTON) or {}).get("open"):
         navigation.switch_page(SEARCH)
@@ -29,4 +34,4 @@ def button(current: str) -> None:
 
 def setting() -> None:
     """Draw the switch of the key. A key of one character must be possible to switch off (WCAG 2.1.4)."""
-    draw_component("search_key_setting", _ASSETS, key="search_key_setting")
+    draw_component("search_key_setting", _ASSETS, data={"label": "Key / opens the search"}, key="search_key_setting")

@@ -21,7 +21,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   sign.setAttribute("aria-hidden", "true");
   sign.textContent = "search";
   const label = document.createElement("span");
-  label.textContent = "Search";
+  label.textContent = data.label;
   const key = document.createElement("kbd");
   key.textContent = "/";
   key.setAttribute("aria-hidden", "true");

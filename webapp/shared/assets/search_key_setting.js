@@ -1,7 +1,7 @@
 // Switch of the key "/", which this browser keeps.
 const OFF = "themescope-search-key-off";
 
-export default function ({ parentElement }) {
+export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".search_key_setting");
   const label = document.createElement("label");
   const box = document.createElement("input");
@@ -19,6 +19,6 @@ export default function ({ parentElement }) {
       box.checked = true;
     }
   };
-  label.append(box, " Key / opens the search");
+  label.append(box, data.label);
   root.replaceChildren(label);
 }
