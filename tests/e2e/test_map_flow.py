@@ -40,11 +40,11 @@ def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> N
     expect(page.locator(".map-view[data-ready]")).to_have_count(2)
     expect(page.get_by_text("400 sentences are on both maps")).to_be_visible()
     inside, kinds = drawn_around(page, "l")
-    assert 5 < len(inside) < 395
+    assert 5 < len(inside) < 400
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
     assert exported_ids(page) == {int(ids[row]) for row in inside}
     # What the legend hides is not selected.
-    page.locator(".map-view").first.locator(".entry").first.click()
+    page.locator(".map-view").first.locator(".eye").first.click()
     expect(page).to_have_url(re.compile("map_hidden=0"))
     inside, kinds = drawn_around(page, "b")
     shown = {row for row in inside if kinds[row] != 0}
@@ -55,7 +55,8 @@ def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> N
     expect(page.get_by_text(re.compile(rf"found among {len(shown)} selected"))).to_be_visible()
     with page.expect_download() as picture:
         page.get_by_role("button", name="Save as PNG (P)").first.click()
-    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+    written = Path(picture.value.path()).read_bytes()
+    assert written.startswith(b"\x89PNG") and int.from_bytes(written[16:20]) == 2400
     same_elsewhere(page, other_page, f"found among {len(shown)} selected")
 
 
@@ -63,6 +64,7 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
     """The link shows the same to somebody else, and the file of the map needs nobody."""
     other.goto(page.url)
     expect(other.get_by_text(re.compile(said))).to_be_visible()
+    page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML", exact=True).click()
     saved = Path(download.value.path()).rename(Path(download.value.path()).with_suffix(".html"))
@@ -75,14 +77,33 @@ def same_elsewhere(page: Page, other: Page, said: str) -> None:
         x, y = alone.evaluate("[...window.themescopeViews][0].pixel(0)")
         alone.mouse.move(stage["x"] + x, stage["y"] + y)
         expect(alone.locator(".map-view .tip b")).to_be_visible()
+        alone.get_by_role("searchbox", name="Search", exact=True).fill("Plain 3")
+        expect(alone.locator("#found")).to_have_text(re.compile("found"))
+        expect(alone.locator(".map-view .pin").first).to_be_attached()
     alone.close()
 
 
-LABELS = """(labels) => labels.map((label) => {
-  const box = label.getBoundingClientRect(), stage = label.closest(".stage").getBoundingClientRect();
-  const [left, top] = [box.left - stage.left, box.top - stage.top];
-  return [label.textContent, left, top, box.width, box.height, stage.width, stage.height];
-})"""
+PLACEMENT = """() => {
+  const [view] = window.themescopeViews, panels = view.panels();
+  return { labels: view.placeLabels(panels), panels, width: view.width, height: view.height };
+}"""
+ZOOM = """(magnification) => {
+  const [view] = window.themescopeViews;
+  view.fit();
+  view.zoom(1 / magnification, view.width / 2, view.height / 2);
+  view.moved();
+}"""
+CLICK = """(place) => {
+  const [view] = window.themescopeViews, box = view.stage.getBoundingClientRect();
+  const at = { clientX: box.left + place[0], clientY: box.top + place[1], button: 0, pointerId: 1, bubbles: true };
+  view.stage.setPointerCapture = () => {};
+  for (const kind of ["pointerdown", "pointerup"]) view.stage.dispatchEvent(new PointerEvent(kind, at));
+}"""
+INSIDE = """([[left, top], [right, bottom]]) => {
+  const [view] = window.themescopeViews;
+  const inside = ([x, y]) => left < x && x < right && top < y && y < bottom;
+  return [...view.scene.kinds].filter((_, row) => inside(view.pixel(row))).length;
+}"""
 
 
 def named_groups(app: App) -> None:
@@ -102,21 +123,116 @@ def named_groups(app: App) -> None:
         w.maps.add(**about, name="hills", digest="hills", sampled_from=300, points=points)
 
 
-def test_names_lie_in_the_view_without_overlaps(page: Page, app: App) -> None:
+def placement(page: Page) -> list[str]:
+    """The names that are shown; they lie inside the view, apart from each other and from the panels."""
+    found = page.evaluate(PLACEMENT)
+    for one in found["labels"]:
+        assert one["left"] >= 0 and one["left"] + one["width"] <= found["width"], one
+        assert one["top"] >= 0 and one["top"] + one["height"] <= found["height"], one
+    boxes = found["labels"] + found["panels"]
+    for one, other in combinations(boxes, 2):
+        if one in found["panels"] and other in found["panels"]:
+            continue
+        across = one["left"] + one["width"] <= other["left"] or other["left"] + other["width"] <= one["left"]
+        assert across or one["top"] + one["height"] <= other["top"] or other["top"] + other["height"] <= one["top"]
+    return [one["text"] for one in found["labels"]]
+
+
+def zoomed(page: Page, magnification: float) -> None:
+    page.evaluate(ZOOM, magnification)
+
+
+def test_names_of_several_levels_lie_in_the_view_without_overlaps(page: Page, app: App) -> None:
     named_groups(app)
     open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     expect(page.locator(".map-view .label").first).to_be_attached()
-    for _ in range(3):
-        labels = page.locator(".map-view .label").evaluate_all(LABELS)
-        assert labels
-        for name, left, top, width, height, stage_width, stage_height in labels:
-            assert -1 <= left <= stage_width - width + 1 and -1 <= top <= stage_height - height + 1, name
-        for (_, x, y, width, height, *_), (_, u, v, wide, high, *_) in combinations(labels, 2):
-            assert x + width <= u or u + wide <= x or y + height <= v or v + high <= y
-        _, left, top, width, height, *_ = labels[0]
-        page.locator(".map-view .stage").hover(position={"x": left + width / 2, "y": top + height / 2})
-        page.mouse.wheel(0, -400)
-        expect(page.locator(".map-view .label")).not_to_have_count(len(labels))
+    seen = []
+    for magnification in (1, 2.5, 6):
+        zoomed(page, magnification)
+        seen.append(placement(page))
+        assert seen[-1]
+    assert seen[0] != seen[2]
     page.locator(".map-view .stage").press("n")
     expect(page.locator(".map-view .label")).to_have_count(0)
+
+
+def selected(page: Page, n: int | re.Pattern[str]) -> None:
+    expect(page.get_by_text(re.compile(rf"^{n} sentences? selected") if isinstance(n, int) else n)).to_be_visible()
+
+
+def test_every_tool_selects_by_clicks_and_by_keys(page: Page, app: App) -> None:
+    open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    stage = page.locator(".map-view .stage")
+    stage.press("0")
+    # All of a category, by its point, and another one added by the legend.
+    stage.press("t")
+    stage.press("ArrowRight")
+    expect(page.locator(".map-view .tip .sentence")).to_be_visible()
+    stage.press("Space")
+    selected(page, 20)
+    chosen = page.evaluate("() => { const [view] = window.themescopeViews; return view.scene.kinds[view.over]; }")
+    other = next(kind for kind in range(15) if kind != chosen)
+    entry = page.locator(f'.map-view .entry[data-kind="{other}"]')
+    entry.click(modifiers=["Shift"])
+    selected(page, 40)
+    # The nearest points of a place, taken away.
+    stage.press("s")
+    stage.press("k")
+    stage.press("Space")
+    selected(page, re.compile(r"^(2[5-9]|3\d) sentences selected"))
+    stage.press("e")
+    page.get_by_role("spinbutton", name="Points").fill("7")
+    page.get_by_role("spinbutton", name="Points").press("Enter")
+    selected(page, 7)
+    # A radius around the point: by a key, and larger by the number.
+    stage.press("o")
+    stage.press("Space")
+    selected(page, re.compile(r"^\d+ sentences? selected"))
+    page.get_by_role("spinbutton", name="Radius").fill("100")
+    page.get_by_role("spinbutton", name="Radius").press("Enter")
+    selected(page, 300)
+    # A polygon and a box by clicks.
+    box = stage.bounding_box()
+    assert box is not None
+    corners = [(60, 70), (box["width"] - 60, 70), (box["width"] - 60, box["height"] - 20), (60, box["height"] - 20)]
+    stage.press("g")
+    for x, y in corners[:3]:
+        page.evaluate(CLICK, [x, y])
+    stage.press("Backspace")
+    for x, y in corners[2:]:
+        page.evaluate(CLICK, [x, y])
+    inside = page.evaluate(INSIDE, [corners[0], corners[2]])
+    stage.press("Enter")
+    selected(page, inside)
+    stage.press("b")
+    for corner in (corners[0], corners[2]):
+        page.evaluate(CLICK, list(corner))
+    selected(page, inside)
+    # Escape closes the card first, then clears.
+    stage.press("ArrowLeft")
+    expect(page.locator(".map-view .tip .sentence")).to_be_visible()
+    stage.press("Escape")
+    expect(page.locator(".map-view .tip")).to_be_hidden()
+    stage.press("Escape")
+    expect(page.get_by_text("sentences selected")).to_have_count(0)
+
+
+def test_the_map_is_a_list_and_results_have_pins(page: Page, app: App) -> None:
+    open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    page.get_by_text("Map as a list").press("Enter")
+    first = page.locator(".map-view .outline details").first
+    first.locator("summary").press("Enter")
+    first.get_by_role("button", name="Select all").press("Enter")
+    selected(page, 20)
+    first.locator("li .link").first.press("Enter")
+    expect(page).to_have_url(re.compile("map_sentence="))
+    page.get_by_role("textbox", name="Search").fill("hill")
+    page.get_by_role("textbox", name="Search").press("Enter")
+    expect(page.locator(".map-view .pin")).to_have_count(20)
+    page.get_by_role("button", name=re.compile("^Result 3:")).press("Enter")
+    row = "() => new URL(location).searchParams.get('map_sentence')"
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    assert page.evaluate(row)

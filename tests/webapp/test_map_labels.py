@@ -1,20 +1,50 @@
-"""Names on a map: at dense places of their category, without overlaps, inside the picture."""
+"""Names on a map: at dense places of their group, without overlaps, inside the view, at every level."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.map_view.geometry import UNITS
-from webapp.map_view.labels import anchors_of, placed
+from webapp.map_view.labels import (
+    CATEGORIES,
+    CLOSER,
+    CLOSEST,
+    GROUPS,
+    PARTS,
+    Name,
+    View,
+    anchors_of,
+    levels_at,
+    names_of,
+    placed,
+)
+
+WORDS = ["tax", "law", "god", "sport", "wind", "wage", "court", "video", "boxing", "school", "river", "vote", "war"]
 
 
 def cloud(x: int, y: int, n: int, spread: int, seed: int = 0) -> np.ndarray:
     points = np.random.default_rng(seed).normal((x, y), spread, (n, 2))
     return np.clip(points, 0, UNITS).astype(np.uint16)
+
+
+def clusters(k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points of ``k`` compact categories of ``n`` points each."""
+    middles = np.random.default_rng(1).integers(8_000, UNITS - 8_000, (k, 2))
+    return np.concatenate([cloud(*middle, n, 900, i) for i, middle in enumerate(middles.tolist())]), np.repeat(
+        np.arange(k), n
+    )
+
+
+def texts_of(categories: np.ndarray):
+    """Texts in which each category, and each half of it, has a word of its own."""
+    return lambda rows: [
+        f"About {WORDS[categories[row] % 13]} and thing{row % 2} of kind{categories[row]}" for row in rows
+    ]
 
 
 def test_a_name_stands_where_its_points_are_densest() -> None:
@@ -37,17 +67,65 @@ def test_scattered_categories_and_others_have_no_name() -> None:
     assert anchors_of(everywhere[:1], np.zeros(1, np.int64), 1) == [(0, *everywhere[0].tolist(), 1)]
 
 
-@given(st.integers(1, 400), st.integers(1, 31), st.integers(0, 10_000), st.sampled_from([0, 300, 3_000, 30_000]))
-def test_labels_do_not_overlap_and_lie_inside(n: int, names: int, seed: int, spread: int) -> None:
+def test_many_categories_are_named_in_groups_and_in_parts() -> None:
+    points, categories = clusters(24, 60)
+    found = names_of(points, categories, [f"theme {i}" for i in range(24)], texts_of(categories))
+    by_level = {level: [name for name in found if name.level == level] for level in (GROUPS, CATEGORIES, PARTS)}
+    assert sorted(kind for name in by_level[GROUPS] for kind in name.kinds) == list(range(24))
+    assert 4 <= len(by_level[GROUPS]) <= 9 and all(name.text for name in found)
+    assert {name.kinds[0] for name in by_level[CATEGORIES]} == set(range(24))
+    assert len(by_level[PARTS]) >= 24
+    assert found == names_of(points, categories, [f"theme {i}" for i in range(24)], texts_of(categories))
+
+
+def test_few_categories_need_no_groups_and_without_texts_there_are_only_categories() -> None:
+    points, categories = clusters(5, 40)
+    names = [f"theme {i}" for i in range(5)]
+    assert {name.level for name in names_of(points, categories, names, texts_of(categories))} == {CATEGORIES, PARTS}
+    assert {name.level for name in names_of(points, categories, names)} == {CATEGORIES}
+
+
+def test_regions_are_named_where_categories_are_scattered() -> None:
+    points, topics = clusters(12, 50)
+    found = names_of(points, np.arange(600) % 2, ["odd", "even"], texts_of(topics))
+    assert {name.level for name in found} == {GROUPS, CATEGORIES, PARTS} and all(name.kinds == () for name in found)
+    assert not {"odd", "even"} & {name.text for name in found}
+    assert names_of(points[:0], np.empty(0, np.int64), [], lambda rows: []) == []
+
+
+@pytest.mark.parametrize(
+    ("magnification", "grouped", "plain"),
+    [
+        (1.0, (GROUPS,), (CATEGORIES,)),
+        (CLOSER, (CATEGORIES,), (CATEGORIES,)),
+        (CLOSEST, (CATEGORIES, PARTS), (CATEGORIES, PARTS)),
+    ],
+)
+def test_levels_follow_the_zoom(magnification: float, grouped: tuple[int, ...], plain: tuple[int, ...]) -> None:
+    name = Name(GROUPS, "a", (), 0, 0, 0)
+    assert levels_at([name], magnification) == grouped
+    assert levels_at([], magnification) == plain
+
+
+@given(
+    st.integers(1, 500), st.integers(1, 40), st.integers(0, 10_000), st.sampled_from([0, 300, 3_000, 30_000]),
+    st.sampled_from([1.0, 2.5, 8.0]),
+)  # fmt: skip
+def test_labels_do_not_overlap_and_lie_inside(n: int, names: int, seed: int, spread: int, zoom: float) -> None:
     rng = np.random.default_rng(seed)
     points = cloud(int(rng.integers(UNITS)), int(rng.integers(UNITS)), n, spread, seed)
     categories = rng.integers(-1, names, n)
-    anchors = anchors_of(points, categories, names)
-    assert all(0 <= v <= UNITS for _, x, y, _ in anchors for v in (x, y))
-    labels = placed(anchors, [float(w) for w in rng.integers(10, 300, names)], 20.0, 1_000.0)
-    assert len({label.category for label in labels}) == len(labels)
+    found = names_of(points, categories, [f"name {i}" for i in range(names)], texts_of(categories))
+    assert all(0 <= v <= UNITS for name in found for v in (name.x, name.y))
+    at = points[int(rng.integers(n))]
+    view = View(float(at[0]), float(at[1]), UNITS / 1_000 / zoom, 1_000, 640)
+    widths = rng.integers(10, 300, 2_000)
+    levels = levels_at(found, zoom)
+    labels = placed(found, levels, lambda name: (float(widths[name.key % 2_000]), 20.0), view)
+    assert {label.name.level for label in labels} <= set(levels)
+    assert len({(label.name.level, label.name.key) for label in labels}) == len(labels)
     for label in labels:
-        assert 0 <= label.left <= 1_000 - label.width and 0 <= label.top <= 1_000 - label.height
+        assert 0 <= label.left <= view.width - label.width and 0 <= label.top <= view.height - label.height
     assert not any(one.covers(other) for one, other in combinations(labels, 2))
-    if anchors and spread == 3_000 and 20_000 < points.mean() < 45_000:
+    if any(name.level in levels and (name.x, name.y) == (at[0], at[1]) for name in found):
         assert labels

@@ -122,13 +122,16 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     assert state.SHAPE not in at.query_params
 
 
-@pytest.mark.parametrize(("asked", "size"), [("5.5", 5.5), ("99", 14.0), ("nan", 8.0), ("", 8.0)])
-def test_the_address_keeps_the_size_of_points(asked: str, size: float, filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, size=asked)
-    slider = next(s for s in at.slider if s.label == "Point size")
-    assert slider.value == size
-    slider.set_value(3.5).run()
-    assert at.query_params[state.SIZE] == "3.5"
+@pytest.mark.parametrize(("asked", "scale"), [("1.5", 1.5), ("99", 1.0), ("nan", 1.0), ("", 1.0)])
+def test_the_address_keeps_the_size_of_points(asked: str, scale: float, filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, scale=asked)
+    slider = at.slider(key=state.SCALE)
+    assert slider.value == scale
+    slider.set_value(0.5).run()
+    # Neither a later search nor another number of points changes it.
+    at.text_input(key=state.SEARCH).set_value("nile").run()
+    at.multiselect(key=state.ARTICLES).set_value(["Danube"]).run()
+    assert at.slider(key=state.SCALE).value == 0.5
 
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:

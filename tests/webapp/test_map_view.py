@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from db.records import ArticleRecord
 from tests.core.projection.test_geometry import crossed
 from webapp.features.map import state, view
-from webapp.map_view import component, geometry
+from webapp.map_view import component, parts
 from webapp.map_view.component import Canvas
 from webapp.map_view.geometry import UNITS, Grid
 from webapp.map_view.scene import MANY, Colouring, Scene
@@ -91,11 +91,11 @@ def test_exactly_the_sentences_inside_come_back(
     assert set(choice.ids.tolist()) == wanted and len(choice.ids) == len(wanted)
     # Drawn back on any other view of the map, they are the same sentences.
     other = canvas_of(whole.only(np.arange(len(whole.ids))[::-1]), np.zeros(len(whole.ids), np.int64), 1)
-    bits = component.view_data(other, choice)["selected"]
+    bits = component.view_data(other, choice)["marked"]
     flags = np.unpackbits(np.frombuffer(base64.b64decode(bits), np.uint8))[: len(whole.ids)] if bits else []
     assert set(other.scene.ids[np.flatnonzero(flags)].tolist()) == wanted
     # And the address brings them back.
-    again = state.from_address({state.SHAPE: geometry.written_shape(choice.shape), **_hidden(choice)})
+    again = state.from_address({state.SHAPE: parts.written(choice.parts), **_hidden(choice)})
     again.take(canvas.scene, canvas.units, canvas.colouring)
     assert again.ids.tolist() == choice.ids.tolist()
 
@@ -127,7 +127,7 @@ def test_events_of_other_points_are_ignored(event: Any) -> None:
 def test_nonsense_in_an_address_selects_nothing(text: str) -> None:
     said = dict.fromkeys((state.SHAPE, state.HIDDEN, state.SENTENCE, state.CAMERA), text)
     choice = state.from_address(said)
-    assert len(choice.shape) == 0 and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
+    assert choice.parts == [] and not choice.fresh and (choice.camera is None or len(choice.camera) == 3)
 
 
 @given(st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500)), min_size=1, max_size=20))

@@ -202,9 +202,9 @@ def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) ->
     assert state.partition.uncertain[:6].tolist() == [True] * 5 + [False]
     send(state, {**area, "hidden": [int(categories[0])], "number": 3})
     assert state.selected.tolist() == ids[:5][categories[:5] != categories[0]].tolist()
-    send(state, {"kind": "clear", "number": 4}, {"kind": "point", "digest": canvas.digest, "row": 2, "number": 5})
+    send(state, {"kind": "clear", "number": 4}, {"kind": "point", "digest": canvas.digest, "place": 2, "number": 5})
     assert state.selected.tolist() == [int(ids[2])]
-    send(state, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "row": 1, "number": 7})
+    send(state, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "place": 1, "number": 7})
     assert state.selected.tolist() == [int(ids[2])]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,12 @@ import streamlit as st
 
 from core.config import digest_of
 from webapp.map_view import geometry
+from webapp.map_view import scene as map_scene
 from webapp.map_view.geometry import Rows, Units
-from webapp.map_view.labels import Anchor, anchors_of
+from webapp.map_view.labels import Name, Texts, names_of
 from webapp.map_view.levels import Levels, density, levels_of
+from webapp.map_view.outline import outline_of
+from webapp.map_view.parts import SHAPE, part_of
 from webapp.map_view.picture import map_png
 from webapp.map_view.scene import Colouring, Scene
 from webapp.map_view.view_state import MapState, camera_of
@@ -39,6 +42,9 @@ _SIZES, _SMALLEST = ((500, 8.0), (2_000, 6.0), (50_000, 4.0)), 2.5
 _FRAME_POINTS = 100_000
 _MOST_RINGS = 20_000
 _MOST_TILES = 4_096
+_PIN_CHARS = 120
+PINS = 20
+"""Number of search results with a numbered pin."""
 _HTML = '<div class="map-view"></div>'
 
 
@@ -60,10 +66,16 @@ class Canvas:
     name: str
     frame: list[int]
     """[left, bottom, right, top] of the initial view, in grid coordinates."""
+    context: Units = field(default_factory=lambda: np.empty((0, 2), dtype=np.uint16))
+    """(m, 2) points that a filter leaves out; they are drawn in grey below the others and cannot be selected."""
+    fill: int | None = None
+    """The map fills the window down to this distance from its lower border, in pixels; None for a fixed height."""
     link: str = ""
     """Canvases of one page with the same link share pan and zoom."""
     side: int = 0
     """1 for the second of two maps."""
+    texts: Texts | None = None
+    """Returns the texts of rows, from which groups and parts of categories are named; without it they have no names."""
     action_queue: bool = False
     """Selections go through the message queue of the page, in order with its shortcuts, and the map itself has none."""
 
@@ -75,7 +87,8 @@ class Canvas:
     def digest(self) -> str:
         """Hash of the points and their colours."""
         categories = geometry.digest(self.colouring.categories)
-        return digest_of([self.scene.ids_digest, self._units_digest, categories])[:24]
+        context = geometry.digest(self.context) if len(self.context) else ""
+        return digest_of([self.scene.ids_digest, self._units_digest, categories, context])[:24]
 
     @cached_property
     def levels(self) -> Levels:
@@ -109,13 +122,38 @@ def _density(digest: str, _units: Units) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
-def _anchors(digest: str, _canvas: Canvas) -> list[Anchor]:
-    return anchors_of(_canvas.units, _canvas.colouring.categories, len(_canvas.colouring.names))
+def _names(digest: str, shown: tuple[str, ...], texts: bool, _canvas: Canvas) -> list[Name]:
+    return names_of(_canvas.units, _canvas.colouring.categories, shown, _canvas.texts if texts else None)
 
 
-def anchors(canvas: Canvas) -> list[Anchor]:
-    """Return the anchors of the names of categories; values on a ramp have none."""
-    return [] if canvas.colouring.shades else _anchors(canvas.digest, canvas)
+@st.cache_data(show_spinner=False, max_entries=4)
+def _outline(digest: str, _canvas: Canvas) -> list[dict[str, Any]]:
+    canvas = _canvas
+    found = outline_of(canvas.units, canvas.colouring.categories, len(canvas.colouring.names))
+    rows = np.array([row for group in found for row in group.rows], dtype=np.intp)
+    texts = iter([] if canvas.texts is None else canvas.texts(rows))
+    return [
+        {
+            "kind": group.kind,
+            "near": group.near,
+            "sentences": [
+                [canvas.levels.place(row), shorten(" ".join(text.split()), _TOOLTIP_CHARS)]
+                for row, text in zip(group.rows, texts, strict=False)
+            ],
+        }
+        for group in found
+    ]
+
+
+def outline(canvas: Canvas) -> list[dict[str, Any]]:
+    """Return the map as a list: of each category the nearest other ones, and its sentences at its densest place."""
+    return _outline(canvas.digest, canvas)
+
+
+def names(canvas: Canvas) -> list[Name]:
+    """Return the names on the map; values on a ramp have none, so that regions of the map are named instead."""
+    shown = () if canvas.colouring.shades else tuple(canvas.colouring.names)
+    return _names(canvas.digest, shown, canvas.texts is not None, canvas)
 
 
 def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
@@ -128,6 +166,7 @@ def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
         "paper": ground(theme),
         "size": point_size(len(scene.ids)),
         "frame": frame_of(scene.units),
+        "texts": lambda rows: [sentence.text for sentence in map_scene.texts(scene, rows)],
     }
     return Canvas(scene=scene, colouring=colouring, **(defaults | fields))
 
@@ -138,7 +177,10 @@ def source(*names: str) -> str:
 
 
 POINTS_SOURCE = ("scene.js", "points.js")
-VIEW_SOURCE = ("scene.js", "webgl.js", "levels.js", "frame.js", "labels.js", "input.js", "map_view.js")
+VIEW_SOURCE = (
+    "scene.js", "webgl.js", "levels.js", "density.js", "tools.js", "legend.js", "card.js", "labels.js", "pins.js",
+    "input.js", "outline.js", "picture.js", "map_view.js",
+)  # fmt: skip
 STYLE = "map_view.css"
 
 
@@ -156,6 +198,7 @@ def points_data(canvas: Canvas) -> dict[str, Any]:
         "total": len(canvas.scene.ids),
         "index": levels.index(),
         "density": _density(canvas._units_digest, canvas.units) if several else "",
+        "context": _packed(canvas.context, "<u2"),
         **tiles_data(canvas, levels.first()),
     }
 
@@ -196,6 +239,7 @@ def view(canvas: Canvas, state: MapState) -> None:
         on_camera_change=on("camera", lambda event: move(state, event)),
         on_tiles_change=on("tiles", lambda event: request_tiles(canvas, state, event)),
         on_picture_change=on("picture", lambda event: show_picture(canvas, state, event)),
+        on_outline_change=on("outline", lambda event: open_outline(canvas, state, event)),
     )
 
 
@@ -221,27 +265,46 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
     """Return what the browser needs beside the first points; small for a map of any size."""
     scene, colouring = canvas.scene, canvas.colouring
     held = state.held.get(canvas.digest, canvas.levels.first())
+    marked = state.rows(scene) if len(state.ids) else canvas.found
     return {
         "digest": canvas.digest,
         "fit": canvas.frame,
-        "label": f"Map of {count(len(scene.ids), 'sentence')}: lasso points to select them",
+        "label": f"Map of {count(len(scene.ids), 'sentence')}: arrow keys go from point to point, Enter opens",
         "height": canvas.height,
+        "fill": canvas.fill,
         "size": canvas.size,
         "look": appearance(canvas),
-        "anchors": anchors(canvas),
+        "names": [name.sent() for name in names(canvas)],
         "hidden": [len(colouring.names) if kind < 0 else kind for kind in state.hidden],
         "held": held,
-        "selected": _bits(state.rows(scene), canvas.levels.rows(held), len(scene.ids)),
+        "marked": _bits(marked, canvas.levels.rows(held), len(scene.ids)),
         "found": _points_of(canvas, canvas.found[:_MOST_RINGS]),
+        "pins": pins(canvas),
         "focus": canvas.units[scene.rows_of(np.array([state.sentence]))].ravel().tolist(),
-        "shape": state.shape.astype(int).tolist() if state.side == canvas.side else [],
+        "shapes": _shapes(state) if state.side == canvas.side else [],
         "camera": state.camera,
         "link": canvas.link,
         "action_queue": canvas.action_queue,
         "tip": _tip(canvas, state.tip),
         "loaded": _loaded(canvas, state),
         "picture": _picture(canvas, state) if state.picture else None,
+        "outline": outline(canvas) if state.outlined == canvas.digest else None,
     }
+
+
+def _shapes(state: MapState) -> list[list[list[int]]]:
+    """Return the corners of the shapes of a selection."""
+    return [part.corners.astype(int).tolist() for part in state.parts if part.kind == SHAPE]
+
+
+def pins(canvas: Canvas) -> list[list[Any]]:
+    """Return x, y, place and text of the first points that a search found, in its order."""
+    rows = canvas.found[:PINS]
+    if canvas.texts is None or not len(rows):
+        return []
+    places = [canvas.levels.place(int(row)) for row in rows]
+    texts = [shorten(" ".join(text.split()), _PIN_CHARS) for text in canvas.texts(rows)]
+    return [[*canvas.units[row].tolist(), place, text] for row, place, text in zip(rows, places, texts, strict=True)]
 
 
 def _loaded(canvas: Canvas, state: MapState) -> dict[str, Any] | None:
@@ -292,7 +355,7 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
         name = colouring.names[category] if category >= 0 else colouring.other
         about = {"name": shorten(name, 60), "count": canvas.sizes[category + 1], "other": category < 0}
         classes.append({"colour": colour, "shape": shape, **about})
-    theme = {"ink": tones.ink, "accent": tones.accent, "paper": canvas.paper}
+    theme = {"ink": tones.ink, "accent": tones.accent, "paper": canvas.paper, "grey": tones.other}
     return {"classes": classes, "opacity": canvas.opacity, **theme}
 
 
@@ -300,14 +363,14 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
 
 
 def area(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Select the points inside a shape that was drawn on this canvas."""
+    """Select the points of a shape, a category or a neighbourhood that was chosen on this canvas."""
     if not canvas.concerns(event):
         return
     state.hidden = _categories(canvas, event.get("hidden"))
-    shape = geometry.shape_of(event.get("corners"))
-    if len(shape):
-        state.shape, state.side = shape, canvas.side
-        state.take(canvas.scene, canvas.units, canvas.colouring)
+    part = part_of(event, len(canvas.colouring.names))
+    if part is not None:
+        state.side = canvas.side
+        state.extend(part, canvas.scene, canvas.units, canvas.colouring)
 
 
 def point(canvas: Canvas, state: MapState, event: Any) -> None:
@@ -346,6 +409,12 @@ def show_picture(canvas: Canvas, state: MapState, event: Any) -> None:
     state.picture = state.picture or canvas.concerns(event)
 
 
+def open_outline(canvas: Canvas, state: MapState, event: Any) -> None:
+    """Send the list of categories and sentences from now on."""
+    if canvas.concerns(event):
+        state.outlined = canvas.digest
+
+
 def _numbers(value: Any) -> list[int]:
     listed = value[:_MOST_TILES] if isinstance(value, list) else []
     return list(dict.fromkeys(number for number in listed if isinstance(number, int) and number >= 0))
@@ -364,8 +433,15 @@ def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:
         return None
     row = int(rows[0])
     text = queries.sentences(np.array([sentence]))[sentence].text
-    head = f"{shorten(scene.article(row), 60)} · {shorten(scene.section(row), 50)}"
-    return {"place": canvas.levels.place(row), "head": head, "text": shorten(" ".join(text.split()), _TOOLTIP_CHARS)}
+    head = [shorten(scene.article(row), 60), shorten(scene.section(row), 60)]
+    group, kind = shorten(canvas.colouring.name(row), 60), int(canvas.colouring.categories[row])
+    return {
+        "place": canvas.levels.place(row),
+        "head": " · ".join(head),
+        "group": "" if group in head else group,
+        "kind": kind if kind >= 0 else len(canvas.colouring.names),
+        "text": shorten(" ".join(text.split()), _TOOLTIP_CHARS),
+    }
 
 
 def _packed(values: npt.ArrayLike, dtype: str) -> str:

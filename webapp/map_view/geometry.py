@@ -117,17 +117,10 @@ def shape_of(value: Any) -> Polygon:
     return np.rint(corners) if fits else np.empty((0, 2))
 
 
-def written_shape(shape: Polygon) -> str:
-    """Return a shape as URL text: integers joined by ``_``, x and y in turn."""
-    return "_".join(str(int(value)) for value in shape.ravel())
-
-
-def read_shape(text: str) -> Polygon:
-    """Parse what :func:`written_shape` returns; no corners if the text is invalid."""
-    try:
-        return shape_of([int(value) for value in text.split("_")]) if text else shape_of(())
-    except ValueError:
-        return shape_of(())
+def nearest_rows(units: Units, among: Rows, place: tuple[int, int], count: int) -> Rows:
+    """Return those ``count`` of the rows ``among`` that are nearest to a place of the grid, in order of the rows."""
+    distances = ((units[among].astype(np.int64) - place) ** 2).sum(axis=1)
+    return np.sort(among[np.argsort(distances, kind="stable")[:count]])
 
 
 def digest(values: npt.NDArray[Any]) -> str:

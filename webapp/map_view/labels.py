@@ -1,20 +1,32 @@
-"""Names on a map: their anchors, where the points of a category are densest, and their places in a picture.
+"""Names on a map at several levels: where they stand, and their places in a picture.
 
-In the browser, ``assets/labels.js`` places the names anew whenever the user moves the map.
+A name stands where the points of its group are densest. From afar only the names of the coarsest level are shown;
+closer in the names of categories, and then the names of their parts. In the browser, ``assets/labels.js`` places the
+names anew whenever the user moves the map, by the same rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from webapp.map_view.geometry import UNITS, Units
+from core.clustering.level_names import level_names
+from core.projection.regions import merged, numbered, regions
+from core.types import Labels
+from webapp.map_view.geometry import UNITS, Rows, Units
+
+GROUPS, CATEGORIES, PARTS = 0, 1, 2
+"""Levels of names: groups of categories, categories, and parts of categories."""
+CLOSER, CLOSEST = 1.6, 4.5
+"""Magnification, as a multiple of the initial view, from which categories and parts are named."""
 
 Anchor = tuple[int, int, int, int]
 """Category, x and y on the grid, and the number of points of the category around."""
+Texts = Callable[[Rows], list[str]]
 
 _CELLS = 48
 """Cells of the map in each direction; an anchor stands for 3 × 3 of them."""
@@ -25,15 +37,63 @@ _MOST = 3
 _APART = 8
 """Minimum number of cells between two anchors of a category."""
 _GAP = 4.0
-_SHIFTS = (0, -1, 1, -2, 2)
-"""Lines by which a name may be moved to be free."""
+_SHIFTS, _ASIDE = (0, -1, 1, -2, 2), (0.0, -0.4, 0.4)
+"""Lines, and shares of its width, by which a name may be moved to be free."""
+_SAMPLE, _TEXTS = 10_000, 2_000
+"""Number of points and of texts that names are made from."""
+_NAMED = 0.5
+"""Share of the points that must be in categories with an anchor, so that categories are named and not regions."""
+_MANY = 10
+"""Number of categories above which they are also named in groups."""
+_REGIONS, _SMALLEST = (72, 26, 8), 12
+"""Maximum number of regions of each level, and mean number of points of the smallest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name on the map."""
+
+    level: int
+    text: str
+    kinds: tuple[int, ...]
+    """Categories that it stands for; it is hidden with all of them. Empty for a region of the map."""
+    x: int
+    y: int
+    key: int
+    """Number of the group within its level: a group is named once in a view, although it may have several anchors."""
+
+    def sent(self) -> list[object]:
+        """Return what the browser needs."""
+        return [self.level, self.text, list(self.kinds), self.x, self.y, self.key]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of the map in a picture ``width`` × ``height`` pixels wide and high; y of the picture grows downwards."""
+
+    x: float
+    y: float
+    """Grid coordinates of the centre."""
+    unit: float
+    """Grid units per pixel."""
+    width: float
+    height: float
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """Return the place of a point in the picture."""
+        return (x - self.x) / self.unit + self.width / 2, self.height / 2 - (y - self.y) / self.unit
+
+    @classmethod
+    def whole(cls, side: float) -> View:
+        """Return the view of the whole grid in a square picture."""
+        return cls(UNITS / 2, UNITS / 2, UNITS / side, side, side)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A name in a picture whose y grows downwards."""
+    """A name in a picture."""
 
-    category: int
+    name: Name
     left: float
     top: float
     width: float
@@ -49,10 +109,109 @@ class Label:
         )
 
 
-def anchors_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> list[Anchor]:
+# ---------------------------------------------------------------- where names stand
+
+
+def names_of(
+    units: Units, categories: npt.NDArray[np.int64], names: Sequence[str], texts: Texts | None = None
+) -> list[Name]:
+    """Return the names on a map of (n, 2) points, those of larger groups first within a level.
+
+    Parameters
+    ----------
+    categories
+        (n,) index into ``names`` of each point, -1 for none.
+    texts
+        Returns the texts of some rows; without it only categories are named.
+
+    Where categories are scattered over the map, regions of the map are named by their distinctive words instead.
+    """
+    n = len(units)
+    rows = np.arange(n) if n <= _SAMPLE else np.sort(np.random.default_rng(n).permutation(n)[:_SAMPLE])
+    points, kinds = units[rows], categories[rows]
+    anchors = anchors_of(points, kinds, len(names))
+    named = sorted({anchor[0] for anchor in anchors})
+    share = float(np.isin(kinds, named).mean()) if n else 0.0
+    of_categories = [Name(CATEGORIES, names[kind], (kind,), x, y, kind) for kind, x, y, _ in anchors]
+    if texts is None:
+        return of_categories
+    if share < _NAMED:
+        return _of_regions(points, rows, texts)
+    return _of_category_levels(points, kinds, rows, names, anchors, texts) + of_categories
+
+
+def _of_category_levels(
+    points: Units, kinds: npt.NDArray[np.int64], rows: Rows, names: Sequence[str], anchors: Sequence[Anchor],
+    texts: Texts,
+) -> list[Name]:  # fmt: skip
+    """Return the names of groups of categories and of parts of categories."""
+    first: dict[int, Anchor] = {}
+    for anchor in anchors:
+        first.setdefault(anchor[0], anchor)
+    shown = np.flatnonzero(np.isin(kinds, list(first)))
+    points, rows, known = points[shown], rows[shown], np.array(list(first), dtype=np.int64)
+    place = np.full(len(names), -1, dtype=np.int32)
+    place[known] = np.arange(len(known))
+    category = place[kinds[shown]]
+    centres = np.array([anchor[1:3] for anchor in first.values()], dtype=np.float64)
+    several = len(known) > _MANY
+    count = min(max(round(1.2 * len(known) ** 0.5), 4), 9) if several else 1
+    group = merged(centres, np.bincount(category, minlength=len(known)).astype(np.float64), [count])[0]
+    small = regions(points.astype(np.float64), min(_REGIONS[0], len(points) // _SMALLEST))
+    part = numbered(category * (int(small.max(initial=0)) + 1) + small)
+    levels = (part, category, group[category])
+    known_names = {1: [names[kind] for kind in known]}
+    words = _words(levels, rows, texts, known_names)
+    members = [tuple(int(kind) for kind in known[group == number]) for number in range(count)]
+    owner = {int(p): int(known[c]) for p, c in zip(part, category, strict=True)}
+    found = _anchored(points, levels[2], words[2], GROUPS, members) if several else []
+    return found + _anchored(points, part, words[0], PARTS, [(owner[p],) for p in range(len(words[0]))])
+
+
+def _of_regions(points: Units, rows: Rows, texts: Texts) -> list[Name]:
+    """Return the names of nested regions of the map."""
+    places = points.astype(np.float64)
+    finest = regions(places, min(_REGIONS[0], len(points) // _SMALLEST))
+    sizes = np.bincount(finest).astype(np.float64)
+    centres = np.column_stack([np.bincount(finest, places[:, axis]) for axis in (0, 1)]) / sizes[:, None]
+    levels = (finest, *(groups[finest] for groups in merged(centres, sizes, _REGIONS[1:])))
+    words = _words(levels, rows, texts, {})
+    return [
+        name
+        for level, groups, texts_of in zip((PARTS, CATEGORIES, GROUPS), levels, words, strict=True)
+        for name in _anchored(points, groups, texts_of, level, [()] * len(texts_of))
+    ]
+
+
+def _words(levels: Sequence[Labels], rows: Rows, texts: Texts, given: dict[int, list[str]]) -> list[list[str]]:
+    """Return the names of the groups of each level from a sample of their texts, about equally many of each part."""
+    finest = levels[0]
+    most = -(-_TEXTS // max(int(finest.max(initial=0)) + 1, 1))
+    order = np.argsort(finest, kind="stable")
+    starts = np.searchsorted(finest[order], np.arange(int(finest.max(initial=0)) + 1))
+    rank = np.empty(len(finest), dtype=np.int64)
+    rank[order] = np.arange(len(finest)) - starts[finest[order]]
+    some = np.flatnonzero(rank < most)
+    return level_names(texts(rows[some]), [level[some] for level in levels], given=given)
+
+
+def _anchored(
+    points: Units, groups: Labels, texts: Sequence[str], level: int, kinds: Sequence[tuple[int, ...]]
+) -> list[Name]:
+    """Return the names of groups, each at the densest place of its group, those without words left out."""
+    first: dict[int, Name] = {}
+    for group, x, y, _ in anchors_of(points, groups.astype(np.int64), len(texts), least=0.0):
+        if texts[group]:
+            first.setdefault(group, Name(level, texts[group], kinds[group], x, y, group))
+    return list(first.values())
+
+
+def anchors_of(
+    units: Units, categories: npt.NDArray[np.int64], names: int, least: float = _LEAST_SHARE
+) -> list[Anchor]:
     """Return the anchors of ``names`` categories of (n, 2) points, those with the most points around first.
 
-    Points of the category -1 ("other") have none.
+    Points of the category -1 ("other") have none, and places with less than the share ``least`` of a category neither.
     """
     shown = categories >= 0
     if not names or not shown.any():
@@ -63,8 +222,8 @@ def anchors_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> l
     cells = (points.astype(np.int64) - low) * _CELLS // side
     places = (kinds * _CELLS + cells[:, 1]) * _CELLS + cells[:, 0]
     grids = [_around(_grid(places, names, weights)) for weights in (None, points[:, 0], points[:, 1])]
-    totals = np.bincount(kinds, minlength=names)
-    found = [anchor for kind in range(names) for anchor in _peaks(kind, totals[kind], *(grid[kind] for grid in grids))]
+    fewest = least * np.bincount(kinds, minlength=names)
+    found = [anchor for kind in range(names) for anchor in _peaks(kind, fewest[kind], *(grid[kind] for grid in grids))]
     return sorted(found, key=lambda anchor: (-anchor[3], anchor))
 
 
@@ -81,34 +240,55 @@ def _around(grid: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _peaks(
-    kind: int, total: int, count: npt.NDArray[np.float64], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
+    kind: int, fewest: float, count: npt.NDArray[np.float64], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
 ) -> list[Anchor]:
     left = count.copy()
     found: list[Anchor] = []
     while len(found) < _MOST:
         row, column = np.unravel_index(int(left.argmax()), left.shape)
         n = left[row, column]
-        if n <= 0 or n < _LEAST_SHARE * total:
+        if n <= 0 or n < fewest:
             break
         found.append((kind, round(x[row, column] / n), round(y[row, column] / n), int(n)))
         left[max(row - _APART, 0) : row + _APART + 1, max(column - _APART, 0) : column + _APART + 1] = 0
     return found
 
 
-def placed(anchors: Sequence[Anchor], widths: Sequence[float], height: float, side: float) -> list[Label]:
-    """Return the labels that fit on a picture of the whole grid, ``side`` wide and high, without overlaps.
+# ---------------------------------------------------------------- places in a picture
 
-    ``widths`` are those of the names of the categories. A name that has no free place is left out.
+
+def levels_at(names: Sequence[Name], magnification: float) -> tuple[int, ...]:
+    """Return the levels that are shown at a magnification, 1 for the initial view, the first of them in large type."""
+    if magnification < CLOSER and any(name.level == GROUPS for name in names):
+        return (GROUPS,)
+    return (CATEGORIES,) if magnification < CLOSEST else (CATEGORIES, PARTS)
+
+
+def placed(
+    names: Sequence[Name], levels: Sequence[int], size: Callable[[Name], tuple[float, float]], view: View
+) -> list[Label]:
+    """Return the labels of some levels that fit into a view, without overlaps.
+
+    ``size`` returns width and height of a name in pixels. A name that has no free place is left out; one whose group
+    has a label already is not repeated.
     """
-    labels: dict[int, Label] = {}
-    for category, x, y, _ in anchors:
-        if category in labels:
-            continue
-        left, middle = x / UNITS * side - widths[category] / 2, side - y / UNITS * side
-        for shift in _SHIFTS:
-            label = Label(category, left, middle - height / 2 + shift * (height + _GAP), widths[category], height)
-            inside = left >= 0 and label.top >= 0 and left + label.width <= side and label.top + height <= side
-            if inside and not any(label.covers(other) for other in labels.values()):
-                labels[category] = label
-                break
+    labels: dict[tuple[int, int], Label] = {}
+    for level in levels:
+        for name in names:
+            if name.level == level and (level, name.key) not in labels:
+                label = _free(name, size(name), view, list(labels.values()))
+                if label is not None:
+                    labels[level, name.key] = label
     return list(labels.values())
+
+
+def _free(name: Name, size: tuple[float, float], view: View, others: Sequence[Label]) -> Label | None:
+    (width, height), (x, y) = size, view.pixel(name.x, name.y)
+    for aside, shift in product(_ASIDE, _SHIFTS):
+        left, top = x - width / 2 + aside * width, y - height / 2 + shift * (height + _GAP)
+        label = Label(name, left, top, width, height)
+        inside = label.left >= 0 and label.top >= 0
+        inside = inside and label.left + width <= view.width and label.top + height <= view.height
+        if inside and not any(label.covers(other) for other in others):
+            return label
+    return None

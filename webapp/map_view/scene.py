@@ -112,10 +112,12 @@ def texts(scene: Scene, rows: npt.NDArray[np.intp]) -> list[Sentence]:
 Categories = npt.NDArray[np.int64]  # (n,) category of each point, -1 for "other"
 Numbers = npt.NDArray[np.floating]
 
-MANY = 18
-"""Number of categories whose colours and shapes are still distinguishable."""
-MAX_CATEGORIES = 31
-"""Number of categories that the component can draw beside "other"."""
+MAX_CATEGORIES = 108
+"""Number of categories that have a colour, a shape and a lightness of their own."""
+MANY = 72
+"""Number of categories that a colouring takes where it chooses the most frequent ones."""
+_SHAPES, _DARKER = 4, (0.0, 0.35, 0.65)
+"""Number of shapes, and shares of the colour of text in the colours of the first, second and third round of shapes."""
 _WRONG, _RIGHT = 1, 6
 """Indices of orange and blue in the palette."""
 
@@ -147,19 +149,27 @@ class Colouring:
         return self.names[self.categories[row]] if self.categories[row] >= 0 else self.other
 
     def paint(self, tones: Tones, category: int) -> tuple[str, int]:
-        """Return (colour, shape 0…3) of a category."""
+        """Return (colour, shape 0…3) of a category.
+
+        Colours repeat with the next shape, and then all again in another lightness.
+        """
         if category < 0:
             return tones.other, 0
         if self.shades:
             return _ramp(tones, self.shades[category]), 0
         index = self.colours[category] if self.colours else category
-        return tones.colour(index), index // len(tones.categories) % 4
+        turn = index // len(tones.categories)
+        return _mixed(tones.colour(index), tones.ink, _DARKER[turn // _SHAPES % len(_DARKER)]), turn % _SHAPES
 
 
 def _ramp(tones: Tones, position: float) -> str:
     """Return a colour between neutral grey (0), orange (-1) and blue (1)."""
-    end, share = tones.colour(_RIGHT if position > 0 else _WRONG), abs(position)
-    pairs = zip(_channels(tones.other), _channels(end), strict=True)
+    return _mixed(tones.other, tones.colour(_RIGHT if position > 0 else _WRONG), abs(position))
+
+
+def _mixed(first: str, second: str, share: float) -> str:
+    """Return a colour between two, with a share of the second."""
+    pairs = zip(_channels(first), _channels(second), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 

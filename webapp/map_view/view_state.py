@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from core.projection.geometry import Polygon
 from core.selections import Origin
 from core.types import Ids
 from webapp.map_view import geometry
 from webapp.map_view.geometry import Rows, Units
+from webapp.map_view.parts import Part, after
 from webapp.map_view.scene import Colouring, Scene
 
 _KEPT_CANVASES = 4
@@ -21,22 +21,18 @@ def _none() -> Ids:
     return np.empty(0, dtype=np.int64)
 
 
-def _no_shape() -> Polygon:
-    return np.empty((0, 2))
-
-
 @dataclass
 class MapState:
-    """Selection and view of one map, kept in the session: sentence ids, or shapes on the grid of the map."""
+    """Selection and view of one map, kept in the session: sentence ids, and the parts that they come from."""
 
     ids: Ids = field(default_factory=_none)
     """The selected sentences."""
     origin: Origin | None = None
-    """How the sentences were selected, if not by a shape drawn on this map."""
-    shape: Polygon = field(default_factory=_no_shape)
-    """The shape that selected them; empty for none."""
+    """How the sentences were selected, if not on this map."""
+    parts: list[Part] = field(default_factory=list)
+    """What selected them on the map; empty for a selection that was not made there."""
     side: int = 0
-    """Index of the map that the shape was drawn on: 0, or 1 for the second of two."""
+    """Index of the map that the parts were chosen on: 0, or 1 for the second of two."""
     hidden: list[int] = field(default_factory=list)
     """Categories that the legend hides; -1 is "other"."""
     sentence: int = -1
@@ -46,7 +42,7 @@ class MapState:
     tip: int = -1
     """Id of the sentence under the pointer; -1: none."""
     fresh: bool = False
-    """The shape comes from the address, and ``ids`` is not computed yet."""
+    """The parts come from the address, and ``ids`` is not computed yet."""
     version: int = 0
     """Number of changes that the rest of the page shows too."""
     held: dict[str, list[int]] = field(default_factory=dict)
@@ -55,18 +51,30 @@ class MapState:
     """Tiles of each canvas that the browser requested and that are sent next."""
     picture: bool = False
     """The browser has no WebGL2, so it shows a picture from the server."""
+    outlined: str = ""
+    """Digest of the canvas whose list of categories and sentences is open."""
     _rows: tuple[Ids, Ids, Rows] | None = None
     """Arguments and result of the last call of :meth:`rows`, which takes long for millions of sentences."""
 
     def take(self, scene: Scene, units: Units, colouring: Colouring) -> None:
-        """Select the sentences inside the shape whose category is not hidden."""
-        self.ids = scene.ids[geometry.inside_rows(units, colouring.categories, self.shape, self.hidden)]
+        """Select the sentences of the parts whose category is not hidden."""
+        rows: Rows = np.empty(0, dtype=np.intp)
+        for part in self.parts:
+            rows = part.combined(rows, part.rows(units, colouring.categories, self.hidden))
+        self.ids = scene.ids[rows]
         self.fresh, self.origin = False, None
         self.version += 1
 
     def select(self, ids: Ids, origin: Origin) -> None:
-        """Select sentences that were chosen otherwise than by a shape."""
-        self.ids, self.shape, self.side, self.fresh, self.origin = ids, _no_shape(), 0, False, origin
+        """Select sentences that were chosen otherwise than on this map."""
+        self.ids, self.parts, self.side, self.fresh, self.origin = ids, [], 0, False, origin
+        self.version += 1
+
+    def extend(self, part: Part, scene: Scene, units: Units, colouring: Colouring) -> None:
+        """Combine the selection with a new part."""
+        chosen = scene.ids[part.rows(units, colouring.categories, self.hidden)]
+        self.ids = part.combined(self.ids, chosen)
+        self.parts, self.origin = after(self.parts, part), None
         self.version += 1
 
     def click(self, sentence: int) -> None:
@@ -76,7 +84,7 @@ class MapState:
 
     def clear(self) -> None:
         """Clear the selection."""
-        self.ids, self.shape, self.side, self.origin = _none(), _no_shape(), 0, None
+        self.ids, self.parts, self.side, self.origin = _none(), [], 0, None
         self.version += 1
 
     def rows(self, scene: Scene) -> Rows:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import ThemescopeError
 from core.types import Ids
@@ -18,22 +16,22 @@ from jobs.services import inference
 from webapp.features.map import colourings, search, state
 from webapp.features.map.colourings import View
 from webapp.features.map.search import Found
-from webapp.map_view.component import point_size
 from webapp.map_view.scene import Colouring, Scene
 from webapp.shared import queries
+from webapp.shared.choose import by_name
 from webapp.shared.text import plain, shorten
 
 _NONE = "None"
-_SIZES = (1.0, 14.0)
+_SCALES = (0.4, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """Appearance of the points, and how many similar sentences a search returns."""
+    """Appearance of the points."""
 
-    size: float
+    scale: float
+    """Size of the points as a multiple of the usual one."""
     opacity: float
-    nearest: int
 
 
 def articles(whole: Scene) -> Ids:
@@ -45,10 +43,11 @@ def articles(whole: Scene) -> Ids:
     kept = [title for title in held if title in titles]
     if kept != held:
         st.session_state[state.ARTICLES] = kept
-    chosen = st.multiselect(
-        "Articles", list(titles), key=state.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
-        help="Show only the sentences of these articles.",
-    )  # fmt: skip
+    with st.popover("Articles", icon=":material/article:"):
+        chosen = st.multiselect(
+            "Articles", list(titles), key=state.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
+            help="Colours only the sentences of these articles; the others stay in grey.",
+        )  # fmt: skip
     return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
 
 
@@ -58,7 +57,7 @@ def colouring(view: View) -> Colouring:
     if st.session_state.get(state.COLOUR) not in found:
         st.session_state.pop(state.COLOUR, None)
     chosen = st.selectbox(
-        "Colour by", list(found), key=state.COLOUR, bind="query-params",
+        "Colour by", list(found), key=state.COLOUR, bind="query-params", label_visibility="collapsed",
         help="Clusters are computed within each article: choose one article to colour by them.",
     )  # fmt: skip
     return found[chosen if chosen in found else next(iter(found))].make()
@@ -75,17 +74,18 @@ def chosen() -> tuple[str, str]:
 # ---------------------------------------------------------------- display
 
 
-def display(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapRecord | None, Display]:
-    """Choose the appearance of the points and a second map."""
-    with st.popover("Display", icon=":material/tune:", width="stretch"):
-        size = _size(point_size(n))
+def display(maps: Sequence[MapRecord]) -> tuple[MapRecord, MapRecord | None, Display]:
+    """Choose a map and a second one (None for none), and the appearance of their points."""
+    models = {model.id: model.name for model in queries.models()}
+    with st.popover("Display", icon=":material/tune:"):
+        record = by_name("Map", maps, state.MAP, lambda found: found.name or models.get(found.model_id, "Map"))
+        scale = st.slider(
+            "Point size", *_SCALES, 1.0, 0.1, key=state.SCALE, bind="query-params", format="%.1f×",
+            help="As a multiple of the usual size, which depends on the number of points.",
+        )  # fmt: skip
         opacity = st.slider(
             "Opacity", 0.1, 1.0, 0.75, 0.05, key=state.OPACITY, bind="query-params", help="1 is fully opaque."
         )
-        nearest = st.number_input(
-            "Similar sentences", 5, 1_000, 50, 5, key=state.NEAREST, bind="query-params",
-            help="How many nearest neighbours a search by meaning returns.",
-        )  # fmt: skip
         others = {m.name or f"map {m.id}": m for m in maps if m.id != record.id}
         if st.session_state.get(state.OTHER_MAP) not in (None, _NONE, *others):
             st.session_state.pop(state.OTHER_MAP, None)
@@ -93,31 +93,7 @@ def display(record: MapRecord, maps: Sequence[MapRecord], n: int) -> tuple[MapRe
             "Compare maps", [_NONE, *others], key=state.OTHER_MAP, bind="query-params",
             help="Shows a second map of the same sentences, aligned with the first.",
         )  # fmt: skip
-    return others.get(beside), Display(size, float(opacity), int(nearest))
-
-
-def _size(usual: float) -> float:
-    """Choose the point size; the choice applies to maps with about as many points."""
-    key = f"{state.SIZE}_{usual:g}"
-    if st.session_state.setdefault(state.DEFAULT_SIZE, usual) != usual:
-        st.session_state[state.DEFAULT_SIZE] = usual
-        st.query_params.pop(state.SIZE, None)
-
-    def keep() -> None:
-        st.query_params[state.SIZE] = f"{st.session_state[key]:g}"
-
-    # The value is given as the default: a value set through the session is lost while the popover is closed.
-    value = _parsed_size(st.query_params.get(state.SIZE, ""), usual)
-    return float(st.slider("Point size", *_SIZES, value, 0.5, key=key, on_change=keep, help="In pixels at full view."))
-
-
-def _parsed_size(text: str, usual: float) -> float:
-    """Return the size in the address, rounded to the steps of the slider; ``usual`` if there is none."""
-    try:
-        size = float(text)
-    except ValueError:
-        return usual
-    return min(max(round(2 * size) / 2, _SIZES[0]), _SIZES[1]) if math.isfinite(size) else usual
+    return record, others.get(beside), Display(float(scale), float(opacity))
 
 
 # ---------------------------------------------------------------- search
@@ -128,11 +104,9 @@ def found(
     corpus: CorpusRecord,
     whole: Scene,
     scene: Scene,
-    columns: tuple[DeltaGenerator, DeltaGenerator],
-    nearest: int,
 ) -> Found:
-    """Draw the search box in two columns and return what the search found."""
-    text, match = _search_box(*columns)
+    """Draw the search box and return what the search found."""
+    text, match, nearest = _search_box()
     if (model := queries.model_by_id(record.model_id)) is not None:
         inference.preload(queries.store(), model)
     query: str | int | None = _similar()
@@ -154,17 +128,23 @@ def found(
     return found
 
 
-def _search_box(left: DeltaGenerator, right: DeltaGenerator) -> tuple[str, str]:
-    text = left.text_input(
-        "Search", key=state.SEARCH, bind="query-params", placeholder="Word or sentence", icon=":material/search:",
-        help="Matches are ringed on the map and listed beside it.",
+def _search_box() -> tuple[str, str, int]:
+    """Return the text, the way to match it, and how many similar sentences are found."""
+    text = st.text_input(
+        "Search", key=state.SEARCH, bind="query-params", placeholder="Search", width="stretch",
+        icon=":material/search:", label_visibility="collapsed",
     )  # fmt: skip
-    match = right.selectbox(
-        "Match", state.MATCHES, key=state.MATCH, bind="query-params",
-        help="Substring: the text occurs in the sentence. Whole words: all words occur. Meaning: the nearest sentences "
-        "by the model of the map.",
-    )  # fmt: skip
-    return text or "", match or state.SUBSTRING
+    with st.popover("Search options", icon=":material/manage_search:"):
+        match = st.selectbox(
+            "Match", state.MATCHES, key=state.MATCH, bind="query-params",
+            help="Substring: the text occurs in the sentence. Whole words: all words occur. Meaning: the nearest "
+            "sentences by the model of the map.",
+        )  # fmt: skip
+        nearest = st.number_input(
+            "Similar sentences", 5, 1_000, 50, 5, key=state.NEAREST, bind="query-params",
+            help="How many nearest neighbours a search by meaning returns.",
+        )  # fmt: skip
+    return text or "", match or state.SUBSTRING, int(nearest)
 
 
 def _similar() -> int | None:

@@ -11,7 +11,7 @@ from db.records import CorpusRecord, MapRecord, ModelRecord
 from jobs.common.languages import corpus_shares
 from webapp.features.map import state, view
 from webapp.shared import queries
-from webapp.shared.choose import by_name, model_notes, nothing, one_model, project
+from webapp.shared.choose import model_notes, nothing, one_model, project
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
 from webapp.shared.job_status import submit, watch
@@ -81,11 +81,7 @@ chosen = project()
 if chosen is not None:
     maps = ordered(chosen, queries.maps(chosen.id))
     if maps:
-        models = {model.id: model.name for model in queries.models()}
-        with st.container(width=330):
-            record = by_name("Map", maps, state.MAP, lambda found: found.name or models.get(found.model_id, "Map"))
-        view.show(chosen, record, maps)
-        st.divider()
+        view.show(chosen, maps)
     else:
         nothing("No map of this project yet.", "Choose a model below and create one; it takes a minute or two.")
     key = f"{state.NEW_MAP}_{bool(maps)}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from webapp.map_view import geometry
+from webapp.map_view import parts
 from webapp.map_view.scene import MAX_CATEGORIES
 from webapp.map_view.view_state import MapState, camera_of
 from webapp.shared import selections
@@ -23,7 +23,7 @@ SEARCH = KEYS.url("search", old="find")
 MATCH = KEYS.url("match", old="by", values={"letters": SUBSTRING})
 SIMILAR = KEYS.url("similar", old="like")
 NEAREST = KEYS.url("nearest", kind=int)
-SIZE = KEYS.url("size")
+SCALE = KEYS.url("scale", kind=float)
 OPACITY = KEYS.url("opacity", kind=float)
 OTHER_MAP = KEYS.url("compare", old="beside")
 LIST = KEYS.url("list")
@@ -37,11 +37,14 @@ CAMERA = KEYS.url("camera", old="at")
 
 OPENED = KEYS.session("opened")
 SELECTION = KEYS.session("map_state")
-DEFAULT_SIZE = KEYS.session("default_size")
 NEW_MAP = KEYS.session("new_map")
 NEW_MAP_MODEL = KEYS.session("new_map_model")
 PANEL = KEYS.session("panel")
 OPENED_SELECTION = KEYS.session("opened_selection")
+BODY, FRAME = KEYS.session("body"), KEYS.session("frame")
+CONTROLS, DRAWER = KEYS.session("controls"), KEYS.session("drawer")
+"""Containers of the map and the list beside it, of the map, of the controls on it, and of the list."""
+LIST_SHOWN, LIST_BUTTON = KEYS.session("list_shown"), KEYS.session("list_button")
 DETAILS = KEYS.session("details")
 
 
@@ -69,21 +72,21 @@ def _open_selection(state: MapState) -> None:
 
 def from_address(query: Mapping[str, str]) -> MapState:
     """Return the state that query parameters describe; invalid ones are ignored."""
-    shape = geometry.read_shape(query.get(SHAPE, ""))
+    chosen = parts.read(query.get(SHAPE, ""))
     return MapState(
-        shape=shape,
+        parts=chosen,
         side=int(query.get(SIDE) == "1"),
         hidden=[n for n in _numbers(query.get(HIDDEN, "")) if -1 <= n < MAX_CATEGORIES],
         sentence=next(iter(_numbers(query.get(SENTENCE, ""))), -1),
         camera=_camera(query.get(CAMERA, "")),
-        fresh=bool(len(shape)),
+        fresh=bool(chosen),
     )
 
 
 def to_address(shown: MapState) -> None:
     """Write the state into the address, where it differs."""
     wanted = {
-        SHAPE: geometry.written_shape(shown.shape),
+        SHAPE: parts.written(shown.parts),
         SIDE: "1" if shown.side else "",
         HIDDEN: "_".join(str(category) for category in shown.hidden),
         SENTENCE: str(shown.sentence) if shown.sentence >= 0 else "",

@@ -8,19 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import ThemescopeError
 from core.projection import geometry as alignment
 from core.types import Points
 from db.records import CorpusRecord, MapRecord
 from jobs.common.model_notes import WITHIN_ARTICLE, within_article
-from webapp.features.map import controls, export, sentence_list
+from webapp.features.map import controls, export, sentence_list, state
 from webapp.features.map.colourings import View
 from webapp.features.map.sentence_list import Panel
 from webapp.features.map.state import state_of, to_address
 from webapp.map_view import component, geometry
 from webapp.map_view import scene as map_scene
 from webapp.map_view.component import Canvas
+from webapp.map_view.geometry import Units
 from webapp.map_view.scene import Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import queries
@@ -67,52 +69,100 @@ def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) ->
 
 
 _HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 300
+_BELOW = 84
+"""Pixels below the map, for its list form and notes."""
+_LIST_WIDTH, _MOST_CONTEXT = 400, 100_000
 
 
-def show(corpus: CorpusRecord, record: MapRecord, maps: Sequence[MapRecord]) -> None:
-    """Draw controls, map and list: map and list side by side where there is room."""
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """Places of the controls on the map, in their order."""
+
+    colour: DeltaGenerator
+    search: DeltaGenerator
+    more: DeltaGenerator
+
+    @classmethod
+    def drawn(cls) -> _Bar:
+        """Draw the places."""
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=state.CONTROLS):
+            colour = st.container(width="stretch")
+            search = st.container(horizontal=True, gap="xsmall", width="stretch")
+            more = st.container(horizontal=True, gap="xsmall", width="content")
+        return cls(colour, search, more)
+
+
+def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
+    """Draw a map with its controls on it, and the list of sentences beside it."""
+    with st.container(horizontal=True, gap="small", key=state.BODY):
+        frame = st.container(key=state.FRAME)
+        drawer = st.container(key=state.DRAWER, width=_LIST_WIDTH) if list_shown() else None
+    with frame:
+        bar = _Bar.drawn()
+    with bar.more:
+        place = st.container()
+        record, other, display = controls.display(maps)
     whole = map_scene.opened(record)
-    first, second, third, fourth, fifth = st.columns([5, 4, 4, 3, 3], vertical_alignment="bottom")
-    with first:
+    with place:
         articles = controls.articles(whole)
-    with fifth:
-        shown = np.isin(whole.articles, articles) if len(articles) else np.ones(len(whole.ids), bool)
-        other, display = controls.display(record, maps, int(shown.sum()))
     pair = _pair(whole, other)
     base = pair.first if pair is not None else whole
-    scene = base.only(np.isin(base.articles, articles)) if len(articles) else base
-    state = state_of(record.digest)
-    with second:
+    shown = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
+    scene = base.only(shown) if len(articles) else base
+    with bar.colour:
         colouring = controls.colouring(View(corpus, base, scene, articles))
-    found = controls.found(record, corpus, whole, scene, (third, fourth), display.nearest)
+    with bar.search:
+        found = controls.found(record, corpus, whole, scene)
     canvas = component.canvas_of(
-        scene, colouring, found=found.rows, size=display.size, opacity=display.opacity, height=_HEIGHT,
-        name=record.digest[:12],
+        scene, colouring, found=found.rows, size=display.scale * component.point_size(len(scene.ids)),
+        opacity=display.opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
+        context=_sampled(base.units[~shown]), frame=component.frame_of(base.units),
     )  # fmt: skip
     beside = second_canvas(pair, scene, canvas, other) if pair is not None and other is not None else None
-    if state.fresh:
-        state.take(scene, beside.units if beside is not None and state.side else scene.units, colouring)
+    chosen = state_of(record.digest)
+    if chosen.fresh:
+        chosen.take(scene, beside.units if beside is not None and chosen.side else scene.units, colouring)
     moved = pair.moved[pair.first.rows_of(scene.ids)] if pair is not None else None
+    with bar.more:
+        _downloads(canvas, record)
+        _list_button(len(chosen.ids))
     coloured_by, searched = controls.chosen()
     panel = Panel(
-        corpus, record, scene, colouring, state, found, _TABLE, moved, controls.search_similar, coloured_by, searched
+        corpus, record, scene, colouring, chosen, found, _TABLE, moved, controls.search_similar, coloured_by, searched
     )
     # The list comes before the map: a map that is drawn knows that its list is.
-    if pair is not None and other is not None and beside is not None:
-        above = st.container()
-        sentence_list.show(panel)
-        with above:
-            _two((canvas, beside), state, (record.name, other.name), pair)
-    else:
-        left, right = st.columns([11, 9])
-        with left:
-            component.points(canvas)
-        with right:
+    if drawer is not None:
+        with drawer:
             sentence_list.show(panel)
-        with left:
-            component.interactive(canvas, state, state.version, to_address)
+    with frame:
+        if pair is not None and other is not None and beside is not None:
+            _two((canvas, beside), chosen, (record.name, other.name), pair)
+        else:
+            component.points(canvas)
+            component.interactive(canvas, chosen, chosen.version, to_address)
     _notes(canvas, record, whole)
-    to_address(state)
+    to_address(chosen)
+
+
+def _sampled(units: Units) -> Units:
+    """Return at most ``_MOST_CONTEXT`` points, evenly chosen."""
+    return units[:: len(units) // _MOST_CONTEXT + 1]
+
+
+def list_shown() -> bool:
+    """Return whether the list beside the map is shown."""
+    return bool(st.session_state.get(state.LIST_SHOWN, True))
+
+
+def _list_button(selected: int) -> None:
+    """Draw the button that shows or hides the list."""
+
+    def toggle() -> None:
+        st.session_state[state.LIST_SHOWN] = not list_shown()
+
+    label = f"{selected:,} selected" if selected and not list_shown() else "List"
+    icon = ":material/right_panel_close:" if list_shown() else ":material/right_panel_open:"
+    st.button(label, icon=icon, on_click=toggle, help="Shows or hides the list of sentences.", key=state.LIST_BUTTON)
 
 
 def _pair(whole: Scene, other: MapRecord | None) -> Pair | None:
@@ -124,14 +174,14 @@ def _pair(whole: Scene, other: MapRecord | None) -> Pair | None:
         return None
 
 
-def _two(canvases: tuple[Canvas, Canvas], state: MapState, names: tuple[str, str], pair: Pair) -> None:
+def _two(canvases: tuple[Canvas, Canvas], chosen: MapState, names: tuple[str, str], pair: Pair) -> None:
     """Draw two maps of the same sentences that share pan and zoom."""
     for column, canvas, name in zip(st.columns(2), canvases, names, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")
             component.points(canvas)
-            linked = replace(canvas, link="pair", height=_PAIR_HEIGHT)
-            component.interactive(linked, state, state.version, to_address)
+            linked = replace(canvas, link="pair", height=_PAIR_HEIGHT, fill=None)
+            component.interactive(linked, chosen, chosen.version, to_address)
     st.caption(
         f"{count(len(pair.first.ids), 'sentence')} are on both maps. The second map is rotated, mirrored and moved to "
         f"fit the first (Procrustes alignment). Residual after alignment: {pair.error:.0%} of the variance."
@@ -139,7 +189,7 @@ def _two(canvases: tuple[Canvas, Canvas], state: MapState, names: tuple[str, str
 
 
 def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
-    """Draw sampling and faithfulness of the map, and its downloads."""
+    """Draw sampling and faithfulness of the map."""
     shown = count(len(canvas.scene.ids), "sentence")
     parts = [f"{shown} shown."]
     if record.sampled_from > len(whole.ids):
@@ -162,11 +212,17 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
     model = queries.model_by_id(record.model_id)
     if model is not None and within_article(model):
         parts.append(WITHIN_ARTICLE)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(plain(" ".join(parts)), width="stretch")
+    st.caption(plain(" ".join(parts)))
+
+
+def _downloads(canvas: Canvas, record: MapRecord) -> None:
+    """Draw the downloads of the map as a file."""
+    about = f"{record.name}: {count(len(canvas.scene.ids), 'sentence')}"
+    with st.popover("Download", icon=":material/download:"):
+        st.caption("PNG is in the toolbar of the map: it shows what you see.")
         for label, suffix, content, help in (
-            ("SVG", "svg", lambda: export.svg(canvas), "Download the map as an image."),
-            ("HTML", "html", lambda: export.page(canvas, f"{record.name}: {shown}"),
+            ("SVG", "svg", lambda: export.svg(canvas), "Download the whole map with its names as an image."),
+            ("HTML", "html", lambda: export.page(canvas, about),
              "Download the map with its sentences as one file that opens without Themescope."),
         ):  # fmt: skip
-            download(label, content, f"themescope-map.{suffix}", icon=None, help=help)
+            download(label, content, f"themescope-map.{suffix}", help=help, width="stretch")

@@ -17,7 +17,7 @@ from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
 from core.types import Ids
 from webapp.features.relabel.editing import RelabelState
-from webapp.map_view import geometry
+from webapp.map_view.parts import part_of
 
 CLUSTERS_PER_KEY_PAGE = 9
 SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."
@@ -149,18 +149,19 @@ def _pick(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 def _area(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Select the visible points inside a lasso."""
-    plotted, polygon = state.plotted.get(str(action.get("digest"))), geometry.shape_of(action.get("corners"))
-    if plotted is None or not len(polygon):
+    """Select the visible points of a shape, a cluster or a neighbourhood."""
+    plotted = state.plotted.get(str(action.get("digest")))
+    part = part_of(action, plotted.n_categories) if plotted is not None else None
+    if plotted is None or part is None:
         return
     hidden = [-1 if kind == plotted.n_categories else int(kind) for kind in ids_of(action.get("hidden"))]
-    rows = geometry.inside_rows(plotted.units, plotted.categories, polygon, hidden)
-    state.select(plotted.ids[rows], LASSO)
+    chosen = plotted.ids[part.rows(plotted.units, plotted.categories, hidden)]
+    state.select(part.combined(state.selected, chosen), LASSO)
 
 
 def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Toggle the selection of the point that was clicked."""
-    plotted, row = state.plotted.get(str(action.get("digest"))), action.get("row")
+    plotted, row = state.plotted.get(str(action.get("digest"))), action.get("place")
     if plotted is None or not _is_int(row) or not 0 <= row < len(plotted.ids):
         return
     one = plotted.ids[[row]]

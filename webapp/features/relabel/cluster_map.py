@@ -98,6 +98,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points) -> Canvas:
         opacity=0.85,
         height=_HEIGHT,
         name=f"relabel-{state.record.id}",
+        texts=lambda rows: [state.texts.sentences[state.texts.row[int(i)]].text for i in ids[rows]],
         action_queue=True,
     )
 

@@ -1,40 +1,62 @@
-// Names of categories on the map. Each stands at a dense place of its category; one that would cover another, or does not
-// fit into the view, is moved a little or left out, and appears when the user zooms in. Categories with more points come
-// first.
-const LABEL_GAP = 4, LABEL_SHIFTS = [0, -1, 1, -2, 2], MOST_LABELS = 40;
+// Names on the map at several levels. From afar the names of groups of categories are shown, closer in those of categories,
+// and then those of their parts. Each stands at a dense place of its group; one that would cover another or a panel of the
+// map, or does not fit into the view, is moved a little or left out. labels.py places names in pictures by the same rules.
+const GROUPS = 0, CATEGORIES = 1, PARTS = 2, CLOSER = 1.6, CLOSEST = 4.5;
+const LABEL_GAP = 4, LABEL_SHIFTS = [0, -0.4, 0.4].flatMap((aside) => [0, -1, 1, -2, 2].map((lines) => [aside, lines])), MOST_LABELS = 60;
+const TYPE_SIZES = [19, 13]; // pixels, for the first of the levels shown and for the next
 
 const LABELS = {
-  placeLabels() {
-    const placed = [], kinds = new Set(), { classes } = this.data.look;
-    if (this.named && this.data.anchors) {
-      for (const [kind, x, y] of this.data.anchors) {
-        if (placed.length === MOST_LABELS) break;
-        if (kinds.has(kind) || this.hidden.includes(kind)) continue;
-        const box = this.freeBox(this.labelSize(classes[kind].name), this.screen([x, y]), placed);
+  magnification() {
+    return this.fitUnit() / this.camera.unit;
+  },
+
+  labelLevels() {
+    const magnified = this.magnification();
+    if (magnified < CLOSER && this.data.names.some(([level]) => level === GROUPS)) return [GROUPS];
+    return magnified < CLOSEST ? [CATEGORIES] : [CATEGORIES, PARTS];
+  },
+
+  // The names in the view, with their boxes; `taken` boxes stay free.
+  placeLabels(taken) {
+    const placed = [], seen = new Set();
+    if (!this.named || !this.data.names) return placed;
+    this.labelLevels().forEach((level, order) => {
+      const size = level === CATEGORIES && this.crowded() ? TYPE_SIZES[1] : TYPE_SIZES[order];
+      for (const [of, text, kinds, x, y, key] of this.data.names) {
+        const id = `${level} ${key}`;
+        if (of !== level || seen.has(id) || placed.length === MOST_LABELS) continue;
+        if (kinds.length && kinds.every((kind) => this.hidden.includes(kind))) continue;
+        const box = this.freeBox(this.labelSize(text, size), this.screen([x, y]), [...taken, ...placed]);
         if (!box) continue;
-        kinds.add(kind);
-        placed.push({ ...box, text: classes[kind].name });
+        seen.add(id);
+        placed.push({ ...box, text, size });
       }
-    }
+    });
     return placed;
   },
 
-  labelSize(text) {
-    this.sizes ??= new Map();
-    if (!this.sizes.has(text)) {
-      const probe = this.labelElement(text);
-      this.sizes.set(text, [probe.offsetWidth, probe.offsetHeight]);
-      probe.remove();
-    }
-    return this.sizes.get(text);
+  // Whether categories are too many for names in large type.
+  crowded() {
+    return this.data.names.some(([level]) => level === GROUPS);
   },
 
-  freeBox([width, height], [x, y], placed) {
-    for (const shift of LABEL_SHIFTS) {
-      const left = x - width / 2, top = y - height / 2 + shift * (height + LABEL_GAP);
+  labelSize(text, size) {
+    const key = `${size} ${text}`;
+    this.sizes ??= new Map();
+    if (!this.sizes.has(key)) {
+      const probe = this.labelElement(text, size);
+      this.sizes.set(key, [probe.offsetWidth, probe.offsetHeight]);
+      probe.remove();
+    }
+    return this.sizes.get(key);
+  },
+
+  freeBox([width, height], [x, y], taken) {
+    for (const [aside, lines] of LABEL_SHIFTS) {
+      const left = x - width / 2 + aside * width, top = y - height / 2 + lines * (height + LABEL_GAP);
       const inside = left >= 0 && top >= 0 && left + width <= this.width && top + height <= this.height;
       if (!inside) continue;
-      const covers = placed.some(
+      const covers = taken.some(
         (one) =>
           left < one.left + one.width + LABEL_GAP && one.left < left + width + LABEL_GAP &&
           top < one.top + one.height + LABEL_GAP && one.top < top + height + LABEL_GAP,
@@ -44,32 +66,42 @@ const LABELS = {
     return null;
   },
 
-  labelElement(text) {
+  labelElement(text, size) {
     const element = made("span", "label", this.labels);
     element.textContent = text;
+    element.style.fontSize = `${size}px`;
     return element;
   },
 
+  // Boxes of the panels that lie over the map, and of the controls of the page on its upper edge.
+  panels() {
+    const stage = this.stage.getBoundingClientRect(), controls = { left: 0, top: 0, width: this.width, height: this.inset() };
+    return [controls, ...[...this.root.querySelectorAll("[data-panel]")].map((panel) => {
+      const { left, top, width, height } = panel.getBoundingClientRect();
+      return { left: left - stage.left, top: top - stage.top, width, height };
+    })];
+  },
+
   paintLabels() {
-    const placed = this.placeLabels(), key = JSON.stringify(placed);
+    const placed = this.placeLabels(this.panels()), key = JSON.stringify(placed);
     if (key === this.placedLabels) return;
     this.placedLabels = key;
     this.labels.replaceChildren();
-    for (const { left, top, text } of placed) {
-      const element = this.labelElement(text);
+    for (const { left, top, text, size } of placed) {
+      const element = this.labelElement(text, size);
       element.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
     }
   },
 
-  // Draws the names into a picture of the map.
+  // Draws the names into a picture of the map, `ratio` times as large as the view.
   drawLabels(flat, ratio) {
-    flat.font = `600 ${12 * ratio}px sans-serif`;
     flat.textBaseline = "middle";
     flat.lineJoin = "round";
     flat.lineWidth = 3 * ratio;
     flat.strokeStyle = this.data.look.paper;
     flat.fillStyle = this.data.look.ink;
-    for (const { left, top, width, height, text } of this.placeLabels()) {
+    for (const { left, top, width, height, text, size } of this.placeLabels([])) {
+      flat.font = `600 ${size * ratio}px ${getComputedStyle(this.labels).fontFamily}`;
       const at = [text, left * ratio, (top + height / 2) * ratio, width * ratio];
       flat.strokeText(...at);
       flat.fillText(...at);

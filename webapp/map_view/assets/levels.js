@@ -51,8 +51,9 @@ const LEVELS = {
   // The density lies below the points while points of the part in view are missing.
   paintGround() {
     const flat = this.ground.getContext("2d"), { x, y, unit } = this.camera;
-    flat.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    flat.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     flat.clearRect(0, 0, this.width, this.height);
+    this.paintContours(flat);
     if (!this.scene.density || this.complete) return;
     const size = GRID / unit, left = this.width / 2 - x / unit, top = this.height / 2 - (GRID - y) / unit;
     flat.drawImage(this.image(), left, top, size, size);

@@ -1,34 +1,43 @@
 // The view of a map: pan, zoom, selection, tooltip and legend. It sends shapes and row numbers to the server. Texts are
 // set through textContent, so they cannot become elements.
+const BAR = 44; // width of the panels at the sides
+
 class View {
   constructor(root) {
     this.root = root;
-    this.tools = made("div", "tools", root);
-    this.stage = made("div", "stage", root);
+    this.frame = made("div", "frame", root);
+    this.stage = made("div", "stage", this.frame);
     this.ground = made("canvas", "ground", this.stage);
     this.canvas = made("canvas", "points", this.stage);
     this.overlay = made("canvas", "over", this.stage);
     this.labels = made("div", "labels", this.stage);
-    this.labels.setAttribute("aria-hidden", "true"); // the legend has the same names
+    this.labels.setAttribute("aria-hidden", "true"); // the legend and the list have the same names
     this.tip = made("div", "tip", this.stage);
+    this.tip.hidden = true;
     this.wait = made("p", "wait", this.stage);
     this.wait.textContent = "Loading the points …";
-    this.status = made("p", "drawn", this.stage);
+    this.pins = made("div", "pins", this.frame);
+    this.status = made("p", "drawn", this.frame);
     this.status.setAttribute("role", "status");
     this.status.hidden = true;
-    this.legend = made("div", "legend", root);
+    this.said = made("p", "said", this.frame);
+    this.said.setAttribute("aria-live", "polite");
     this.drawing = Drawing.on(this.canvas);
     this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
-    this.mode = "lasso";
-    this.named = true;
+    this.ratio = devicePixelRatio;
     this.path = [];
+    this.corners = [];
     this.hidden = [];
     this.over = -1;
     this.share = 1;
     this.stage.tabIndex = 0;
-    this.bar();
+    this.bars();
+    this.legendPanel();
+    this.outlinePanel();
     this.listen();
     new ResizeObserver(() => this.resized()).observe(this.stage);
+    this.resizeStage = () => this.root.isConnected && this.setHeight();
+    window.addEventListener("resize", this.resizeStage);
     if (!this.drawing) this.withoutDrawing();
   }
 
@@ -36,20 +45,16 @@ class View {
     const { data, setTriggerValue, setStateValue } = component;
     this.component = component;
     this.data = data;
-    this.send = data.action_queue ? (name, value) => this.post(name, value, setTriggerValue) : setTriggerValue;
+    this.send = data.action_queue ? (name, value) => this.post(name, value) : setTriggerValue;
     if (data.action_queue) this.withoutKeys();
     this.sendNow = setTriggerValue;
     this.setState = setStateValue;
     this.stage.setAttribute("aria-label", data.label);
     this.stage.setAttribute("role", "group");
-    // On a high screen the map takes the height that controls, legend and sentence details leave. Two linked maps leave
-    // room for the list below.
-    const rest = data.action_queue ? "38rem" : "29rem";
-    this.stage.style.height = data.link ? `${data.height}px` : `max(${data.height}px, 100vh - ${rest})`;
-    this.root.style.setProperty("--ink", data.look.ink);
-    this.root.style.setProperty("--paper", data.look.paper);
-    for (const button of this.tools.querySelectorAll("[data-mode]")) button.hidden = Boolean(data.fixed);
-    if (data.fixed) this.use("move");
+    this.setHeight();
+    for (const name of ["ink", "paper", "accent"]) this.root.style.setProperty(`--${name}`, data.look[name]);
+    this.tools.hidden = Boolean(data.fixed);
+    if (data.fixed && this.mode !== "move") this.use("move");
     const hidden = JSON.stringify([data.digest, data.hidden]);
     if (hidden !== this.sentHidden) this.hidden = data.hidden;
     this.sentHidden = hidden;
@@ -64,7 +69,8 @@ class View {
       this.asked = null;
       this.upload();
     }
-    this.drawing.look(data.look);
+    this.drawing.look(data.look, this.hidden);
+    this.pressed("density", this.dense());
     if (!this.camera.unit) this.resized(true);
     if (!this.loadedFor && data.camera) [this.camera.x, this.camera.y, this.camera.unit] = data.camera;
     this.takeTiles(data.loaded);
@@ -72,6 +78,7 @@ class View {
     if (this.loadedFor !== data.digest) this.load();
     this.loadedFor = data.digest;
     this.entries();
+    this.askOutline();
     this.hint();
     this.root.dataset.ready = data.digest;
     const seen = JSON.stringify([data.digest, data.look, data.size, this.marks, this.hidden]);
@@ -79,10 +86,19 @@ class View {
     this.seen = seen;
   }
 
+  // A map that is the page fills the window below its upper edge; linked maps leave room for the list below.
+  setHeight() {
+    const { height, fill } = this.data ?? {};
+    if (!height) return;
+    const scroller = this.root.getRootNode().host?.closest("[data-testid=stMain]"), top = this.frame.getBoundingClientRect().top + (scroller?.scrollTop ?? 0);
+    const rest = Math.floor(innerHeight - top - fill);
+    const least = Math.min(height, 0.62 * innerHeight);
+    this.stage.style.height = `${fill === null ? height : Math.max(least, rest)}px`;
+  }
+
   // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
-  post(name, value, send) {
-    if (name === "hover") send(name, value);
-    else window.themescopeActions?.push({ kind: name, ...value });
+  post(name, value) {
+    window.themescopeActions?.push({ kind: name, ...value });
   }
 
   waitForPoints() {
@@ -96,12 +112,13 @@ class View {
     shared.waiting.add(onPoints);
   }
 
+  // Points that are not selected, or, without a selection, not found, are drawn in grey.
   state() {
-    const { selected, held, found } = this.data, marks = JSON.stringify([selected, held, found]);
+    const { marked, held, found } = this.data, marks = JSON.stringify([marked, held, found]);
     if (marks === this.marks) return;
     this.marks = marks;
-    const none = !selected;
-    this.drawing.states(none ? new Uint8Array(this.scene.kinds.length) : this.scene.flags(selected, held, SELECTED), !none);
+    this.drawing.states(marked ? this.scene.flags(marked, held, SELECTED) : new Uint8Array(this.scene.kinds.length), Boolean(marked));
+    this.drawing.context(this.scene.context);
     this.drawing.found(unpacked(found.places, Uint16Array), unpacked(found.kinds, Uint8Array));
   }
 
@@ -116,23 +133,29 @@ class View {
   }
 
   nearest([px, py]) {
-    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = this.mask();
+    const { places, kinds } = this.scene, [x, y] = this.unit([px, py]), hidden = new Set(this.hidden);
     let best = -1, least = (NEAR * this.camera.unit) ** 2;
     for (const row of this.drawing.rows) {
       const dx = places[2 * row] - x, dy = places[2 * row + 1] - y, far = dx * dx + dy * dy;
-      if (far < least && !((hidden >>> kinds[row]) & 1)) [best, least] = [row, far];
+      if (far < least && !hidden.has(kinds[row])) [best, least] = [row, far];
     }
     return best;
   }
 
-  mask() {
-    return this.hidden.reduce((all, kind) => all | (1 << kind), 0) >>> 0;
+  // Grid units per pixel at which the points fit between the panels and below the controls of the page.
+  fitUnit() {
+    const [left, low, right, high] = this.data.fit, width = Math.max(this.width - 2 * BAR, this.width / 2);
+    return 1.06 * Math.max((right - left) / width, (high - low) / Math.max(this.height - this.inset(), this.height / 2), 0.01);
   }
 
   fit() {
-    const [left, low, right, high] = this.data.fit;
-    const unit = 1.06 * Math.max((right - left) / this.width, (high - low) / this.height, 0.01);
-    this.camera = { x: (left + right) / 2, y: (low + high) / 2, unit };
+    const [left, low, right, high] = this.data.fit, unit = this.fitUnit();
+    this.camera = { x: (left + right) / 2, y: (low + high + unit * this.inset()) / 2, unit };
+  }
+
+  // Height of the controls of the page that lie on the map.
+  inset() {
+    return Number.parseFloat(getComputedStyle(this.root).getPropertyValue("--inset")) || 0;
   }
 
   zoom(factor, px, py) {
@@ -144,7 +167,7 @@ class View {
   }
 
   moved() {
-    this.tip.hidden = true;
+    if (!this.tip.hidden) this.placeCard();
     this.movedNow();
     this.redraw();
     for (const other of VIEWS) {
@@ -165,13 +188,18 @@ class View {
     const width = this.stage.clientWidth, height = this.stage.clientHeight;
     if (!width || !height || (!first && width === this.width && height === this.height)) return;
     [this.width, this.height] = [width, height];
-    for (const canvas of [this.ground, this.canvas, this.overlay]) {
-      canvas.width = Math.round(width * devicePixelRatio);
-      canvas.height = Math.round(height * devicePixelRatio);
-    }
+    this.size(devicePixelRatio);
     if (!this.camera.unit && this.data) this.fit();
     if (!first) this.load();
     this.redraw();
+  }
+
+  size(ratio) {
+    this.ratio = ratio;
+    for (const canvas of [this.ground, this.canvas, this.overlay]) {
+      canvas.width = Math.round(this.width * ratio);
+      canvas.height = Math.round(this.height * ratio);
+    }
   }
 
   // A million points take long to draw; changes of the overlay alone do not redraw them.
@@ -188,21 +216,24 @@ class View {
     if (this.stale) this.paintPoints();
     this.stale = false;
     const flat = this.overlay.getContext("2d");
-    flat.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    flat.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     flat.clearRect(0, 0, this.width, this.height);
     flat.strokeStyle = flat.fillStyle = this.data.look.accent;
     flat.lineWidth = 1.5;
-    this.outline(flat, this.path.length ? this.path : this.data.shape.map((corner) => this.screen(corner)));
+    for (const shape of this.data.shapes) this.stroke(flat, shape.map((corner) => this.screen(corner)));
+    this.stroke(flat, this.path);
+    for (const corner of this.corners) this.ring(flat, this.screen(corner), 3);
     if (this.data.focus.length) this.ring(flat, this.screen(this.data.focus), 9);
     if (this.over >= 0) this.ring(flat, this.pixel(this.over), 6);
     this.paintLabels();
+    this.paintPins();
   }
 
   paintPoints() {
     const [left, , right] = this.data.fit, zoomed = (right - left) / (this.camera.unit * this.width);
     const size = this.data.size * Math.min(Math.max(zoomed, 1) ** 0.35, 3);
     this.paintGround();
-    this.paintShare((share) => this.drawing.draw(this.camera, size, this.mask(), share));
+    this.paintShare((share) => this.drawing.draw(this.camera, size, share));
   }
 
   screen([x, y]) {
@@ -210,7 +241,7 @@ class View {
     return [(x - camera.x) / camera.unit + this.width / 2, this.height / 2 - (y - camera.y) / camera.unit];
   }
 
-  outline(flat, corners) {
+  stroke(flat, corners) {
     if (corners.length < 2) return;
     flat.beginPath();
     for (const [x, y] of corners) flat.lineTo(x, y);
@@ -230,7 +261,7 @@ class View {
   }
 }
 
-Object.assign(View.prototype, FRAME, LABELS, INPUT, LEVELS);
+Object.assign(View.prototype, FRAME, LEGEND, CARD, LABELS, PINS, INPUT, LEVELS, DENSITY, OUTLINE, PICTURE);
 
 const VIEWS = (window.themescopeViews ??= new Set());
 
@@ -239,6 +270,7 @@ function removeDetached() {
   for (const view of VIEWS) {
     if (view.root.isConnected) continue;
     view.drawing?.end();
+    window.removeEventListener("resize", view.resizeStage);
     VIEWS.delete(view);
   }
 }

@@ -23,6 +23,7 @@ class Scene {
     this.total = data.total;
     this.index = data.index.map(([level, x, y, start, count]) => ({ level, x, y, start, count, at: -1 }));
     this.density = data.density && unpacked(data.density, Uint8Array);
+    this.context = unpacked(data.context, Uint16Array);
     this.clear();
     this.add(data);
   }

@@ -1,6 +1,7 @@
-// Draws points with WebGL2: 16 bits per coordinate, one byte for the category, one for the state of each point.
-const SELECTED = 1, KINDS = 32;
-const POINTS = { rest: 0, chosen: 1, found: 2 };
+// Draws points with WebGL2: 16 bits per coordinate, one byte for the category, one for the state of each point. Colours,
+// shapes and visibility of the categories are a texture of two rows.
+const SELECTED = 1, KINDS = 256;
+const POINTS = { rest: 0, chosen: 1, found: 2, context: 3 };
 
 const VERTEX = `#version 300 es
 precision highp float;
@@ -9,23 +10,22 @@ in uint kind;
 in uint state;
 uniform vec2 middle, scale;
 uniform float size;
-uniform uint hidden;
 uniform int pass;
 uniform bool some;
-uniform vec4 colours[${KINDS}];
-uniform int shapes[${KINDS}];
-uniform vec4 ink;
+uniform sampler2D palette;
+uniform vec4 ink, grey;
 out vec4 colour;
 flat out int shape;
 void main() {
   bool chosen = (state & ${SELECTED}u) != 0u;
-  bool shown = ((hidden >> kind) & 1u) == 0u
+  vec4 look = texelFetch(palette, ivec2(kind, 1), 0);
+  bool shown = pass == ${POINTS.context} || look.g == 0.0
     && (pass == ${POINTS.rest} ? !(some && chosen) : pass == ${POINTS.chosen} ? chosen : true);
   gl_Position = shown ? vec4((place - middle) * scale, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
-  colour = pass == ${POINTS.found} ? ink : colours[kind];
-  if (pass == ${POINTS.rest} && some) colour.a *= 0.2;
-  shape = pass == ${POINTS.found} ? -1 : shapes[kind];
-  gl_PointSize = pass == ${POINTS.found} ? size + 7.0 : size;
+  bool quiet = pass == ${POINTS.context} || pass == ${POINTS.rest} && some;
+  colour = pass == ${POINTS.found} ? ink : quiet ? grey : texelFetch(palette, ivec2(kind, 0), 0);
+  shape = pass == ${POINTS.found} ? -1 : quiet ? 0 : int(look.r * 255.0 + 0.5);
+  gl_PointSize = pass == ${POINTS.found} ? size + 7.0 : quiet ? max(size * 0.8, 1.0) : size;
 }`;
 
 const FRAGMENT = `#version 300 es
@@ -71,16 +71,25 @@ class Drawing {
   constructor(gl, program) {
     this.gl = gl;
     this.program = program;
-    this.count = this.others = this.rings = 0;
+    this.count = this.others = this.rings = this.outside = 0;
     gl.useProgram(program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     this.all = this.arrays("place", "kind", "state");
     this.ringed = this.arrays("place", "kind");
+    this.around = this.arrays("place");
+    this.palette = this.texture();
     this.rows = new Uint32Array(0);
     this.orders = gl.createBuffer();
     gl.bindVertexArray(this.all.array);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.orders);
+  }
+
+  texture() {
+    const gl = this.gl, made = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, made);
+    for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
+    return made;
   }
 
   // A vertex array with a buffer for each of the attributes; the others are 0.
@@ -95,7 +104,7 @@ class Drawing {
       if (name === "place") gl.vertexAttribPointer(at, 2, gl.UNSIGNED_SHORT, false, 0, 0);
       else gl.vertexAttribIPointer(at, 1, gl.UNSIGNED_BYTE, 0, 0);
     }
-    gl.vertexAttribI4ui(gl.getAttribLocation(this.program, "state"), 0, 0, 0, 0);
+    for (const name of ["kind", "state"]) gl.vertexAttribI4ui(gl.getAttribLocation(this.program, name), 0, 0, 0, 0);
     return made;
   }
 
@@ -131,15 +140,22 @@ class Drawing {
     this.fill(this.ringed.kind, kinds);
   }
 
-  look({ classes, opacity, ink }) {
-    const colours = new Float32Array(4 * KINDS), shapes = new Int32Array(KINDS);
+  // Points of the map that a filter leaves out; they are drawn in grey below the others.
+  context(places) {
+    this.outside = places.length / 2;
+    this.fill(this.around.place, places);
+  }
+
+  look({ classes, opacity, ink, grey }, hidden) {
+    const gl = this.gl, texels = new Uint8Array(2 * 4 * KINDS);
     classes.forEach((one, i) => {
-      colours.set(rgba(one.colour, one.other && classes.length > 1 ? opacity * 0.6 : opacity), 4 * i);
-      shapes[i] = one.shape;
+      const colour = rgba(one.colour, one.other && classes.length > 1 ? opacity * 0.6 : opacity);
+      texels.set(colour.map((part) => Math.round(255 * part)), 4 * i);
+      texels.set([one.shape, hidden.includes(i) ? 255 : 0], 4 * (KINDS + i));
     });
-    this.gl.uniform4fv(this.at("colours"), colours);
-    this.gl.uniform1iv(this.at("shapes"), shapes);
-    this.gl.uniform4fv(this.at("ink"), rgba(ink, 1));
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, KINDS, 2, 0, gl.RGBA, gl.UNSIGNED_BYTE, texels);
+    gl.uniform4fv(this.at("ink"), rgba(ink, 1));
+    gl.uniform4fv(this.at("grey"), rgba(grey, 0.45));
   }
 
   at(name) {
@@ -147,7 +163,7 @@ class Drawing {
   }
 
   // `camera`: centre in grid units, and grid units per pixel; `size` in CSS pixels; `share` of the points.
-  draw(camera, size, hidden, share) {
+  draw(camera, size, share) {
     const gl = this.gl, canvas = gl.canvas, ratio = canvas.width / canvas.clientWidth || 1;
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
@@ -155,8 +171,12 @@ class Drawing {
     gl.uniform2f(this.at("middle"), camera.x, camera.y);
     gl.uniform2f(this.at("scale"), 2 / (canvas.clientWidth * camera.unit), 2 / (canvas.clientHeight * camera.unit));
     gl.uniform1f(this.at("size"), size * ratio);
-    gl.uniform1ui(this.at("hidden"), hidden);
     gl.uniform1i(this.at("some"), this.some ? 1 : 0);
+    if (this.outside) {
+      gl.bindVertexArray(this.around.array);
+      gl.uniform1i(this.at("pass"), POINTS.context);
+      gl.drawArrays(gl.POINTS, 0, this.outside);
+    }
     gl.bindVertexArray(this.all.array);
     for (const pass of [POINTS.rest, ...(this.some ? [POINTS.chosen] : [])]) {
       gl.uniform1i(this.at("pass"), pass);

@@ -1,0 +1,40 @@
+// Numbered pins on the first results of a search, in the order of the list beside the map.
+const PINS = {
+  paintPins() {
+    const pins = this.data.pins ?? [], key = JSON.stringify(pins);
+    if (key !== this.pinned) {
+      this.pinned = key;
+      this.pins.replaceChildren();
+      pins.forEach(([x, y, place, text], i) => this.pin(i + 1, place, text));
+    }
+    pins.forEach(([x, y], i) => {
+      const [left, top] = this.screen([x, y]), pin = this.pins.children[i];
+      pin.hidden = left < 0 || top < 0 || left > this.width || top > this.height;
+      pin.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    });
+  },
+
+  pin(order, place, text) {
+    const pin = made("button", "pin", this.pins);
+    pin.type = "button";
+    pin.textContent = order;
+    pin.title = text;
+    pin.setAttribute("aria-label", `Result ${order}: ${text}`);
+    pin.onclick = () => this.openPlace(place);
+  },
+
+  drawPins(flat, ratio) {
+    flat.textAlign = "center";
+    flat.font = `600 ${12 * ratio}px ${getComputedStyle(this.labels).fontFamily}`;
+    for (const [i, [x, y]] of (this.data.pins ?? []).entries()) {
+      const [left, top] = this.screen([x, y]).map((part) => part * ratio);
+      flat.fillStyle = this.data.look.accent;
+      flat.beginPath();
+      flat.arc(left, top - 16 * ratio, 11 * ratio, 0, 2 * Math.PI);
+      flat.fill();
+      flat.fillStyle = this.data.look.paper;
+      flat.fillText(i + 1, left, top - 12 * ratio);
+    }
+    flat.textAlign = "start";
+  },
+};

@@ -1,0 +1,110 @@
+"""Parts of a selection on a map: what each tool selects, and how it combines with what was selected before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.projection.geometry import Polygon
+from webapp.map_view import geometry
+from webapp.map_view.geometry import Rows, Units
+
+REPLACE, ADD, SUBTRACT = "replace", "add", "subtract"
+_SIGNS = {REPLACE: "", ADD: "a", SUBTRACT: "s"}
+SHAPE, CATEGORY, NEAREST = "", "c", "n"
+"""Kinds of parts, as they are written in addresses."""
+_MOST_NEAREST, _MOST_PARTS = 10_000, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One step of a selection: a shape, a category, or the points nearest to a place."""
+
+    kind: str
+    numbers: tuple[int, ...]
+    """Corners of a shape, x and y in turn; index of a category, -1 for "other"; or x, y and number of points."""
+    mode: str = REPLACE
+
+    @property
+    def corners(self) -> Polygon:
+        """Return the (m, 2) corners of a shape; none for other parts."""
+        return geometry.shape_of(self.numbers) if self.kind == SHAPE else geometry.shape_of(())
+
+    def rows(self, units: Units, categories: npt.NDArray[np.int64], hidden: Sequence[int]) -> Rows:
+        """Return the rows of (n, 2) points that this part selects; points of hidden categories are left out."""
+        if self.kind == SHAPE:
+            return geometry.inside_rows(units, categories, self.corners, hidden)
+        shown = np.flatnonzero(~np.isin(categories, np.asarray(hidden, dtype=np.int64)))
+        if self.kind == CATEGORY:
+            return shown[categories[shown] == self.numbers[0]]
+        x, y, count = self.numbers
+        return geometry.nearest_rows(units, shown, (x, y), count)
+
+    def combined(self, before: npt.NDArray[Any], chosen: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return ``before`` with the ``chosen`` rows or ids of this part added or removed, or replaced by them."""
+        if self.mode == ADD:
+            return np.union1d(before, chosen)
+        return np.setdiff1d(before, chosen) if self.mode == SUBTRACT else chosen
+
+    def written(self) -> str:
+        """Return the part as text of an address."""
+        return _SIGNS[self.mode] + self.kind + "_".join(map(str, self.numbers))
+
+
+def part_of(event: Mapping[str, Any], categories: int) -> Part | None:
+    """Return the part in an event of the browser about a map of ``categories``; None if it is not valid."""
+    mode = event.get("mode", REPLACE)
+    if mode not in _SIGNS:
+        return None
+    if "category" in event:
+        kind = event["category"]
+        fits = isinstance(kind, int) and 0 <= kind <= categories
+        return Part(CATEGORY, (-1 if kind == categories else int(kind),), mode) if fits else None
+    if "near" in event:
+        return _checked(NEAREST, event["near"], mode)
+    shape = geometry.shape_of(event.get("corners"))
+    return _checked(SHAPE, shape.ravel().tolist(), mode) if len(shape) else None
+
+
+def _checked(kind: str, numbers: Any, mode: str) -> Part | None:
+    try:
+        found = tuple(int(number) for number in numbers)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if kind == CATEGORY:
+        fits = len(found) == 1 and found[0] >= -1
+    elif kind == NEAREST:
+        fits = len(found) == 3 and max(map(abs, found[:2])) <= 64 * geometry.UNITS and 0 < found[2] <= _MOST_NEAREST
+    else:
+        fits = len(geometry.shape_of(found)) > 0
+    return Part(kind, found, mode) if fits else None
+
+
+def after(parts: Sequence[Part], new: Part) -> list[Part]:
+    """Return the parts of a selection after a new one, which may replace the others."""
+    return [new] if new.mode == REPLACE else [*parts, new][-_MOST_PARTS:]
+
+
+def written(parts: Sequence[Part]) -> str:
+    """Return parts as text of an address."""
+    return ".".join(part.written() for part in parts)
+
+
+def read(text: str) -> list[Part]:
+    """Parse what :func:`written` returns; no parts if one is not valid."""
+    found = [_read(part) for part in text.split(".")[:_MOST_PARTS]] if text else []
+    return [part for part in found if part is not None] if all(found) else []
+
+
+def _read(text: str) -> Part | None:
+    mode = next((mode for mode, sign in _SIGNS.items() if sign and text.startswith(sign)), REPLACE)
+    rest = text[len(_SIGNS[mode]) :]
+    kind = rest[:1] if rest[:1] in (CATEGORY, NEAREST) else SHAPE
+    try:
+        return _checked(kind, [int(number) for number in rest[len(kind) :].split("_")], mode)
+    except ValueError:
+        return None
