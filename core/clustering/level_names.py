@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from core.clustering.naming import related
+from core.text.tokens import SMART_STOP_WORDS
 from core.types import Labels
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
@@ -67,11 +68,9 @@ def level_names(
 
 def _terms(text: str) -> list[str]:
     """Return the words of a sentence and its pairs of neighbouring words, without English function words."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
     found, before = [], ""
     for word in _WORD.findall(text.lower()):
-        if word in ENGLISH_STOP_WORDS or len(word) < 3:
+        if word in SMART_STOP_WORDS or len(word) < 3:
             before = ""
             continue
         found.append(word)
