@@ -15,6 +15,7 @@ from core.paths import default_models
 from db.records import JobRecord
 from db.store import Store
 from jobs.queue.control import enqueue
+from jobs.services.pipeline import Choices, queue_pipeline
 
 CORPUS = "Wikipedia sample"
 TRIPLETS = "Wikipedia sample, sentences"
@@ -44,10 +45,10 @@ def seed_demo(store: Store) -> list[JobRecord]:
         chain.compare(name, made)
     best, made = next(iter(models.items()))
     chain.add("project", {"corpus": CORPUS, "model": best, "titles": [ARTICLE]}, made)
+    chain.jobs += queue_pipeline(store, CORPUS, "en", Choices(best), after=made)
     small = {"method": "triplets-sen", "name": SMALL_NET, "triplets": TRIPLETS}
     trained = chain.add("train", small | {"settings": _SMALL_SETTINGS}, triplets)
     chain.compare(SMALL_NET, trained)
-    chain.add("project", {"corpus": CORPUS, "model": best, "limit": 5_000}, made)
     return chain.jobs
 
 

@@ -33,7 +33,7 @@ from db.sql import now
 from db.store import Store, Unit
 from db.tables import metadata
 from jobs.queue import control
-from jobs.services import people, reproduction
+from jobs.services import people, pipeline, reproduction, samples
 from jobs.services import sign_in as service
 from jobs.services.labelling import files, starts
 from jobs.services.labelling.session import LabellingSession
@@ -82,6 +82,21 @@ def _label(s: Scene) -> None:
 
 def _begin(s: Scene) -> None:
     starts.begin(s.store, NewLabelling(s.corpus, "mine", s.name), starts.from_nothing)
+
+
+def _cancel_pipeline(s: Scene) -> None:
+    pipeline.cancel_pipeline(s.store, "x")
+
+
+def _retry_pipeline(s: Scene) -> None:
+    _cancel_pipeline(s)
+    pipeline.retry_pipeline(s.store, "x")
+
+
+def _cluster_article(s: Scene) -> None:
+    with s.store.reading() as r:
+        corpus, article = r.corpora.get(s.corpus), r.corpora.articles(s.corpus)[0]
+    pipeline.cluster_article(s.store, corpus, article)
 
 
 Do = Callable[[Scene], object]
@@ -137,6 +152,15 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     "jobs.queue.control.retry": {
         "any job": (Right.MANAGE, lambda s: (control.cancel(s.store, s.job), control.retry(s.store, s.job))),
     },
+    "jobs.services.pipeline.queue_pipeline": {
+        "any corpus": (Right.MANAGE, lambda s: pipeline.queue_pipeline(s.store, "x", "en")),
+    },
+    "jobs.services.pipeline.cancel_pipeline": {"any corpus": (Right.MANAGE, _cancel_pipeline)},
+    "jobs.services.pipeline.retry_pipeline": {"any corpus": (Right.MANAGE, _retry_pipeline)},
+    "jobs.services.pipeline.cluster_article": {"any article": (Right.MANAGE, _cluster_article)},
+    "jobs.services.samples.build_sample": {
+        "any": (Right.MANAGE, lambda s: samples.build_sample(s.store, samples.SAMPLES[1])),
+    },
     "jobs.services.reproduction.reproduce_again": {
         "any table": (Right.MANAGE, lambda s: reproduction.reproduce_again(s.store, s.table)),
     },
@@ -160,8 +184,10 @@ READING = {
     "jobs.kinds.learn_labels.placed_for_training",
     "jobs.kinds.learn_labels.training_labels",
     "jobs.services.backups.backup_state",
+    "jobs.services.everything.find_everything",
     "jobs.services.inference.attention_of",
     "jobs.services.inference.models_for",
+    "jobs.services.inference.preload",
     "jobs.services.inference.query_vector",
     "jobs.services.inference.stored_blocks",
     "jobs.services.inference.vectors_of",
@@ -171,6 +197,9 @@ READING = {
     "jobs.services.labelling.starts.from_labels",
     "jobs.services.labelling.tables.plan",
     "jobs.services.people.members",
+    "jobs.services.pipeline.steps_of",
+    "jobs.services.pipeline.working",
+    "jobs.services.remote.search.find_similar",
     "jobs.services.search.index_of",
     "jobs.services.search.near",
 }
@@ -291,7 +320,7 @@ def _fill(store: Store) -> None:
     with store.writing() as w:
         w.labellings.delete(next(record.id for record in w.labellings.list() if record.name == "deleted"), "max")
         w.views.add("map", "of max", "a=1", "max")
-        w.jobs.add("add-model", "x", {"folder": "x", "name": "y"})
+        w.jobs.add("embed", "x", {"corpus": "x", "model": "y"})
         w.papers.put("modern", "overview", "quick", {"paper": "modern", "profile": "quick"}, {})
 
 

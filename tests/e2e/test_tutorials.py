@@ -23,7 +23,7 @@ from tests.e2e.hands import open_page, using
 from tests.e2e.tutorials import Reader, form_of, steps
 
 DOCUMENTS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-UNUSED = ("kmeans", "tfidf", "static-wikipedia", "triplets-sen-titles-wikipedia", "Map of")
+UNUSED = ("kmeans", "tfidf", "static-wikipedia", "triplets-sen-titles-wikipedia", "Map of", "Embed", "Find themes")
 """Words in the titles of the demo's jobs whose results no tutorial reads."""
 DEMO_S = 400.0
 PICTURES = Path(os.environ["SCREENSHOTS"]).absolute() if os.environ.get("SCREENSHOTS") else None

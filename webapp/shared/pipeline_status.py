@@ -10,7 +10,6 @@ import streamlit as st
 from core.errors import ThemescopeError
 from db.access import Right
 from db.records import CorpusRecord, JobRecord, JobStatus
-from db.store import Store
 from jobs.services import pipeline
 from jobs.services.pipeline import Step
 from webapp.shared import partition_queries, queries
@@ -84,9 +83,9 @@ def _heading(corpus: str, record: CorpusRecord | None, steps: list[Step]) -> Non
         if not may(Right.MANAGE):
             return
         if any(step.active for step in steps):
-            _button("Cancel all", ":material/stop_circle:", corpus, pipeline.cancel_pipeline)
+            _button("Cancel all", ":material/stop_circle:", corpus, _cancel)
         elif any(step.failed for step in steps):
-            _button("Retry", ":material/replay:", corpus, pipeline.retry_pipeline)
+            _button("Retry", ":material/replay:", corpus, _retry)
         elif record is not None and not all(step.ready for step in steps):
             st.button(
                 "Find themes and draw the map", key=f"pipeline-start-{record.id}", icon=":material/play_arrow:",
@@ -111,13 +110,17 @@ def _key(corpus: str) -> str:
     return hashlib.sha256(corpus.encode()).hexdigest()[:12]
 
 
-def _button(label: str, icon: str, corpus: str, act: Callable[[Store, str], None]) -> None:
+def _button(label: str, icon: str, corpus: str, act: Callable[[str], None]) -> None:
     key = f"pipeline-{label}-{_key(corpus)}"
-    st.button(label, key=key, icon=icon, type="tertiary", on_click=_act, args=(act, corpus))
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=act, args=(corpus,))
 
 
-def _act(act: Callable[[Store, str], None], corpus: str) -> None:
-    _or_toast(lambda: act(queries.store(), corpus))
+def _cancel(corpus: str) -> None:
+    _or_toast(lambda: pipeline.cancel_pipeline(queries.store(), corpus))
+
+
+def _retry(corpus: str) -> None:
+    _or_toast(lambda: pipeline.retry_pipeline(queries.store(), corpus))
 
 
 def _or_toast(change: Callable[[], object]) -> None:

@@ -1,0 +1,41 @@
+"""Gallery of sample projects: what each is good for, its licence, and a button that builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from db.access import Right
+from db.records import CorpusRecord
+from jobs.services import pipeline, samples
+from jobs.services.samples import Sample
+from webapp.shared import queries
+from webapp.shared.job_status import follow
+from webapp.shared.navigation import page_link
+from webapp.shared.people import may
+from webapp.shared.text import plain
+
+
+def show(known: Sequence[CorpusRecord]) -> None:
+    """Draw the gallery, folded once there are projects."""
+    with st.expander("Sample projects", icon=":material/collections_bookmark:", expanded=not known):
+        working, names = pipeline.working(queries.store()), {corpus.name for corpus in known}
+        for column, sample in zip(st.columns(len(samples.SAMPLES)), samples.SAMPLES, strict=True):
+            with column, st.container(border=True, height="stretch", gap="xsmall"):
+                _card(sample, built=sample.name in names, working=sample.name in working)
+
+
+def _card(sample: Sample, built: bool, working: bool) -> None:
+    st.markdown(f"**{plain(sample.name)}**")
+    st.markdown(plain(sample.about))
+    st.caption(plain(sample.licence))
+    with st.container(vertical_alignment="bottom", height="stretch"):
+        if built:
+            page_link("map", "Open the map", view={"corpus": sample.name}, key=f"gallery-open-{sample.name}")
+        elif working:
+            st.caption(":material/autorenew: being built")
+        elif may(Right.MANAGE):
+            build = st.button("Build", key=f"gallery-{sample.name}", icon=":material/play_arrow:")
+            if build and follow(lambda: samples.build_sample(queries.store(), sample)):
+                st.rerun()
