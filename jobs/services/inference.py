@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LOADED_MODELS = 2
 _loading = Lock()
-_PRELOADED: set[Path] = set()
+_PRELOADED: set[str] = set()
 _PRELOAD_AFTER_S = 1.0
 """Seconds until a model is preloaded: importing its packages would delay the page that asks for it."""
 _ARTICLES = 100
@@ -61,18 +61,17 @@ def loaded_model(store: Store, model: ModelRecord) -> Any:
 
 def preload(store: Store, model: ModelRecord) -> None:
     """Load a model in the background, so that the first search by meaning need not wait for it."""
-    path = store.artifacts.path(model.artifact)
-    if path not in _PRELOADED:
-        _PRELOADED.add(path)
-        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (path,))
+    if model.artifact not in _PRELOADED:
+        _PRELOADED.add(model.artifact)
+        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store, model))
         timer.daemon = True
         timer.start()
 
 
-def _load_quietly(path: Path) -> None:
+def _load_quietly(store: Store, model: ModelRecord) -> None:
     """Load a model; a search reports what is wrong with it."""
-    with _loading, suppress(ThemescopeError):
-        _load(path)
+    with suppress(ThemescopeError):
+        loaded_model(store, model)
 
 
 def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:

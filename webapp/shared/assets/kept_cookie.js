@@ -1,4 +1,4 @@
-// Keeps the id of the current project in a cookie for a year, so that a new tab starts with it.
+// Keeps a value in a cookie for a year, such as the current project, so that a new tab starts with it.
 export default function ({ data }) {
   document.cookie = `${data.name}=${data.value}; path=/; max-age=31536000; samesite=lax`;
 }
