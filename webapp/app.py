@@ -13,7 +13,7 @@ from core.errors import ThemescopeError
 from db.access import Actor, Right
 from jobs.common.logs import about_person
 from webapp.features import REGISTRY
-from webapp.shared import frame, navigation, people, projects
+from webapp.shared import frame, navigation, people, projects, tour
 from webapp.shared import store as server_store
 from webapp.shared.guard import guarded
 from webapp.shared.job_status import sidebar
@@ -68,6 +68,7 @@ def _run() -> None:
     sidebar()
     frame.header(cards, card, actor)
     projects.remember()
+    tour.show(current)
     page.run()
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from db.access import Actor
 from db.records import CorpusRecord
-from webapp.shared import navigation, people, projects, queries, search_key
+from webapp.shared import navigation, people, projects, queries, search_key, tour
 from webapp.shared.pages import DOCUMENTATION, PageCard
 from webapp.shared.places import Place, by_place, place_of
 from webapp.shared.text import ago, count, plain, shorten
@@ -99,6 +99,7 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
             ("Glossary", ":material/dictionary:", "glossary.html"),
         ):
             st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary", help="Opens in a new tab.")
+        tour.start_button()
         search_key.setting()
 
 

@@ -125,4 +125,10 @@ def remember() -> None:
     """Let the browser remember the current project; called by the app once per run."""
     found = current()
     if found is not None:
-        draw_component("kept_cookie", _ASSETS, data={"name": project_cookie(), "value": str(found.id)}, key="project-cookie", height=0)
+        draw_component(
+            "kept_cookie",
+            _ASSETS,
+            data={"name": project_cookie(), "value": str(found.id)},
+            key="project-cookie",
+            height=0,
+        )
