@@ -26,6 +26,10 @@
                                data folder)
 ``THEMESCOPE_LOG_FORMAT``      ``json``: log records of the web server and of workers are JSON objects, one per line
                                (default: ``text``)
+``LLM_URL``                    OpenAI-compatible endpoint of a language model for names of themes, such as
+                               ``http://localhost:11434`` (default: none)
+``LLM_MODEL``                  name of the language model at that endpoint
+``LLM_API_KEY``                key that requests to that endpoint send (default: none)
 ``THEMESCOPE_BACKUP_FOLDER``   folder in which a worker writes backups regularly (default: none)
 ``THEMESCOPE_BACKUP_HOURS``    hours between two of these backups (default: 24)
 ``THEMESCOPE_BACKUP_KEEP``     number of these backups that are kept (default: 7)
@@ -92,6 +96,12 @@ class Settings:
     """Folder of the vector files; empty: ``vectors`` in the data folder."""
     vector_files_from: int = VECTOR_FILES_FROM
     """Number of sentences of a corpus from which its vectors are stored in files."""
+    llm_url: str = ""
+    """OpenAI-compatible endpoint of a language model; empty for none."""
+    llm_model: str = ""
+    """Name of the language model at that endpoint."""
+    llm_key: str = field(default="", repr=False)
+    """Key that requests to that endpoint send; empty for none."""
     backup_folder: Path | None = None
     """Folder in which a worker writes backups regularly; None for no such backups."""
     backup_hours: int = BACKUP_HOURS
@@ -110,6 +120,7 @@ class Settings:
         if self.status_address:
             host_and_port(self.status_address)
         _check_backups(self)
+        _check_language_model(self)
         if self.vectors_url:
             _check_scheme("VECTORS_URL", self.vectors_url, _FOLDERS)
         if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
@@ -142,6 +153,9 @@ class Settings:
             log_format=given.get("THEMESCOPE_LOG_FORMAT", "").strip() or "text",
             vectors_url=given.get("VECTORS_URL", "").strip(),
             vector_files_from=_count("VECTOR_FILES_FROM", given, VECTOR_FILES_FROM, "sentences"),
+            llm_url=given.get("LLM_URL", "").strip(),
+            llm_model=given.get("LLM_MODEL", "").strip(),
+            llm_key=given.get("LLM_API_KEY", "").strip(),
             backup_folder=_folder("THEMESCOPE_BACKUP_FOLDER", given),
             backup_hours=_count("THEMESCOPE_BACKUP_HOURS", given, BACKUP_HOURS, "hours"),
             backups_kept=_count("THEMESCOPE_BACKUP_KEEP", given, BACKUPS_KEPT, "backups"),
@@ -247,6 +261,26 @@ def _check_backups(settings: Settings) -> None:
         raise ConfigError(f"THEMESCOPE_BACKUP_FOLDER must be an absolute path, not {str(settings.backup_folder)!r}.")
     if settings.backup_hours < 1 or settings.backups_kept < 1:
         raise ConfigError("THEMESCOPE_BACKUP_HOURS and THEMESCOPE_BACKUP_KEEP must be at least 1.")
+
+
+def _check_language_model(settings: Settings) -> None:
+    """Refuse other addresses than plain ones of HTTP, since the address is shown, and keys that no header can carry."""
+    if not settings.llm_url:
+        return
+    try:
+        parts = urlsplit(settings.llm_url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid, parts = False, urlsplit("")
+    if not valid or parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(
+            "LLM_URL must be an address such as http://localhost:11434 or https://api.example.org/v1, without user, "
+            "password and query. A key belongs into LLM_API_KEY."
+        )
+    if not settings.llm_model:
+        raise ConfigError("LLM_URL is set but LLM_MODEL is not. Name the model at that endpoint.")
+    if not (settings.llm_key.isascii() and settings.llm_key.isprintable()):
+        raise ConfigError("LLM_API_KEY has characters that no request can send.")
 
 
 def _count(variable: str, environ: Mapping[str, str], default: int, noun: str) -> int:

@@ -103,6 +103,10 @@ class Runs(RecordRepository[RunRecord]):
                 query = query.where(t.run.c[name] == value)
         return self._records(query)
 
+    def set_config(self, run_id: int, config: Json) -> None:
+        """Replace the config of a run, where names of themes are; what was computed stays as it is."""
+        self.connection.execute(t.run.update().where(t.run.c.id == run_id).values(config=config))
+
     def delete(self, run_id: int) -> None:
         """Delete a run with its labels, scores and margins."""
         self._delete(t.run, run_id)

@@ -238,7 +238,15 @@ REGISTRY = Registry(
             source="Slonim et al. 2005 (Iclust); Grootendorst 2022 (class-based tf-idf)",
             factory="jobs.kinds.find_themes:run",
             config="jobs.kinds.find_themes:FindThemesConfig",
-            revision=3,
+            revision=4,
+        ),
+        JobCard(
+            id="name-themes",
+            title="Name themes by a language model",
+            summary="Asks a language model for names of themes, after a person agreed to send their texts.",
+            factory="jobs.kinds.name_themes:run",
+            config="jobs.kinds.name_themes:NameThemesConfig",
+            pages=("themes", "relabel"),
         ),
         JobCard(
             id="back-up",

@@ -1,0 +1,265 @@
+"""Job kind: ask a language model for names and descriptions of themes.
+
+The job sends what a person agreed to, which the digest ``texts`` identifies, to the endpoint that was shown, or
+nothing.
+Bad, slow or hostile answers never make it fail: such a theme keeps its name, and the result says why. Answers are kept
+in the checkpoint folder, so that a resumed job does not ask for them again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.clustering.generated_names import GeneratedName, NameState, checked_answer, made_unique
+from core.config import digest_of, option
+from core.errors import ConfigError, DataError
+from db.records import RunRecord
+from db.store import Store
+from jobs.common.job import JobConfig, JobContext
+from jobs.common.language_model import Endpoint, LanguageModel, Message, ModelError
+from jobs.common.theme_naming import (
+    ThemeMaterial,
+    agreed_digest,
+    amount,
+    materials_of_partition,
+    materials_of_run,
+    prompt,
+)
+
+_POLL_S = 0.2
+_FAILURES = 5
+"""Requests in a row that may fail before no further ones are sent."""
+
+
+@dataclass(frozen=True)
+class NameThemesConfig(JobConfig):
+    """Arguments of naming themes."""
+
+    run: int = option(0, "Id of the result of finding themes; 0: a labelling.", low=0)
+    labelling: str = option("", "Name of the labelling whose clusters get suggestions; empty: a result.")
+    numbers: tuple[int, ...] = option((), "Places of the themes from 0, or numbers of the clusters; empty: all.")
+    endpoint: str = option("", "Address that the texts are sent to, as it was shown.")
+    model: str = option("", "Name of the language model, as it was shown.")
+    texts: str = option("", "Digest of the texts that were shown.")
+    send: bool = option(False, "Agreement that the texts are sent to that address.")
+    timeout: float = option(60.0, "Seconds for each request.", low=0.1, high=600.0)
+    parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
+
+    def validate(self) -> None:
+        """Check that there is a target, and the agreement."""
+        self.require("endpoint", "model", "texts")
+        if bool(self.run) == bool(self.labelling):
+            raise ConfigError("Name either the result or the labelling whose themes get names.")
+        if not self.send:
+            raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
+
+    def title(self) -> str:
+        """Return a title with the language model."""
+        return f"Name themes by “{self.model}”"
+
+
+def run(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
+    """Ask for every name, check the answers and store the names; suggestions for a labelling are only returned."""
+    endpoint = Endpoint.of(context.store.settings)
+    if (endpoint.url, endpoint.model) != (args.endpoint, args.model):
+        raise DataError(
+            f"The settings of the worker name another language model ({endpoint.model} at {endpoint.url}) than the one "
+            "that was shown. Nothing was sent. Look at the texts again and send them."
+        )
+    target = _target(context.store, args)
+    if agreed_digest(target.materials) != args.texts:
+        raise DataError("The themes have changed since their texts were shown. Nothing was sent. Show them again.")
+    answers = _Answers(args, context, endpoint, target.materials)
+    names = answers.unique(answers.of_all(), target.others)
+    report = _report(endpoint, target.materials, names)
+    if target.run is not None:
+        _store_names(context, target.run, target.materials, names, report)
+    return report | {"names": [_row(m, name) for m, name in zip(target.materials, names, strict=True)]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    materials: list[ThemeMaterial]
+    others: list[str]
+    """Names of the themes that are not asked about."""
+    run: RunRecord | None = None
+
+
+def _target(store: Store, args: NameThemesConfig) -> _Target:
+    """Return what is named; raise an error if it no longer exists."""
+    if args.labelling:
+        with store.reading() as r:
+            partition = r.labellings.snapshot(r.labellings.by_name(args.labelling).id).partition
+            texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(partition.ids).items()}
+        clusters = partition.clusters
+        numbers = [n for n in args.numbers or sorted(clusters) if n in clusters]
+        materials = materials_of_partition(partition, texts, numbers)
+        return _Target(materials, [c.name for n, c in clusters.items() if n not in numbers])
+    with store.reading() as r:
+        found = r.runs.get(args.run)
+    themes = found.config.get("themes")
+    if themes is None or not all(0 <= n < len(themes) for n in args.numbers):
+        raise DataError("This result does not have these themes.")
+    numbers = list(args.numbers or range(len(themes)))
+    others = [str(theme["name"]) for n, theme in enumerate(themes) if n not in numbers]
+    return _Target(materials_of_run(store, found, numbers), others, found)
+
+
+class _Answers:
+    """Answers to the requests about themes, from earlier attempts or from the language model."""
+
+    def __init__(
+        self, args: NameThemesConfig, context: JobContext, endpoint: Endpoint, materials: Sequence[ThemeMaterial]
+    ) -> None:
+        self._args, self._context, self._endpoint, self._materials = args, context, endpoint, materials
+        self._file = context.checkpoint_folder() / "answers.jsonl"
+        self._known = _read(self._file)
+        self._lock = threading.Lock()
+        self._failures, self._stopped = 0, ""
+
+    def of_all(self) -> list[GeneratedName]:
+        """Return the checked answer about each theme."""
+        return self._asked({place: m.messages() for place, m in enumerate(self._materials)}, 0.0, 0.9)
+
+    def unique(self, names: list[GeneratedName], others: Sequence[str]) -> list[GeneratedName]:
+        """Return the answers with unique names: repeated ones are asked for again once, then get a key phrase."""
+        taken = [
+            *others,
+            *(m.name for m, n in zip(self._materials, names, strict=True) if n.state is not NameState.NAMED),
+        ]
+        again = _repeated(names, taken)
+        used = [*taken, *(name.name for place, name in enumerate(names) if place not in again and name.name)]
+        requests = {place: self._materials[place].messages([*used, names[place].name]) for place in again}
+        for place, name in zip(again, self._asked(requests, 0.9, 1.0), strict=True):
+            names[place] = name if name.state is NameState.NAMED else names[place]
+        named = [place for place, name in enumerate(names) if name.state is NameState.NAMED]
+        free = made_unique([names[p].name for p in named], [self._materials[p].phrases for p in named], taken)
+        for place, name in zip(named, free, strict=True):
+            names[place] = replace(names[place], name=name)
+        return names
+
+    def _asked(self, requests: Mapping[int, list[Message]], low: float, high: float) -> list[GeneratedName]:
+        """Return the checked answers to requests by place, in their order."""
+        if not requests:
+            return []
+        found: dict[int, GeneratedName] = {}
+        model = LanguageModel(self._endpoint, self._args.timeout)
+        pool = ThreadPoolExecutor(self._args.parallel, thread_name_prefix="language-model")
+        try:
+            waiting = {pool.submit(self._one, model, place, messages): place for place, messages in requests.items()}
+            while waiting:
+                done: set[Future[GeneratedName]] = wait(waiting, _POLL_S, FIRST_COMPLETED).done
+                found |= {waiting.pop(future): future.result() for future in done}
+                share = low + (high - low) * len(found) / len(requests)
+                self._context.progress(share, 1, f"{len(found):,} of {len(requests):,} themes answered")
+        finally:
+            model.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+        return [found[place] for place in requests]
+
+    def _one(self, model: LanguageModel, place: int, messages: list[Message]) -> GeneratedName:
+        """Return the checked answer to one request; a request without an answer keeps the name."""
+        digest = digest_of([list(map(dict, messages)), self._endpoint.url, self._endpoint.model])
+        answer = self._known.get(digest)
+        if answer is None:
+            if self._stopped:
+                return GeneratedName(NameState.KEPT, reason=self._stopped)
+            try:
+                answer = model.ask(messages)
+            except ModelError as error:
+                self._failed(error)
+                return GeneratedName(NameState.KEPT, reason=str(error))
+            self._keep(digest, answer)
+        return checked_answer(answer, self._materials[place].texts, prompt("system"))
+
+    def _failed(self, error: ModelError) -> None:
+        with self._lock:
+            self._failures += 1
+            if error.fatal or self._failures >= _FAILURES:
+                self._stopped = (
+                    f"not asked, because {'a request' if error.fatal else 'several requests'} failed: {error}"
+                )
+
+    def _keep(self, digest: str, answer: str) -> None:
+        with self._lock:
+            self._failures = 0
+            self._known[digest] = answer
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([digest, answer]) + "\n")
+
+
+def _read(file: Path) -> dict[str, str]:
+    """Return the answers of earlier attempts; an unfinished last line is skipped."""
+    found: dict[str, str] = {}
+    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+        try:
+            digest, answer = json.loads(line)
+        except ValueError:
+            continue
+        found[digest] = answer
+    return found
+
+
+def _repeated(names: Sequence[GeneratedName], taken: Sequence[str]) -> list[int]:
+    """Return the places of names that another theme has; the first theme with a name keeps it."""
+    used, found = {name.casefold() for name in taken}, []
+    for place, name in enumerate(names):
+        if name.state is NameState.NAMED:
+            if name.name.casefold() in used:
+                found.append(place)
+            used.add(name.name.casefold())
+    return found
+
+
+def _report(endpoint: Endpoint, materials: Sequence[ThemeMaterial], names: Sequence[GeneratedName]) -> dict[str, Any]:
+    sentences, characters = amount(materials)
+    counts = {state.value: sum(name.state is state for name in names) for state in NameState}
+    sent = {"endpoint": endpoint.url, "model": endpoint.model, "sentences": sentences, "characters": characters}
+    return sent | counts
+
+
+def _row(material: ThemeMaterial, name: GeneratedName) -> dict[str, Any]:
+    row = {"number": material.number, "before": material.name, "name": name.name, "description": name.description}
+    return row | {"state": name.state.value, "reason": name.reason}
+
+
+def _store_names(
+    context: JobContext,
+    run: RunRecord,
+    materials: Sequence[ThemeMaterial],
+    names: Sequence[GeneratedName],
+    report: dict[str, Any],
+) -> None:
+    """Write the names into the result; a theme without a usable answer keeps its name."""
+    with context.writing() as w:
+        config = dict(w.runs.get(run.id).config)
+        themes = [dict(theme) for theme in config["themes"]]
+        for material, name in zip(materials, names, strict=True):
+            themes[material.number] |= _changes(themes[material.number], name)
+        w.runs.set_config(run.id, config | {"themes": themes, "naming": report})
+
+
+def _changes(theme: Mapping[str, Any], name: GeneratedName) -> dict[str, Any]:
+    naming = {"state": name.state.value, "reason": name.reason}
+    if name.state is NameState.NAMED:
+        first = theme.get("default_name", theme["name"])
+        return {"name": name.name, "description": name.description, "default_name": first, "naming": naming}
+    suggestion = {"suggestion": name.name} if name.state is NameState.UNSUPPORTED else {}
+    return {"naming": naming | suggestion}
+
+
+def restored(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of a result with the names that were computed, without those of a language model."""
+    added = ("default_name", "description", "naming")
+    themes = [
+        {key: value for key, value in theme.items() if key not in added}
+        | {"name": theme.get("default_name", theme["name"])}
+        for theme in config["themes"]
+    ]
+    return {key: value for key, value in config.items() if key != "naming"} | {"themes": themes}
