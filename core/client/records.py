@@ -248,6 +248,8 @@ class Theme(Described):
     """Characteristic words, the most characteristic first."""
     central: list[int]
     """Ids of the most central sentences."""
+    subtitle: str = ""
+    """Description of the theme, else its most central sentence."""
 
 
 @dataclass(frozen=True, slots=True)

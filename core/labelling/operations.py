@@ -121,6 +121,17 @@ def rename(partition: Partition, number: int, name: str) -> Operation:
     return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _turn(old, new))
 
 
+def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
+    """Rename several clusters in one step; numbers without a cluster are left out."""
+    known = {number: name for number, name in names.items() if number in partition.clusters}
+    changes = []
+    for number, name in known.items():
+        old = partition.cluster(number)
+        changes += _turn(old, replace(old, name=_free(partition, name, but=number)))
+    renamed = f"{len(changes):,} {'cluster' if len(changes) == 1 else 'clusters'} renamed"
+    return Operation(OperationKind.RENAME, renamed, ChangeSet(tuple(changes)))
+
+
 def recolour(partition: Partition, number: int, colour: int) -> Operation:
     """Change the colour of a cluster."""
     old = partition.cluster(number)

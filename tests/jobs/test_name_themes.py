@@ -7,16 +7,20 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from core.clustering.generated_names import NameState
 from core.errors import Cancelled, ConfigError, DataError
 from core.types import Article, Paragraph, Section, Split
 from db.records import RunRecord
+from db.settings import Settings
 from db.store import Store
+from jobs.cli.main import main
 from jobs.common import language_model
 from jobs.common.language_model import LONGEST_ANSWER, Endpoint
 from jobs.common.theme_naming import agreed_digest, materials_of_run
@@ -125,10 +129,6 @@ def test_only_the_chosen_themes_are_sent_and_renamed(
     assert len(server.requests) == 1 and "Taxes" in server.requests[0].user and "river" not in server.requests[0].user
     names = [theme["name"] for theme in themes_of(sqlite_store, result)]
     assert names == ["river · sea", "About the taxes", "singer · concert"]
-        "river · sea",
-        "About the taxes",
-        "singer · concert",
-    ]
 
 
 def test_the_sentences_are_data(ask: Callable[..., Any]) -> None:
@@ -306,3 +306,45 @@ def test_a_resumed_job_asks_only_for_what_is_missing(ask: Callable[..., Any]) ->
         ask(server, numbers=[0])
         ask(server)
     assert len(server.requests) == 3
+
+
+def test_the_command_shows_what_would_be_sent_and_sends_with_the_flag(
+    sqlite_store: Store, result: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def call(*args: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, ["name-themes", "L", *args])
+        return done.exit_code, done.output
+
+    assert call()[0] != 0 and "set LLM_URL" in call()[1]
+    with language_model_server(good) as server:
+        monkeypatch.setenv("LLM_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "tiny")
+        code, shown = call()
+        assert code == 0 and server.requests == [] and "Nothing was sent. With --send, 3 requests" in shown
+        assert f"{server.url}/v1/chat/completions" in shown and "The cold river number 0" in shown
+        assert "has 3 themes" in call("--theme", "4")[1]
+        code, shown = call("--theme", "2", "--send")
+        assert code == 0 and "About the taxes" in shown and len(server.requests) == 1
+    assert [theme["name"] for theme in themes_of(sqlite_store, result)][1] == "About the taxes"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://h", "file:///etc/passwd", "http://", "http://me:secret@h", "http://h?key=secret", "h:11434", "http://["],
+)
+def test_only_plain_addresses_of_http_are_endpoints(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="LLM_URL must be") as error:
+        Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "LLM_URL": url, "LLM_MODEL": "m"})
+    assert "secret" not in str(error.value)
+
+
+def test_the_key_is_in_no_text_of_the_settings(tmp_path: Path) -> None:
+    given = {"THEMESCOPE_HOME": str(tmp_path), "LLM_URL": "http://h:1/v1/", "LLM_MODEL": "m", "LLM_API_KEY": KEY}
+    settings = Settings.from_environment(given)
+    assert KEY not in repr(settings) and KEY not in repr(Endpoint.of(settings))
+    assert Endpoint.of(settings).url == "http://h:1/v1/chat/completions"
+    with pytest.raises(ConfigError, match="LLM_MODEL is not"):
+        Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path), "LLM_URL": "http://h"})
+    with pytest.raises(ConfigError, match="LLM_API_KEY") as error:
+        Settings.from_environment(given | {"LLM_API_KEY": "kéy\nX-Header: 1"})
+    assert "kéy" not in str(error.value)

@@ -65,15 +65,14 @@ def theme_runs(store: Store, corpus_id: int | None = None) -> list[ThemeRun]:
     """Return the themes that were found (in one corpus), oldest first."""
     with store.reading() as r:
         ready = {corpus.id for corpus in r.corpora.list()}
-        found = r.runs.list(kind=THEMES)
-    kept = ready if corpus_id is None else ready & {corpus_id}
-    return [_themes(run) for run in found if run.config.get("corpus_id") in kept]
+        kept = ready if corpus_id is None else ready & {corpus_id}
+        return [_themes(r, run) for run in r.runs.list(kind=THEMES) if run.config.get("corpus_id") in kept]
 
 
 def theme_run(store: Store, run_id: int) -> ThemeRun:
     """Return themes that were found; raise ``UnknownNameError`` if the run found none, or its corpus was deleted."""
     with store.reading() as r:
-        return _themes(theme_record(r, run_id))
+        return _themes(r, theme_record(r, run_id))
 
 
 def theme_members(
@@ -111,10 +110,19 @@ def theme_arrays(r: Unit, run_id: int) -> tuple[Ids, Ids, np.ndarray]:
     return ids, themes, margins
 
 
-def _themes(run: RunRecord) -> ThemeRun:
+def _themes(r: Unit, run: RunRecord) -> ThemeRun:
     config = run.config
+    first = [i for theme in config["themes"] for i in theme["central"][:1]]
+    texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(np.array(first, np.int64)).items()}
     themes = [
-        Theme(number, str(theme["name"]), int(theme["size"]), [*theme.get("words", ())], [*theme["central"]])
+        Theme(
+            number=number,
+            name=str(theme["name"]),
+            size=int(theme["size"]),
+            words=[*theme.get("words", ())],
+            central=[*theme["central"]],
+            subtitle=theme.get("description") or next((texts.get(i, "") for i in theme["central"][:1]), ""),
+        )
         for number, theme in enumerate(config["themes"])
     ]
     about = run.id, int(config["corpus_id"]), run.model_id or 0, int(config["sentences"])

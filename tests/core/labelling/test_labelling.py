@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.errors import DataError, DuplicateNameError, ThemescopeError
 from core.labelling import operations as op
 from core.labelling.changes import ChangeSet, StaleChangeError, apply, difference, renumbered
-from core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
+from core.labelling.history import Kind, Step, UndoState, replay, rewind, touched_clusters, undo_state
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -237,3 +237,22 @@ def test_a_start_is_checked() -> None:
     assert start([2, 1]).sizes() == {UNASSIGNED: 2}
     with pytest.raises(DataError, match="not part"):
         made().rows([4])
+
+
+def test_several_clusters_are_renamed_in_one_step() -> None:
+    operation = op.rename_all(made(), {1: "Past", 2: "Economy", 9: "Gone"})
+    after = apply(made(), operation.change_set)
+    assert [after.clusters[n].name for n in (1, 2)] == ["Past", "Economy"] and operation.summary == "1 cluster renamed"
+    with pytest.raises(DuplicateNameError):
+        op.rename_all(made(), {1: "Economy"})
+
+
+def test_merges_and_splits_touch_clusters_until_they_are_named() -> None:
+    def step(number: int, operation: str, method: str = "") -> Step:
+        return Step(number, Kind.DO, operation, "", "ada", NOW, selection_method=method)
+
+    merge = op.merge(made(), [1, 2], 1).change_set
+    moved = op.assign(made(), np.array([99]), 2).change_set
+    log = [(step(1, "assign"), moved), (step(2, "merge"), merge)]
+    assert touched_clusters(log, "model") == {1, 2}
+    assert touched_clusters([*log, (step(3, "rename", "model"), ChangeSet())], "model") == set()

@@ -13,7 +13,7 @@ from db.records import ArticleRecord, CorpusRecord
 from db.store import Store, Unit
 from jobs.services.labelling import files, starts
 from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
-from webapp.features.relabel import learning
+from webapp.features.relabel import learning, naming
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
 from webapp.shared import partition_queries, people, queries
@@ -136,6 +136,7 @@ def show(state: RelabelState) -> None:
         f"started from {plain(origin)} · {count(len(state.session.steps), 'step')}"
     )
     _downloads(record)
+    naming.show(state)
     learning.show(record)
     _settings(record)
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):

@@ -55,6 +55,9 @@ IMPORT_COLUMN = KEYS.session("import_column")
 TRAIN = KEYS.session("train")
 TOOLBAR, COLUMNS, TABLE = KEYS.session("toolbar"), KEYS.session("columns"), KEYS.session("table")
 SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict")
+NAMING, TO_NAME = KEYS.session("naming"), KEYS.session("to_name")
+"""Prefix of the fields of the form for names by a language model, and the clusters to name."""
+SUGGESTED_NAMES = KEYS.session("suggested_names")
 SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
 
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)

@@ -19,7 +19,7 @@ from db.records import MapRecord
 from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
-from webapp.features.themes import new_list, state
+from webapp.features.themes import naming, new_list, state
 from webapp.map_view import component
 from webapp.map_view import scene as map_scene
 from webapp.map_view.scene import MANY, Colouring, Scene
@@ -32,7 +32,7 @@ from webapp.shared.partition_queries import Analysis, Listing
 from webapp.shared.text import count, duration, plain, shorten
 
 _UNREAD = "Unknown, because the model does not read the language of this text."
-_CARDS = 24
+_CARDS, _CENTRAL = 24, 3
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
 _TABLE_ROWS = 2_000
 _TEXT_CHARS = 240
@@ -44,6 +44,7 @@ def show(analysis: Analysis) -> None:
     _summary(analysis, listed)
     st.subheader("Themes", anchor=False)
     _cards(analysis)
+    naming.show(analysis)
     _how_many(analysis)
     st.subheader("Map and sentences", anchor=False)
     chosen, theme = show_map(analysis, listed)
@@ -113,15 +114,25 @@ def _how_many(analysis: Analysis) -> None:
 def _cards(analysis: Analysis) -> None:
     """Draw name, size and most central sentences of each theme."""
     shown = analysis.themes[:_CARDS]
-    texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:3]])
+    texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
             with column, st.container(border=True, height="stretch"):
                 st.markdown(f"**{place + 1}. {plain(theme['name'])}** :gray[· {count(theme['size'], 'sentence')}]")
-                for i in theme["central"][:3]:
-                    st.text(shorten(texts[i], _TEXT_CHARS))
+                subtitle, rest = _subtitle(theme, texts)
+                st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
+                for i in rest:
+                    st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
     if len(analysis.themes) > len(shown):
         st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes in the table below")
+
+
+def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, list[int]]:
+    """Return the description of a theme, else its most central sentence, and the ids of the sentences below it."""
+    central = [i for i in theme["central"][:_CENTRAL] if i in texts]
+    if description := theme.get("description"):
+        return str(description), central[: _CENTRAL - 1]
+    return (texts[central[0]], central[1:]) if central else ("", [])
 
 
 def _table(analysis: Analysis, listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> None:
@@ -167,17 +178,20 @@ def _frame(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArra
     return pd.DataFrame(columns)
 
 
-HEADER = ("sentence_id", "sentence", "theme", "name", "margin", "group")
+HEADER = ("sentence_id", "sentence", "theme", "name", "subtitle", "margin", "group")
 
 
 def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
     """Return the rows of a file with the columns of ``HEADER``; the file format escapes the values."""
+    texts = partition_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
+    subtitles = [_subtitle(theme, texts)[0] for theme in analysis.themes]
     return [
         (
             int(listed.ids[i]),
             listed.sentences[i].text,
             int(listed.labels[i]) + 1,
             analysis.themes[listed.labels[i]]["name"],
+            subtitles[listed.labels[i]],
             round(float(listed.margins[i]), 4),
             listed.groups[i],
         )

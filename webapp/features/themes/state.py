@@ -24,4 +24,7 @@ EXISTING_CORPUS = KEYS.session("existing_corpus")
 SELECTION = KEYS.session("map_state")
 CURVES = KEYS.session("curves")
 NUMBER = KEYS.session("number")
+NAMING = KEYS.session("naming")
+"""Prefix of the fields of the form for names by a language model."""
+TO_NAME = KEYS.session("to_name")
 SHOW_NUMBERS = KEYS.session("show_numbers")

@@ -9,6 +9,7 @@ function make(kind, name, text) {
 function line(sentence) {
   const item = make("li", sentence.moved ? "moved" : "");
   if (sentence.moved) item.append(make("span", "where", sentence.moved));
+  item.dir = "auto";
   item.append(make("span", "text", sentence.text));
   const section = make("span", "section", sentence.section);
   const dot = make("i");

@@ -65,10 +65,12 @@ function legendOf(article, entries) {
 
 function section(article, nav, part, query, legend) {
   const heading = document.createElement("h4");
+  heading.dir = "auto";
   heading.textContent = part.title || "Introduction";
   heading.classList.toggle("deep", part.level > 2);
   article.append(heading);
   const link = document.createElement("button");
+  link.dir = "auto";
   link.textContent = heading.textContent;
   link.style.paddingLeft = `${0.4 + 0.8 * Math.max(0, part.level - 2)}rem`;
   link.onclick = () => article.scrollTo({ top: heading.offsetTop - article.offsetTop, behavior: "smooth" });

@@ -128,6 +128,7 @@ class Columns {
     item.tabIndex = 0;
     item.setAttribute("role", "option");
     if (sentence.mark) item.append(make("b", "mark", sentence.mark));
+    item.dir = "auto";
     item.append(make("span", "text", sentence.text));
     if (sentence.article) item.append(make("small", "article", sentence.article));
     if (sentence.suggestion) item.append(make("small", "suggestion", sentence.suggestion));

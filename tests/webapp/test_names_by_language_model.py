@@ -1,0 +1,133 @@
+"""Names by a language model on Themes and Relabel: what is sent is shown, and nothing is sent without agreement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import JobRecord, JobStatus
+from db.store import Store
+from jobs.common.theme_naming import agreed_digest, materials_of_partition
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import LabellingSession
+from tests.webapp.filled import CORPUS
+from tests.webapp.test_themes import analysed
+from webapp.features.relabel.state import SETTINGS
+
+__all__ = ["analysed"]
+Open = Callable[..., AppTest]
+URL, KEY = "http://127.0.0.1:9", "sk-never-shown"
+SEND = "Send and name themes"
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LLM_URL", URL), ("LLM_MODEL", "tiny"), ("LLM_API_KEY", KEY)):
+        monkeypatch.setenv(name, value)
+
+
+def words(at: AppTest) -> str:
+    assert not at.exception
+    elements = (*at.markdown, *at.caption, *at.code, *at.text)
+    return "\n".join(str(element.value) for element in elements).replace("\\", "")
+
+
+def jobs(store: Store) -> list[JobRecord]:
+    with store.reading() as r:
+        return [job for job in r.jobs.list() if job.kind == "name-themes"]
+
+
+def opened(at: AppTest, key: str) -> AppTest:
+    at.session_state[key] = True
+    return at.run()
+
+
+def test_without_an_endpoint_a_line_says_how_to_set_one(analysed: Store, open_page: Open) -> None:
+    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
+    assert "set LLM_URL" in words(at) and not [b for b in at.button if b.label == SEND]
+
+
+@pytest.mark.usefixtures("model")
+def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, open_page: Open) -> None:
+    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
+    shown = words(at)
+    assert f"{URL}/v1/chat/completions" in shown and "model `tiny`" in shown and KEY not in shown
+    assert "2 requests with 5 sentences" in shown and '"Sentence 7 of the list."' in shown
+    (button,) = [b for b in at.button if b.label == SEND]
+    assert button.disabled
+    (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
+    box.check().run()
+    next(b for b in at.button if b.label == SEND).click().run()
+    (job,) = jobs(analysed)
+    assert job.args["send"] is True and job.args["endpoint"] == f"{URL}/v1/chat/completions"
+    assert KEY not in json.dumps(job.args)
+    (box,) = [box for box in at.checkbox if box.label.startswith("Send these texts")]
+    assert box.value is False  # the next use needs an agreement of its own
+
+
+@pytest.mark.usefixtures("model")
+def test_other_themes_need_another_agreement(analysed: Store, open_page: Open) -> None:
+    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
+    next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
+    next(box for box in at.multiselect if box.label == "Themes to name").set_value(["2. two"]).run()
+    assert "1 request with 2 sentences" in words(at)
+    assert not next(box for box in at.checkbox if box.label.startswith("Send these texts")).value
+
+
+def test_names_that_were_not_used_are_listed_and_computed_ones_restored(analysed: Store, open_page: Open) -> None:
+    with analysed.writing() as w:
+        (run,) = w.runs.list(kind="themes")
+        themes = [dict(theme) for theme in run.config["themes"]]
+        themes[0] |= {"naming": {"state": "unsupported", "reason": "no word", "suggestion": "Quarks <b>"}}
+        themes[1] |= {"name": "Lists", "default_name": "two", "description": "About *lists*.", "naming": {"reason": ""}}
+        report = {"endpoint": URL, "model": "tiny", "named": 1, "unsupported": 1, "kept": 0}
+        w.runs.set_config(run.id, {**run.config, "themes": themes, "naming": report})
+    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
+    assert "1 named, 1 suggestion not used" in words(at) and "About *lists*." in words(at)
+    assert any("Quarks <b>" in str(frame.value) for frame in at.dataframe)
+    next(b for b in at.button if b.label == "Restore computed names").click().run()
+    with analysed.reading() as r:
+        assert [theme["name"] for theme in r.runs.get(run.id).config["themes"]][1] == "two"
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    with filled_store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+        article = r.corpora.articles(corpus.id)[0]
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, article.id)
+    return starts.begin(filled_store, new, starts.from_sections)
+
+
+@pytest.mark.usefixtures("model")
+def test_after_a_merge_only_its_cluster_is_to_be_named(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    session = LabellingSession(filled_store, labelling.id, "")
+    first, second, *others = sorted(session.partition.clusters)
+    assert others
+    session.do(op.merge(session.partition, [first, second], first))
+    at = opened(open_page("relabel", labelling="Danube", view=SETTINGS), f"relabel_naming_{labelling.id}")
+    assert next(box for box in at.multiselect if box.label == "Clusters to name").value == [first]
+    next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
+    next(b for b in at.button if b.label == SEND).click().run()
+    (job,) = jobs(filled_store)
+    materials = materials_of_partition(session.partition, session.texts, [first])
+    assert (job.args["numbers"], job.args["texts"]) == ([first], agreed_digest(materials))
+
+    names = [{"number": first, "before": "", "name": "Rivers", "description": "", "state": "named", "reason": ""}]
+    with filled_store.writing() as w:
+        w.jobs.claim(job.id, "worker")
+        w.jobs.finish(job.id, "worker", JobStatus.DONE, result={"model": "tiny", "names": names})
+    at = opened(open_page("relabel", labelling="Danube", view=SETTINGS), f"relabel_naming_{labelling.id}")
+    next(b for b in at.button if b.label == "Use names").click().run()
+    session.sync()
+    assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 cluster renamed"
+    assert next(box for box in at.multiselect if box.label == "Clusters to name").value == []
+    assert session.undo() is not None and np.all(session.partition.clusters[first].name != "Rivers")

@@ -1,0 +1,98 @@
+"""Suggestions of names for clusters by a language model, for those that merges and splits have changed."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.clustering.generated_names import NameState
+from core.labelling import operations as op
+from core.labelling.history import touched_clusters
+from db.access import Right
+from db.records import JobRecord, JobStatus
+from jobs.common.language_model import Endpoint
+from jobs.common.theme_naming import materials_of_partition
+from webapp.features.relabel import queries as page_queries
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME
+from webapp.shared import name_requests, queries
+from webapp.shared.people import may
+from webapp.shared.text import plain
+
+METHOD = "language model"
+"""Selection method of the step that takes over suggested names."""
+
+
+def show(state: RelabelState) -> None:
+    """Draw suggestions that wait, and the form for new ones."""
+    folded = st.expander(
+        name_requests.TITLE, icon=":material/auto_awesome:", key=f"{NAMING}_{state.record.id}", on_change="rerun"
+    )
+    if not folded.open:
+        return
+    with folded:
+        _suggestions(state)
+        if not may(Right.MANAGE):
+            st.caption("Sending texts to a language model requires the admin role.")
+            return
+        model = name_requests.endpoint()
+        if model is None or not state.partition.clusters:
+            return
+        _form(state, model)
+
+
+def _form(state: RelabelState, model: Endpoint) -> None:
+    clusters = state.partition.clusters
+    step = state.session.snapshot.step
+    touched = sorted(touched_clusters(page_queries.log(state.record.id), METHOD) & clusters.keys())
+    chosen = st.multiselect(
+        "Clusters to name",
+        sorted(clusters),
+        default=touched,
+        format_func=lambda number: clusters[number].name,
+        placeholder="all clusters",
+        key=f"{TO_NAME}_{state.record.id}_{step}",
+        help="Suggested: the clusters that merges and splits have changed since names were last taken over.",
+    )
+    materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
+    target = {"labelling": state.record.name, "numbers": chosen}
+    name_requests.consent(target, materials, model, f"{NAMING}_{state.record.id}")
+
+
+def _suggestions(state: RelabelState) -> None:
+    """Draw the suggestions of the last job, of which a person takes over those that fit, in one step of the history."""
+    job = _last(state)
+    if job is None:
+        return
+    rows = [row for row in job.result.get("names", ()) if row["number"] in state.partition.clusters]
+    clusters = state.partition.clusters
+    fresh = [row for row in rows if row["name"] and row["name"] != clusters[row["number"]].name]
+    if not fresh:
+        return
+    frame = pd.DataFrame(
+        {
+            "Use": [row["state"] == NameState.NAMED for row in fresh],
+            "Cluster": [clusters[row["number"]].name for row in fresh],
+            "Suggestion": [row["name"] for row in fresh],
+            "Remark": [row["reason"] or row["description"] for row in fresh],
+        }
+    )
+    st.markdown(f"Suggestions by {plain(job.result['model'])}:")
+    edited = st.data_editor(
+        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"{SUGGESTED_NAMES}_{job.id}"
+    )
+    used = {row["number"]: row["name"] for row, use in zip(fresh, edited["Use"], strict=True) if use}
+    st.button("Use names", icon=":material/done_all:", disabled=not used, on_click=_use, args=(state, used))
+
+
+def _use(state: RelabelState, names: dict[int, str]) -> None:
+    before, state.selection_method = state.selection_method, METHOD
+    state.apply(lambda partition: op.rename_all(partition, names), keep_selection=True)
+    state.selection_method = before
+
+
+def _last(state: RelabelState) -> JobRecord | None:
+    """Return the last finished job with names for this labelling."""
+    jobs = queries.jobs(limit=200)
+    own = (job for job in jobs if job.kind == "name-themes" and job.args.get("labelling") == state.record.name)
+    return next((job for job in own if job.status is JobStatus.DONE), None)

@@ -1,0 +1,68 @@
+"""Names of themes by a language model: what is sent, the agreement, and what became of each answer."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.clustering.generated_names import NameState
+from db.access import Right
+from jobs.common.theme_naming import materials_of_run
+from jobs.kinds.name_themes import restored
+from webapp.features.themes import state
+from webapp.shared import name_requests, queries
+from webapp.shared.partition_queries import Analysis
+from webapp.shared.people import may
+from webapp.shared.text import plain
+
+_OUTCOMES = {
+    NameState.NAMED: "named",
+    NameState.UNSUPPORTED: "suggestion not used",
+    NameState.KEPT: "name kept",
+}
+
+
+def show(analysis: Analysis) -> None:
+    """Draw what earlier requests gave, and the form for new ones."""
+    folded = st.expander(
+        name_requests.TITLE,
+        icon=":material/auto_awesome:",
+        key=f"{state.NAMING}_{analysis.run.digest}",
+        on_change="rerun",
+    )
+    if not folded.open:
+        return
+    with folded:
+        _outcome(analysis)
+        if not may(Right.MANAGE):
+            st.caption("Sending texts to a language model requires the admin role.")
+            return
+        model = name_requests.endpoint()
+        if model is None:
+            return
+        names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
+        chosen = st.multiselect("Themes to name", names, placeholder="all themes", key=state.TO_NAME)
+        numbers = [names.index(name) for name in chosen]
+        materials = materials_of_run(queries.store(), analysis.run, numbers)
+        target = {"run": analysis.run.id, "numbers": numbers}
+        name_requests.consent(target, materials, model, f"{state.NAMING}_{analysis.run.digest}")
+
+
+def _outcome(analysis: Analysis) -> None:
+    """Draw who named the themes, and the themes whose answers were not used."""
+    report = analysis.run.config.get("naming")
+    if not report:
+        return
+    counts = ", ".join(f"{report[name.value]:,} {words}" for name, words in _OUTCOMES.items() if report.get(name.value))
+    st.markdown(f"Last time: {plain(report['model'])} at {plain(report['endpoint'])}: {counts}.")
+    rows = [
+        (f"{place}. {theme['name']}", theme["naming"]["reason"], theme["naming"].get("suggestion", ""))
+        for place, theme in enumerate(analysis.themes, 1)
+        if theme.get("naming", {}).get("reason")
+    ]
+    if rows:
+        st.dataframe(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]), hide_index=True)
+    renamed = any("default_name" in theme for theme in analysis.themes)
+    if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
+        queries.write(lambda r: r.runs.set_config(analysis.run.id, restored(analysis.run.config)))
+        st.rerun()
