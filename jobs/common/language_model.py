@@ -160,7 +160,7 @@ def _check(response: httpx.Response) -> None:
     if response.status_code != 200:
         raise _StatusError(response.status_code, _retry_after(response.headers.get("Retry-After", "")))
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise ModelError("the answer is compressed, although that was not asked for", again=False)
+        raise ModelError("the answer is compressed, which was not requested", again=False)
 
 
 def _retry_after(text: str) -> float:

@@ -128,7 +128,7 @@ class _Answers:
         return self._asked({place: m.messages() for place, m in enumerate(self._materials)}, 0.0, 0.9)
 
     def unique(self, names: list[GeneratedName], others: Sequence[str]) -> list[GeneratedName]:
-        """Return the answers with unique names: repeated ones are asked for again once, then get a key phrase."""
+        """Return the answers with unique names: repeated ones are requested once more, then get a key phrase."""
         taken = [
             *others,
             *(m.name for m, n in zip(self._materials, names, strict=True) if n.state is not NameState.NAMED),
