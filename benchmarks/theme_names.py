@@ -4,8 +4,8 @@
 
 FOLDER has ``claims.tsv.gz`` of IBM Debater (EMNLP 2015). Each motion is a cluster, named from its claims alone. The key
 words of a motion are its words of more than two letters without stop words and without the verbs of motions. A key word
-counts as found if a word of the name is the same up to its last letters. Prints each half of the motions, for the names,
-and for names with their subtitles: the most central sentences by the model.
+counts as found if a word of the name is the same up to its last letters. Prints each half of the motions, for the
+names, and for names with their subtitles: the most central sentences by the model.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ def report(what: str, motions: Sequence[str], names: Sequence[Sequence[str]]) ->
     share = np.array([found_share(motion, name) for motion, name in zip(motions, names, strict=True)])
     half = np.array([zlib.crc32(motion.encode()) % 2 for motion in motions])
     for title, chosen in (("validation half", half == 0), ("test half", half == 1), ("all", half >= 0)):
-        print(
-            f"{what:16} {title:16} with a key word {(share[chosen] > 0).mean():.3f}  key words {share[chosen].mean():.3f}"
-        )
+        with_one, found = (share[chosen] > 0).mean(), share[chosen].mean()
+        print(f"{what:16} {title:16} with a key word {with_one:.3f}  key words {found:.3f}")
 
 
 def found_share(motion: str, name: Sequence[str]) -> float:

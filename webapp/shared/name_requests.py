@@ -31,7 +31,7 @@ def endpoint() -> Endpoint | None:
 def consent(target: Mapping[str, Any], materials: Sequence[ThemeMaterial], model: Endpoint, key: str) -> None:
     """Draw address, model and every text of the requests, and queue the job once a person agrees to send them.
 
-    ``target`` are the arguments of the job that say what is named. The agreement is for one use: it is asked for again
+    ``target`` are the arguments of the job that say what is named. The agreement is for one use: it is given anew
     after every job, and when themes, address or model change.
     """
     sentences, characters = amount(materials)
