@@ -124,7 +124,7 @@ def rename(partition: Partition, number: int, name: str) -> Operation:
 def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
     """Rename several clusters in one step; numbers without a cluster are left out."""
     known = {number: name for number, name in names.items() if number in partition.clusters}
-    changes = []
+    changes: list[Change] = []
     for number, name in known.items():
         old = partition.cluster(number)
         changes += _turn(old, replace(old, name=_free(partition, name, but=number)))

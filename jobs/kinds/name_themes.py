@@ -140,8 +140,8 @@ class _Answers:
             names[place] = name if name.state is NameState.NAMED else names[place]
         named = [place for place, name in enumerate(names) if name.state is NameState.NAMED]
         free = made_unique([names[p].name for p in named], [self._materials[p].phrases for p in named], taken)
-        for place, name in zip(named, free, strict=True):
-            names[place] = replace(names[place], name=name)
+        for place, unique in zip(named, free, strict=True):
+            names[place] = replace(names[place], name=unique)
         return names
 
     def _asked(self, requests: Mapping[int, list[Message]], low: float, high: float) -> list[GeneratedName]:
