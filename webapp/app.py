@@ -16,7 +16,6 @@ from webapp.features import REGISTRY
 from webapp.shared import frame, navigation, people, projects, tour
 from webapp.shared import store as server_store
 from webapp.shared.guard import guarded
-from webapp.shared.job_status import sidebar
 from webapp.shared.pages import PageCard
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.
@@ -65,7 +64,6 @@ def _run() -> None:
     card, cards = REGISTRY.get(current), {id: found for id, (found, _) in offered.items()}
     projects.open_named(card.page_keys())
     frame.sidebar(cards, card)
-    sidebar()
     frame.header(cards, card, actor)
     projects.remember()
     tour.show(current)

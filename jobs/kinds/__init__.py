@@ -219,7 +219,7 @@ REGISTRY = Registry(
             factory="jobs.kinds.export_bundle:run",
             config="jobs.kinds.export_bundle:ExportBundleConfig",
             pages=("corpora",),
-            link=ResultLink("corpora", {"view": "All corpora"}, {"details": "corpus"}),
+            link=ResultLink("corpora", {"view": "All projects"}, {"details": "corpus"}),
         ),
         JobCard(
             id="import-bundle",

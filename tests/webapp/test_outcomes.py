@@ -33,7 +33,7 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     at.session_state["followed_jobs"] = [drawn]
     at.run().button(key=f"open-{drawn}").click().run()
     assert not at.exception
-    assert (at.selectbox(key="corpus").value, at.selectbox(key="map_map").value) == (CORPUS, MAP)
+    assert at.selectbox(key="map_map").value == MAP
 
 
 def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: Open) -> None:
@@ -46,12 +46,6 @@ def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: O
     assert not at.exception
     assert at.query_params["train_view"] in ("Models", ["Models"])
     assert at.query_params["train_model"] in ("net 2", ["net 2"])
-
-
-def test_a_set_is_built_from_the_corpus_that_came_last(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        w.corpora.finish(w.corpora.create("Lakes", "en").id, {})
-    assert open_page("triplets", view="Build a set").selectbox(key="corpus").options == ["Lakes", CORPUS]
 
 
 def test_a_link_to_the_open_page_changes_its_view(filled_store: Store, open_page: Open) -> None:

@@ -372,23 +372,24 @@ def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_stor
     assert "the paper's variant" in said
 
 
-def test_a_good_end_is_told_until_it_is_dismissed(filled_store: Store, open_page: Open) -> None:
+def test_a_good_end_is_told_once_beside_the_page(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         job = w.jobs.add("cluster", "Cluster rivers", {})
         w.jobs.claim(job.id, "vm:1:a")
         w.jobs.finish(job.id, "vm:1:a", JobStatus.DONE)
     at = open_page("compare")
     at.session_state["followed_jobs"] = [job.id]
-    at.run()
-    assert "**Cluster rivers** finished in" in words_of(at)
-    next(b for b in at.button if b.label == "Dismiss").click().run()
-    assert "finished in" not in words_of(at)
-    assert at.session_state["followed_jobs"] == []
+    assert [toast.value.partition(" in ")[0] for toast in at.run().toast] == ["**Cluster rivers** finished"]
+    assert not at.run().toast
 
 
-def test_a_long_queue_does_not_push_a_page_away(filled_store: Store, open_page: Open) -> None:
+def test_a_long_queue_is_listed_in_the_tray(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         for number in range(9):
             w.jobs.add("cluster", f"Clustering {number}", {})
-    assert "and 7 more queued" in words_of(open_page("compare"))
-    assert "more queued" not in words_of(open_page("jobs"))
+    at = open_page("compare")
+    shown = [b for b in at.button if str(b.key).startswith("jobs_tray-cancel-")]
+    assert len(shown) == 6 and "more job" in words_of(at)
+    shown[0].click().run()
+    with filled_store.reading() as r:
+        assert [job.title for job in r.jobs.list(status=JobStatus.CANCELLED)] == ["Clustering 0"]

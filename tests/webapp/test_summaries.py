@@ -19,7 +19,7 @@ Open = Callable[..., AppTest]
 
 def test_an_empty_store_says_what_to_do(sqlite_store: Store, open_page: Open) -> None:
     at = open_page("summaries")
-    assert not at.exception and "No corpus yet" in words_of(at)
+    assert not at.exception and "No project yet" in words_of(at)
     at = open_page("summaries", view="Collections")
     assert not at.exception and "No collection has been evaluated" in words_of(at)
 

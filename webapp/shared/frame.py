@@ -11,7 +11,7 @@ import streamlit as st
 
 from db.access import Actor
 from db.records import CorpusRecord
-from webapp.shared import navigation, people, projects, queries, search_key, tour
+from webapp.shared import job_tray, navigation, people, projects, queries, search_key, tour
 from webapp.shared.pages import DOCUMENTATION, PageCard
 from webapp.shared.places import Place, by_place, place_of
 from webapp.shared.text import ago, count, plain, shorten
@@ -51,6 +51,7 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
             _separator()
             st.title(current.title, anchor=False)
         search_key.button(current.id)
+        job_tray.tray(current.id)
         menu(cards, current, actor)
     pages = by_place(cards.values()).get(place, []) if place is not None else []
     if len(pages) > 1:
@@ -106,32 +107,41 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
 # ---------------------------------------------------------------- project
 
 
+@st.fragment
 def switcher() -> None:
     """Draw the current project as a menu of all projects, with links to a new project and to the list of them."""
-    known, chosen = queries.corpora(), projects.current()
+    chosen = projects.current()
     label = shorten(chosen.name, _NAME_CHARS) if chosen else "No project"
-    with st.popover(plain(label), key=_SWITCH, type="tertiary", help=plain(chosen.name) if chosen else None):
-        if known:
-            _choice(known, chosen)
-        for name, icon, view in _LINKS if known else _LINKS[:1]:
-            navigation.page_link("corpora", name, icon=icon, view={"view": view}, key=f"{_SWITCH}_{view}")
+    # The list is read when it is opened, not in every run of every page.
+    menu = st.popover(plain(label), key=_SWITCH, type="tertiary", on_change="rerun")
+    if menu.open:
+        with menu:
+            _choice(projects.by_activity(queries.corpora()), chosen)
 
 
-def _choice(known: list[CorpusRecord], chosen: CorpusRecord | None) -> None:
-    listed = projects.by_activity(known)
+def _choice(listed: list[CorpusRecord], chosen: CorpusRecord | None) -> None:
     wanted = ""
-    if len(known) > _SEARCHED:
+    if len(listed) > _SEARCHED:
         wanted = st.text_input("Find a project", key=_FIND, icon=":material/search:").strip().casefold()
     found = [corpus for corpus in listed if wanted in corpus.name.casefold()]
-    for corpus in found[:_SEARCHED]:
-        is_current = chosen is not None and corpus.id == chosen.id
-        st.button(
-            plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary",
-            icon=":material/check:" if is_current else ":material/folder:", disabled=is_current, width="stretch",
-            help=f"{count(corpus.sentences, 'sentence')}, imported {ago(corpus.created)}",
-            on_click=navigation.open_project, args=(corpus.name,),
-        )  # fmt: skip
+    changed = [_entry(corpus, chosen is not None and corpus.id == chosen.id) for corpus in found[:_SEARCHED]]
     if len(found) > _SEARCHED:
         st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
-    elif not found:
+    elif listed and not found:
         st.caption("No project matches.")
+    for name, icon, view in _LINKS if listed else _LINKS[:1]:
+        view_of_it = {"view": view}
+        changed.append(navigation.page_link("corpora", name, icon=icon, view=view_of_it, key=f"{_SWITCH}_{view}"))
+    if any(changed):
+        st.session_state[_SWITCH] = False
+        st.rerun()
+
+
+def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
+    """Draw one project; returns whether it was chosen."""
+    return st.button(
+        plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary", width="stretch",
+        icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
+        help=f"{count(corpus.sentences, 'sentence')}, imported {ago(corpus.created)}",
+        on_click=navigation.open_project, args=(corpus.name,),
+    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,19 +10,19 @@ import streamlit as st
 
 from core.errors import ThemescopeError
 from db.records import JobRecord, JobStatus, MetricPoint
-from jobs.kinds import REGISTRY as KINDS
 from jobs.kinds import shown_on
 from jobs.queue import control as commands
 from webapp.shared import forms, queries
 from webapp.shared.components import attempt
 from webapp.shared.figures import curve_figure, tones
-from webapp.shared.navigation import page_link
 from webapp.shared.text import ago, count, duration, plain, shorten, words
 
 _LIVE_POLL_S = 1.5
 _LISTED = 20
 _BESIDE = 2  # queued jobs listed on pages other than Jobs
 _ERROR = 110
+_CANCELLED = 3
+_DISMISSED = "jobs_dismissed"
 _BADGES = {
     JobStatus.QUEUED: ("queued", "gray", ":material/schedule:"),
     JobStatus.RUNNING: ("running", "blue", ":material/autorenew:"),
@@ -60,69 +60,15 @@ def badge(job: JobRecord) -> None:
     st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
-def watch(page: str) -> None:
-    """Show the live progress of the jobs whose kinds name this page, and how those of this session ended."""
-    kinds = shown_on(page)
-    outcomes(kinds)
-    found = queries.active_jobs(kinds)
-    if not found:
-        return
-    if not queries.worker_alive():
-        no_worker(sum(job.status is JobStatus.QUEUED for job in found))
-    st.fragment(_live, run_every=_LIVE_POLL_S)(tuple(sorted(kinds)), tuple(job.id for job in found))
+def live(page: str) -> None:
+    """Draw the active jobs whose kinds name this page, with their curves; the tray reruns the page when one ends."""
+    kinds = tuple(sorted(shown_on(page)))
+    if queries.active_jobs(kinds):
+        st.fragment(_live, run_every=_LIVE_POLL_S)(kinds)
 
 
-def outcomes(kinds: Collection[str]) -> None:
-    """Show how the jobs of this session ended, until the user dismisses the message."""
-    followed: list[int] = st.session_state.get(FOLLOWED, [])
-    done: list[JobRecord] = []
-    for job_id in list(followed):
-        job = queries.job(job_id)
-        if job is None or job.status is JobStatus.CANCELLED:
-            followed.remove(job_id)
-        elif job.status is JobStatus.FAILED and job.kind in kinds:
-            with st.container(border=True):
-                st.error(f"**{plain(job.title)}** failed. {plain(job.error)}", icon=":material/error:")
-                _dismiss(followed, [job_id])
-        elif job.status is JobStatus.DONE and job.kind in kinds:
-            done.append(job)
-    if done:
-        with st.container(border=True):
-            _success(done[-1], followed, [job.id for job in done])
-
-
-def _success(job: JobRecord, followed: list[int], finished: list[int]) -> None:
-    others = len(finished) - 1
-    more = f" ({count(others, 'other job')} done)" if others else ""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        badge(job)
-        st.markdown(f"**{plain(job.title)}** finished in {duration(elapsed(job))}{more}.", width="content")
-        _result_link(job)
-        st.space("stretch")
-        _dismiss(followed, finished)
-    if renamed := job.result.get("renamed"):
-        st.caption(plain(renamed))
-    curves(queries.metrics(job.id), key=f"done-{job.id}")
-
-
-def _result_link(job: JobRecord) -> None:
-    link = KINDS.get(job.kind).link if job.kind in KINDS else None
-    view = link.view_of({**job.args, **job.result}) if link else None
-    if link and view is not None:
-        page_link(link.page, "Open result", view=view, key=f"open-{job.id}")
-
-
-def _dismiss(followed: list[int], dismissed: list[int]) -> None:
-    if st.button("Dismiss", key=f"dismiss-{dismissed[-1]}", icon=":material/close:", type="tertiary"):
-        followed[:] = [job_id for job_id in followed if job_id not in dismissed]
-        st.rerun()
-
-
-def _live(kinds: tuple[str, ...], known: tuple[int, ...]) -> None:
-    found = queries.active_jobs(kinds)
-    if {job.id for job in found} != set(known):
-        st.rerun()
-    active(found, "live", _BESIDE)
+def _live(kinds: tuple[str, ...]) -> None:
+    active(queries.active_jobs(kinds), "live", _BESIDE)
 
 
 def progress(job: JobRecord) -> None:
@@ -137,12 +83,16 @@ def progress(job: JobRecord) -> None:
             icon=":material/stop_circle:",
             type="tertiary",
             disabled=job.cancel and not commands.abandoned(job),
-            on_click=_cancel,
+            on_click=cancel,
             args=(job.id,),
         )
     if job.started:
-        text = INTERRUPTED if commands.abandoned(job) else "Cancelling …" if job.cancel else plain(job.message) or None
-        st.progress(min(max(job.progress, 0.0), 1.0), text=text)
+        st.progress(min(max(job.progress, 0.0), 1.0), text=message(job) or None)
+
+
+def message(job: JobRecord) -> str:
+    """Return what a running job does now."""
+    return INTERRUPTED if commands.abandoned(job) else "Cancelling …" if job.cancel else plain(job.message)
 
 
 def _since(job: JobRecord) -> str:
@@ -167,7 +117,8 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
                 st.caption(f"and {len(waiting) - listed:,} more queued; see the Jobs page")
 
 
-def _cancel(job_id: int) -> None:
+def cancel(job_id: int) -> None:
+    """Cancel a job; for callbacks."""
     _or_toast(lambda: commands.cancel(queries.store(), job_id))
 
 
@@ -215,17 +166,47 @@ def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[st
             column.plotly_chart(figure, key=f"{key}-{name}", config={"displayModeBar": False})
 
 
+def cancelled(page: str) -> None:
+    """Draw the jobs that were cancelled last and whose kinds name this page, with a button that resumes each."""
+    kinds = shown_on(page)
+    found = queries.jobs_with_status(JobStatus.CANCELLED)
+    for job in [job for job in found if job.kind in kinds and job.id not in _hidden()][:_CANCELLED]:
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"cancelled-{job.id}"):
+            badge(job)
+            st.markdown(f"**{plain(job.title)}** :gray[· {job.progress:.0%} done · {ago(job.ended)}]", width="stretch")
+            retry_button(job)
+            st.button(
+                "Dismiss", key=f"dismiss-{job.id}", icon=":material/close:", type="tertiary",
+                on_click=_hidden().append, args=(job.id,),
+            )  # fmt: skip
+
+
+def _hidden() -> list[int]:
+    """Return the ids of the cancelled jobs that were dismissed in this session."""
+    found: list[int] = st.session_state.setdefault(_DISMISSED, [])
+    return found
+
+
 def ended(job: JobRecord) -> None:
     """Draw an ended job as an expander whose content is read when it is opened."""
     _, colour, icon = _BADGES[job.status]
     took = f" · {duration(elapsed(job))}" if job.started else ""
     when = f" · {ago(job.ended)}" if job.ended else ""
-    why = f" :{colour}[· {plain(shorten(job.error, _ERROR))}]" if job.error else ""
+    why = f" :{colour}[· {plain(shorten(job.error, _ERROR))}]" if job.status is JobStatus.FAILED else ""
     label = f":{colour}[{icon}] {plain(job.title)} :gray[{when}{took}]{why}"
     line = st.expander(label, key=f"job-{job.id}", on_change="rerun")
     if line.open:
         with line:
             _everything(job)
+
+
+def retry_button(job: JobRecord) -> None:
+    """Draw the button that queues an ended job again: it resumes what was cancelled from its last checkpoint."""
+    resumed = job.status is JobStatus.CANCELLED
+    st.button(
+        "Resume" if resumed else "Try again", icon=":material/resume:" if resumed else ":material/replay:",
+        key=f"retry-{job.id}", on_click=_retry, args=(job.id,),
+    )  # fmt: skip
 
 
 def _everything(job: JobRecord) -> None:
@@ -235,8 +216,8 @@ def _everything(job: JobRecord) -> None:
         st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
         st.space("stretch")
         if job.status is not JobStatus.DONE:
-            st.button("Try again", key=f"retry-{job.id}", icon=":material/replay:", on_click=_retry, args=(job.id,))
-    if job.error:
+            retry_button(job)
+    if job.status is JobStatus.FAILED:
         st.error(plain(job.error), icon=":material/error:")
     if job.traceback:
         with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
@@ -249,32 +230,6 @@ def _everything(job: JobRecord) -> None:
     with right:
         st.caption("Result")
         forms.facts_table(job.result, ("Name", "Value"))
-
-
-_POLL_S = 2.0
-
-
-def sidebar() -> None:
-    """Draw running jobs and worker status in the sidebar; refreshed every two seconds."""
-    with st.sidebar:
-        st.space("small")
-        _state()
-
-
-@st.fragment(run_every=_POLL_S)
-def _state() -> None:
-    active = queries.active_jobs()
-    running = [job for job in active if job.status is JobStatus.RUNNING]
-    waiting = len(active) - len(running)
-    if not queries.worker_alive():
-        st.warning("**No worker is running.** See the Jobs page.", icon=":material/pause_circle:")
-        return
-    for job in running[:2]:
-        st.progress(min(max(job.progress, 0.0), 1.0), text=plain(job.title))
-    if waiting:
-        st.caption(f"{count(waiting, 'job')} queued")
-    if not active:
-        st.caption(":green[●] Worker ready")
 
 
 def no_worker(waiting: int = 0) -> None:

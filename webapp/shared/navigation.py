@@ -31,21 +31,22 @@ def offer(pages: Mapping[str, tuple[PageCard, StreamlitPage]], current: str) -> 
     st.session_state[_PAGES], st.session_state[_CURRENT] = dict(pages), current
 
 
-def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = None, key: str = "") -> None:
+def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = None, key: str = "") -> bool:
     """Draw a link to a view of a page; nothing where this person may not open the page.
 
-    A link to the page that is open changes its view. Streamlit would change the address only.
+    A link to the page that is open changes its view, and returns whether it did: a fragment has to rerun the page
+    then. Streamlit would change the address only.
     """
     found = _offered().get(page)
     if found is None:
-        return
+        return False
     card, target = found
     query, keys = address(card, view), card.page_keys()
     if page == st.session_state[_CURRENT] and keys is not None:
         key = key or f"navigation_{page}_{urlencode(query, doseq=True)}"
-        st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_show, args=(keys, query))
-    else:
-        st.page_link(target, label=label, icon=icon or None, query_params=query)
+        return st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_show, args=(keys, query))
+    st.page_link(target, label=label, icon=icon or None, query_params=query)
+    return False
 
 
 def is_open(page: str) -> bool:

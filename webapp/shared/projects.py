@@ -23,13 +23,13 @@ from webapp.shared.text import shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _LONGEST = 120
-_UNKNOWN = "project_unknown"
+_CURRENT, _UNKNOWN = "project_current", "project_unknown"
 
 
 def current() -> CorpusRecord | None:
     """Return the current project; None if there is none at all. Pages use it in place of a choice of their own."""
-    name = st.session_state.get(CORPUS)
-    return next((corpus for corpus in queries.corpora() if corpus.name == name), None)
+    found: CorpusRecord | None = st.session_state.get(_CURRENT)
+    return found
 
 
 def current_id() -> int:
@@ -44,7 +44,7 @@ def open_named(keys: PageKeys | None) -> None:
     asked = str(st.query_params.get(CORPUS, ""))
     found = next((corpus for corpus in known if corpus.name == asked), None) or _fallback(known, keys)
     st.session_state[_UNKNOWN] = asked if asked and (found is None or found.name != asked) else ""
-    st.session_state[CORPUS] = found.name if found is not None else ""
+    st.session_state[CORPUS], st.session_state[_CURRENT] = found.name if found is not None else "", found
     if found is not None and found.name != asked:
         st.query_params[CORPUS] = found.name
 

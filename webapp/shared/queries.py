@@ -240,6 +240,11 @@ def jobs(limit: int = 100) -> list[JobRecord]:
     return read(lambda r: r.jobs.list(limit=limit))
 
 
+def jobs_with_status(status: JobStatus) -> list[JobRecord]:
+    """Return the jobs with a status, newest first."""
+    return read(lambda r: r.jobs.list(limit=500, status=(status,)))
+
+
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
     """Return queued and running jobs, oldest first."""
     wanted = set(kinds) if kinds is not None else None

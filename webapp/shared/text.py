@@ -82,6 +82,14 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def time_left(seconds: float) -> str:
+    """Return ``about 2 min left``, ``less than a minute left``: as precise as an estimate is."""
+    if seconds < 50:
+        return "less than a minute left"
+    minutes = max(1, round(seconds / 60))
+    return f"about {minutes} min left" if minutes < 90 else f"about {round(minutes / 60)} h left"
+
+
 def score(value: float) -> str:
     """Return three decimals without the leading zero, as papers print scores: ``.312``, ``-.004``, ``1.000``."""
     text = f"{value:.3f}"

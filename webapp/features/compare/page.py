@@ -4,10 +4,8 @@ from webapp.features.compare import benchmarks, method_pair, method_table, parti
 from webapp.features.compare.state import tabs_in_url
 from webapp.shared import projects, queries
 from webapp.shared.choose import by_name, nothing, project
-from webapp.shared.job_status import watch
 from webapp.shared.navigation import saved_views
 
-watch("compare")
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
 PAIR, ARTICLE = method_table.PAIR_VIEW, method_pair.ARTICLE_VIEW
 tabs = tabs_in_url([CLUSTERING, PAIR, HARD, ARTICLE, TRIPLETS, BUILD], state.TAB)

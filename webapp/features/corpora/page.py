@@ -6,11 +6,9 @@ from webapp.features.corpora import articles, bundles, import_form, state
 from webapp.shared import guard, pipeline_status, queries
 from webapp.shared.choose import open_tab, project
 from webapp.shared.guard import closed
-from webapp.shared.job_status import watch
 from webapp.shared.text import plain
 
 pipeline_status.watch()
-watch("corpora")
 view, tab = open_tab([state.READ, state.LISTING, state.IMPORT_VIEW], state.VIEW)
 with tab:
     if view == state.IMPORT_VIEW:

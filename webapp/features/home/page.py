@@ -197,7 +197,7 @@ def corpora_table(found: Sequence[CorpusRecord]) -> None:
     }
     _table("Corpora", columns, "No corpus yet. Import one, or wait for the demo.")
     if newest:
-        page_link("corpora", "All corpora", view={"view": "All corpora"})
+        page_link("corpora", "All projects", view={"view": "All projects"})
 
 
 def recent_activity(ended: Sequence[JobRecord]) -> None:

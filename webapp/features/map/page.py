@@ -14,7 +14,7 @@ from webapp.shared import queries
 from webapp.shared.choose import model_notes, nothing, one_model, project
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.guard import closed
-from webapp.shared.job_status import submit, watch
+from webapp.shared.job_status import submit
 from webapp.shared.navigation import saved_views
 
 _LISTED, _MOST = 10_000, 20_000_000
@@ -76,7 +76,6 @@ def _name(corpus: CorpusRecord, model: ModelRecord, chosen: list[str]) -> str:
     return f"{what} by {model.name}"
 
 
-watch("map")
 chosen = project()
 if chosen is not None:
     maps = ordered(chosen, queries.maps(chosen.id))

@@ -4,9 +4,9 @@ import streamlit as st
 
 from webapp.features.paper_tables import state, views
 from webapp.shared.choose import by_name, nothing, open_tab
-from webapp.shared.job_status import watch
+from webapp.shared.job_status import live
 
-watch("paper_tables")
+live("paper_tables")
 declared = by_name("Paper", views.papers(), state.PAPER, lambda p: p.title)
 st.caption(declared.citation)
 view, tab = open_tab(["Tables", "Reproduce"], state.VIEW)

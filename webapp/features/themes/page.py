@@ -4,11 +4,9 @@ from webapp.features.themes import new_list, results, state
 from webapp.shared import partition_queries, pipeline_status, projects
 from webapp.shared.choose import by_name, nothing, open_tab
 from webapp.shared.guard import closed
-from webapp.shared.job_status import watch
 from webapp.shared.navigation import show_view
 
 pipeline_status.watch()
-watch("themes")
 if (ready := new_list.finished()) is not None:
     show_view({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
 found = partition_queries.analyses(projects.current_id())

@@ -16,7 +16,7 @@ from webapp.features.train import form, state
 from webapp.shared import forms, guard, queries
 from webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab
 from webapp.shared.guard import closed
-from webapp.shared.job_status import curves, watch
+from webapp.shared.job_status import cancelled, curves, live
 from webapp.shared.navigation import page_link
 from webapp.shared.partition_queries import clusterer_title
 from webapp.shared.queries import HEADLINE
@@ -166,7 +166,8 @@ def _how(run: RunRecord) -> str:
     return words(f"{part} part") if part else "–"
 
 
-watch("train")
+live("train")
+cancelled("train")
 view, tab = open_tab(["New model", "Models"], state.VIEW)
 with tab:
     if view == "Models":

@@ -5,10 +5,8 @@ from webapp.features.triplets.state import BROWSE, MARGINS, NEW, PAIRS, REVIEWS,
 from webapp.shared import projects, queries
 from webapp.shared.choose import nothing, open_tab, project
 from webapp.shared.guard import closed
-from webapp.shared.job_status import watch
 from webapp.shared.navigation import saved_views
 
-watch("triplets")
 found = queries.triplet_sets_to_read(projects.current_id())
 views = {
     BROWSE: browser.show,
