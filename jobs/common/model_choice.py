@@ -10,7 +10,7 @@ sentences of several articles are compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.paths import default_models, lacks_packages
 from core.text.languages import Shares
@@ -71,8 +71,9 @@ def validated(store: Store, corpus_id: int | None = None) -> dict[int, float]:
 
 
 def articles_of(benchmark: BenchmarkRecord) -> int:
-    """Return the number of articles of a benchmark."""
-    return int(benchmark.counts.get("articles", 0))
+    """Return the number of articles of a benchmark; a sampled one also counts those that were left out."""
+    counted = benchmark.counts.get("articles", 0)
+    return int(counted.get("taken", 0) if isinstance(counted, Mapping) else counted)
 
 
 def _weight(benchmark: BenchmarkRecord, runs: Sequence[RunRecord], corpus_id: int | None) -> tuple[bool, int, int, int]:

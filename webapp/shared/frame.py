@@ -94,12 +94,13 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
         for card in cards.values():
             if place_of(card) is None and card.id != _HOME:
                 navigation.page_link(card.id, plain(card.title), icon=card.icon, key=f"frame-menu-{card.id}")
-        for name, icon, address in (
-            ("Help with this page", ":material/help:", current.documentation),
-            ("Documentation", ":material/menu_book:", ""),
-            ("Glossary", ":material/dictionary:", "glossary.html"),
-        ):
-            st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary", help="Opens in a new tab.")
+        with st.container(key="frame-documentation", gap="xxsmall"):
+            for name, icon, address in (
+                ("Help with this page", ":material/help:", current.documentation),
+                ("Documentation", ":material/menu_book:", ""),
+                ("Glossary", ":material/dictionary:", "glossary.html"),
+            ):
+                st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary")
         tour.start_button()
         search_key.setting()
 
