@@ -2,7 +2,8 @@
 
 Tags: ``split`` the file contains sentences that are already split; ``topics`` documents have a topic; ``latin-1`` the
 file is read as ISO 8859-1, or as its superset Windows-1252 if it is not UTF-8; ``text`` the reader accepts any running
-text, so its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts.
+text, so its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts;
+``folders`` folders of Hugging Face datasets are read, too.
 """
 
 from __future__ import annotations
@@ -99,12 +100,12 @@ REGISTRY = Registry(
         ),
         ReaderCard(
             id="table",
-            title="Table (CSV, TSV, Excel, Parquet, JSON lines)",
+            title="Table (CSV, TSV, Excel, Parquet, JSON lines) or Hugging Face dataset",
             summary="A table with a column of texts: sentences, or documents to be split. Other columns are kept.",
             source="RFC 4180; ECMA-376; Apache Parquet",
             factory="core.readers.table:TableReader",
             config="core.readers.table:TableConfig",
-            tags=frozenset({"latin-1", "table"}),
+            tags=frozenset({"latin-1", "table", "folders"}),
             detector="core.readers.table:recognises",
             sample="core.readers.table:SAMPLE",
             suffixes=("tsv", "xlsx", "parquet", "jsonl", "csv"),

@@ -13,6 +13,7 @@ from typing import Any
 from core.errors import ReadError
 from core.protocols import SILENT
 from core.readers import REGISTRY
+from core.readers.dataset_folders import is_dataset
 from core.readers.streams import FileHead
 from core.registry import resolve
 from core.types import Article
@@ -35,13 +36,15 @@ _JSON_ARRAY = re.compile(r"\[\s*(?:[\[{\"]|\])")
 
 
 def detect(path: Path) -> str:
-    """Return the id of the reader for a file, found by content; compressed files are decompressed.
+    """Return the id of the reader for a file or the folder of a dataset, found by content; files are decompressed.
 
     Detectors of plug-ins run first, then the built-in ones in the order of their cards. Readers tagged ``text`` accept
     any text, so their detectors run after formats without a reader have been rejected.
 
     Raises :class:`ReadError` if no reader supports the format.
     """
+    if is_dataset(path):
+        return next(card.id for card in REGISTRY if "folders" in card.tags)
     head = FileHead.of(path)
     cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("core."))
     structured = (card for card in cards if "text" not in card.tags)

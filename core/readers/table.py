@@ -1,11 +1,14 @@
-"""Tables as corpora: one column has the text, and the others become columns of articles or sentences."""
+"""Tables as corpora: one column has the text, and the others become columns of articles or sentences.
+
+A table is a file, or the folder of a Hugging Face dataset (:mod:`core.readers.dataset_folders`).
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,12 @@ from core.columns import as_text
 from core.config import Config, option
 from core.errors import ConfigError, ReadError, UnknownNameError
 from core.protocols import SILENT, Report
+from core.readers.dataset_folders import dataset_files, is_dataset
+from core.readers.exported_datasets import ExportedDataset, is_exported
 from core.readers.outline import BaseReader, Outline, title_of
 from core.readers.streams import FileHead
-from core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, Row, Table, is_excel, likely_column, open_table
-from core.types import Article, Value
+from core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, Row, Table, is_excel, likely_column, open_tables
+from core.types import PARTS, Article, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
 MOST_IN_ARTICLE = 50_000
@@ -48,6 +53,7 @@ class TableConfig(Config):
                         "Empty: none has one.")  # fmt: skip
     section: str = option("", "Column with the section of a sentence, such as its source; empty: none.")
     name: str = option("", "Title of an article without one; empty: the name of the file.")
+    subset: str = option("", "Subset (configuration) of the folder of a Hugging Face dataset; empty: its default.")
 
     def validate(self) -> None:
         """Reject sections of documents, which have no place in them."""
@@ -90,15 +96,30 @@ class TableReader(BaseReader):
         return self._types
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles: one per document, or of sentences, one per title, or one per file."""
+        """Yield articles: one per document, or of sentences, one per title, or one per file or split of a dataset."""
         self._skipped.clear()
-        table = open_table(path, report, every_column=True)
+        yield from self._dataset(path, report) if is_dataset(path) else self._table((path,), path, report)
+
+    def _dataset(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield the articles of the folder of a dataset."""
+        splits = dataset_files(path, self.config.subset).splits
+        if is_exported(next(iter(splits.values()))):
+            yield from ExportedDataset(path, self._types).read(report)
+            return
+        for split, files in splits.items():
+            shown = path if len(splits) == 1 else path.with_name(f"{path.name} {split}")
+            for article in self._table(files, shown, report):
+                yield article if len(splits) == 1 else _of_split(article, split)
+
+    def _table(self, files: Sequence[Path], path: Path, report: Report) -> Iterator[Article]:
+        """Yield the articles of files with the same columns; ``path`` names the source."""
+        table = open_tables(files, report, every_column=True)
         choice, rows = choose(path, table, self.config)
         self._types |= table.types
         if choice.documents:
             yield from self._documents(path, choice, rows)
         elif choice.title >= 0:
-            yield from self._titled(path, choice, rows)
+            yield from self._titled(files, path, choice, rows)
         else:
             yield from self._untitled(path, choice, rows)
 
@@ -126,8 +147,8 @@ class TableReader(BaseReader):
             kept = {name: values[place] for name, place in choice.values.items() if values[place] not in (None, "")}
             yield Article(article.title, article.sections, source=path.name, values=kept)
 
-    def _titled(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
-        expected = Counter(self._titles(path, choice))
+    def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
+        expected = Counter(self._titles(files, path, choice))
         waiting: dict[str, _Rows] = {}
         held = 0
         for number, text, values in self._texts(choice, rows):
@@ -141,9 +162,9 @@ class TableReader(BaseReader):
                 held -= part.size
                 yield waiting.pop(title).article(title, path.name)
 
-    def _titles(self, path: Path, choice: TableChoice) -> Iterator[str]:
+    def _titles(self, files: Sequence[Path], path: Path, choice: TableChoice) -> Iterator[str]:
         """Yield the title of every row with text."""
-        for _, values in open_table(path, SILENT, every_column=True).rows:
+        for _, values in open_tables(files, SILENT, every_column=True).rows:
             if _clean(values[choice.text]).strip():
                 yield _line(values[choice.title]) or self._name(path)
 
@@ -188,6 +209,12 @@ class _Rows:
                 order.append(values)
         columns = {name: [values[place] for values in order] for name, place in self.choice.values.items()}
         return Article(title, outline.sections(), source=source, sentence_values=columns)
+
+
+def _of_split(article: Article, split: str) -> Article:
+    """Return an article of one of several splits, which becomes a column."""
+    values = {"split": split, **article.values}
+    return replace(article, part=split if split in PARTS else "", values=values)
 
 
 def choose(path: Path, table: Table, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:

@@ -7,19 +7,18 @@ content where possible, columns are limited, and a file is rejected if its decom
 from __future__ import annotations
 
 import csv
-import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from core.columns import MOST_COLUMNS, STRING, ColumnType, column_name, plain_value
+from core.columns import MOST_COLUMNS, column_name, plain_value
 from core.errors import ReadError, ThemescopeError
 from core.protocols import SILENT, Report
-from core.readers.streams import BOMB_RATIO, BOMB_SIZE, FileHead, check_file, json_lines, lines, readable_as
+from core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
+from core.readers.streams import FileHead, check_file, json_lines, lines, readable_as
 from core.types import Value
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx", "parquet")
@@ -31,8 +30,6 @@ ONLY = "sentence"
 _MOST_UNPACKED = 500_000_000
 _MOST_RATIO = 200
 _EXCEL_ROWS = 1_048_576  # the limit of Excel itself
-_PARQUET_ROWS = 4_096
-_GROUP_BYTES = 1 << 30
 
 Row = tuple[int, tuple[Value, ...]]
 """Number of a row, counted from 1 as in the file, and a value for each column."""
@@ -49,13 +46,18 @@ class Table:
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of a file, one of :data:`KINDS`; by content, except for text, where the suffix decides."""
+    """Return the kind of a file, one of :data:`KINDS`, or "arrow" in the folder of a dataset.
+
+    It is known by content, except for text and Arrow files, where the suffix decides.
+    """
     found = FileHead.of(path)
     begin = found.data[:4_096]
     if begin.startswith(b"PK\x03\x04"):
         return "xlsx"
     if begin.startswith(b"PAR1"):
         return "parquet"
+    if path.suffix == ".arrow":
+        return "arrow"
     if b"\x00" in begin and not begin.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ReadError(path, "this is neither text, nor an Excel file (.xlsx), nor a Parquet file.")
     ending = found.suffix.lstrip(".")
@@ -72,6 +74,25 @@ def open_table(path: Path, report: Report = SILENT, every_column: bool = False) 
     """
     check_file(path)
     return _OPENERS[kind_of(path)](path, report, every_column)
+
+
+def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bool = False) -> Table:
+    """Open the tables of several files, one after the other, with the columns of the first; see :func:`open_table`."""
+    first = open_table(paths[0], report, every_column)
+
+    def rows() -> Iterator[Row]:
+        last = 0
+        for row in first.rows:
+            last = row[0]
+            yield row
+        for path in paths[1:]:
+            table, before = open_table(path, report, every_column), last
+            places = [table.columns.index(name) if name in table.columns else -1 for name in first.columns]
+            for number, values in table.rows:
+                last = before + number
+                yield last, tuple(values[place] if place >= 0 else None for place in places)
+
+    return Table(first.columns, rows(), first.types)
 
 
 def _lines(path: Path, report: Report, every_column: bool) -> Table:
@@ -224,97 +245,28 @@ def _check_archive(path: Path) -> None:
         raise ReadError(path, "this archive is not an Excel file (.xlsx).")
 
 
-# --- Parquet ----------------------------------------------------------------------------------------------------------
+# --- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
 def _parquet(path: Path, report: Report, every_column: bool) -> Table:
-    import pyarrow.parquet as pq
+    return _arrow_table(path, read_parquet(path, report, MOST_COLUMNS))
 
-    with _arrow_errors(path):
-        file = pq.ParquetFile(path)
-        _check_groups(path, file)
-        names = file.schema_arrow.names[:MOST_COLUMNS]
-        types = _declared(file.schema_arrow, names)
-    columns = _names(names)
+
+def _arrow(path: Path, report: Report, every_column: bool) -> Table:
+    return _arrow_table(path, read_arrow(path, report, MOST_COLUMNS))
+
+
+def _arrow_table(path: Path, found: ArrowTable) -> Table:
+    columns = _names(found.names)
     if not columns:
         raise ReadError(path, "this file has no columns.")
-    known = {column: types[name] for column, name in zip(columns, names, strict=True) if name in types}
-    rows = _filled(enumerate(_parquet_rows(path, file, report), 1), len(columns))
-    return Table(columns, rows, known)
-
-
-@contextmanager
-def _arrow_errors(path: Path) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, NotImplementedError) as error:
-        raise ReadError(path, f"this is not a readable Parquet file ({type(error).__name__}).") from None
-
-
-def _check_groups(path: Path, file: Any) -> None:
-    about = file.metadata
-    largest = max((about.row_group(i).total_byte_size for i in range(about.num_row_groups)), default=0)
-    if largest > _GROUP_BYTES:
-        advice = "Write it with smaller row groups."
-        raise ReadError(path, f"a row group has more than {_GROUP_BYTES >> 30} GB.", advice=advice)
-
-
-def _parquet_rows(path: Path, file: Any, report: Report) -> Iterator[tuple[Any, ...]]:
-    total, size, done, characters = file.metadata.num_rows, path.stat().st_size, 0, 0
-    with _arrow_errors(path):
-        for block in file.iter_batches(_PARQUET_ROWS, columns=file.schema_arrow.names[:MOST_COLUMNS]):
-            columns = [_python(column) for column in block.columns]
-            characters += sum(len(v) for column in columns for v in column if isinstance(v, str))
-            if characters > BOMB_SIZE and characters > BOMB_RATIO * size:
-                problem = f"its texts have more than {BOMB_RATIO} times its size, which is implausible."
-                raise ReadError(path, problem, f"row {done:,}")
-            done += block.num_rows
-            report.progress(done, total, f"rows of {path.name}")
-            yield from zip(*columns, strict=True)
-
-
-def _python(column: Any) -> list[Any]:
-    """Return an Arrow column as Python values; times keep microseconds."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-    found: list[Any] = column.to_pylist()
-    return found
-
-
-METADATA = b"themescope"
-"""Key of the metadata of Parquet files in which exports record the types of columns, as JSON."""
-
-
-def _declared(schema: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the types that a schema declares: those of an export of ours, categories, and that texts are texts."""
-    import pyarrow as pa
-
-    recorded = _recorded((schema.metadata or {}).get(METADATA, b""))
-    found: dict[str, str] = {}
-    for name in names:
-        kind = schema.field(schema.names.index(name)).type
-        if pa.types.is_dictionary(kind) or pa.types.is_boolean(kind):
-            found[name] = ColumnType.CATEGORY
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            found[name] = STRING
-    return found | {name: type for name, type in recorded.items() if name in names}
-
-
-def _recorded(content: bytes) -> dict[str, str]:
-    try:
-        types = json.loads(content)["types"]
-        return {name: ColumnType(type) for name, type in types.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
+    known = {c: found.types[name] for c, name in zip(columns, found.names, strict=True) if name in found.types}
+    return Table(columns, _filled(enumerate(found.rows, 1), len(columns)), known)
 
 
 _OPENERS: Mapping[str, Callable[[Path, Report, bool], Table]] = {
     "txt": _lines, "csv": _csv, "tsv": _tsv, "jsonl": _json, "xlsx": _excel, "parquet": _parquet,
+    "arrow": _arrow,
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import click
 
 from jobs.cli.administration import demo, doctor, people_, worker
 from jobs.cli.backups import backup, restore
+from jobs.cli.dataset import dataset
 from jobs.cli.evaluate import evaluate
 from jobs.cli.jobs import jobs_
 from jobs.cli.labels import labels
@@ -38,7 +39,7 @@ def main() -> None:
 
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate, reproduce,
-    map_, list_, labels, bundle, mcp, people_, jobs_, worker, backup, restore, plan, demo, doctor,
+    map_, list_, labels, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, plan, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

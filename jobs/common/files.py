@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import AccessError, DataError
@@ -21,6 +23,7 @@ from jobs.common.job import JobConfig
 
 UPLOADS = "uploads"
 """Folder of uploaded files, in the data folder."""
+_KEPT_S = 7 * 86_400
 NO_FOLDERS = (
     "To read files of the server by their path, set THEMESCOPE_IMPORT_FOLDERS to the folders that pages may read, and "
     "restart Themescope. The themescope command reads files without it."
@@ -96,6 +99,19 @@ def check_new(out: Path) -> None:
     check_target(out)
     if out.exists():
         raise DataError(f"The file {str(out)!r} exists already. Choose another name, or move it away.")
+
+
+def made_file(folder: Path, suffix: str) -> Path:
+    """Return the path of a new file for a download in a folder, from which files older than a week are removed.
+
+    Partial files of killed exports are removed as well; two exports may do so at the same time.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if old.stat().st_mtime < time.time() - _KEPT_S:
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+    return folder / f"{secrets.token_hex(8)}{suffix}"
 
 
 def write_private(path: Path, data: bytes) -> None:

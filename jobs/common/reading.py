@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from core.errors import ReadError
 from core.protocols import NullReport, Report
+from core.readers.dataset_folders import files_below
 from jobs.executors.base import POLL_S, Failure
 from jobs.executors.local import end_with_parent
 
@@ -40,7 +41,7 @@ def read_files(
     ``read`` can be pickled. It yields the path of a file when it begins to read it; paths are not passed on. Raises its
     exceptions, and ``ReadError`` if its process uses too much memory, makes no progress, or ends unexpectedly.
     """
-    small = sum(path.stat().st_size for path in paths) < SMALL_BYTES
+    small = sum(file.stat().st_size for path in paths for file in files_below(path)) < SMALL_BYTES
     result: R = yield from _without_paths(read(report)) if small else _read_apart(read, report)
     return result
 

@@ -222,6 +222,15 @@ REGISTRY = Registry(
             link=ResultLink("corpora", {"view": "All projects"}, {"details": "corpus"}),
         ),
         JobCard(
+            id="export-dataset",
+            title="Export a dataset",
+            summary="Writes a corpus, with labels if wanted, as the folder of a Hugging Face dataset.",
+            factory="jobs.kinds.export_dataset:run",
+            config="jobs.kinds.export_dataset:ExportDatasetConfig",
+            pages=("corpora",),
+            link=ResultLink("corpora", {"view": "All corpora"}, {"details": "corpus"}),
+        ),
+        JobCard(
             id="import-bundle",
             title="Import a bundle",
             summary="Stores a corpus with its labellings, history and vectors from one file, or nothing if it fails.",

@@ -6,11 +6,8 @@ gives the same bytes, independent of the ids in the store.
 
 from __future__ import annotations
 
-import secrets
 import shutil
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,14 +25,13 @@ from jobs.bundles.selections import bundled_selections
 from jobs.common.archive import ArchiveReader, ArchiveWriter
 from jobs.common.articles import ready_corpus
 from jobs.common.columns import with_values
-from jobs.common.files import check_new, whole
+from jobs.common.files import check_new, made_file, whole
 from jobs.common.job import JobConfig, JobContext
 from jobs.common.models import find_model
 from jobs.common.results import TextDigest, code_version
 
 FOLDER = "bundles"
 """Folder of the bundles exported from pages, in the data folder."""
-_KEPT_S = 7 * 86_400
 _PIECE_ROWS = 20_000
 
 
@@ -81,14 +77,7 @@ def _target(store: Store, file: str) -> Path:
         target = Path(file)
         check_new(target)
         return target
-    folder = store.settings.home / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    # Partial files of killed exports are removed as well; two exports may do so at the same time.
-    for old in folder.iterdir():
-        with suppress(FileNotFoundError):
-            if old.stat().st_mtime < time.time() - _KEPT_S:
-                old.unlink()
-    return folder / f"{secrets.token_hex(8)}.zip"
+    return made_file(store.settings.home / FOLDER, ".zip")
 
 
 def _check(file: Path) -> None:

@@ -38,17 +38,22 @@ SMALL_FILE = 5_000_000
 
 
 class Sources:
-    """Files with their readers, read one after the other."""
+    """Files, or folders of datasets, with their readers, read one after the other."""
 
     def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
         from core.readers import REGISTRY as READERS
+        from core.readers.dataset_folders import is_dataset
         from core.readers.formats import detect
 
         self._paths, self._settings = paths, settings
         for path in self._paths:
-            if not path.is_file():
+            if not path.is_file() and not is_dataset(path):
                 if path.exists():
-                    raise ReadError(path, "this is not a file.", advice="Name the files of a folder individually.")
+                    raise ReadError(
+                        path,
+                        "this is not a file.",
+                        advice="Name its files one by one.",
+                    )
                 raise ReadError(path, "this file does not exist.", advice="Check its path on the worker's machine.")
         self.ids = [reader or detect(path) for path in self._paths]
         self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
@@ -60,23 +65,29 @@ class Sources:
     @property
     def size(self) -> int:
         """Return the total size of the files in bytes."""
-        return sum(max(path.stat().st_size, 1) for path in self._paths)
+        return sum(max(path.stat().st_size, 1) for path in self._all_files())
 
     @property
     def files(self) -> list[tuple[Path, Reader]]:
         """Return every file with its reader."""
         return list(zip(self._paths, self._readers, strict=True))
 
+    def _all_files(self) -> list[Path]:
+        """Return the files, and those in the folders of datasets."""
+        from core.readers.dataset_folders import files_below
+
+        return [file for path in self._paths for file in files_below(path)]
+
     def stamp(self) -> str:
         """Return a text that changes with a file or its reader; an import resumes only if it is unchanged."""
-        files = [f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._paths]
+        files = [f"{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self._all_files()]
         return " ".join([*files, *(f"{id}:{revision}" for id, revision in _later(revisions(self.ids)))])
 
     def report(self) -> dict[str, Any]:
         """Return the import report that is stored with the corpus."""
         return {
             "files": [path.name for path in self._paths],
-            "file_digests": [file_digest(path) for path in self._paths],
+            "file_digests": [file_digest(path) for path in self._all_files()],
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
             "settings": dict(self._settings),
@@ -125,7 +136,9 @@ class ImportProgress(SubReport):
 class ImportConfig(JobConfig):
     """Arguments of an import."""
 
-    files: tuple[str, ...] = option((), "Paths of the files to read, on the worker's machine.", file=True)
+    files: tuple[str, ...] = option(
+        (), "Paths of the files or folders of Hugging Face datasets to read, on the worker's machine.", file=True
+    )
     corpus: str = option("", "Name of the new corpus.")
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")

@@ -1,0 +1,191 @@
+"""Folders of Hugging Face datasets on this machine: which files they have, by split. Nothing is downloaded.
+
+Such a folder is a repository (data files, and a dataset card ``README.md`` whose header may name them), or what
+``Dataset.save_to_disk`` and ``DatasetDict.save_to_disk`` of the package datasets write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import ReadError
+
+SUFFIXES = ("parquet", "csv", "tsv", "jsonl", "arrow")
+"""Suffixes of data files."""
+CARD = "README.md"
+_SAVED, _SAVED_SPLITS = "state.json", "dataset_dict.json"
+_MOST_HEADER = 4_000_000  # bytes of a card; names of classes may be many
+_SPLITS = {"train": "train|training", "validation": "validation|valid|dev|val", "test": "test|testing|eval|evaluation"}
+_DEPTH = 3  # folders in which data files are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFiles:
+    """Data files of one subset of a dataset."""
+
+    splits: Mapping[str, tuple[Path, ...]]
+    """Split → files, in the order of their names."""
+
+
+def is_dataset(path: Path) -> bool:
+    """Return whether a path is the folder of a dataset."""
+    if not path.is_dir():
+        return False
+    if any((path / name).is_file() for name in (_SAVED, _SAVED_SPLITS)):
+        return True
+    if any(file.suffix in (".parquet", ".arrow") for file in _data_files(path)):
+        return True
+    try:
+        return "configs" in card_header(path)
+    except ReadError:
+        return False
+
+
+def files_below(path: Path) -> list[Path]:
+    """Return the files that are read of a path: a file itself, or the visible files below a folder, sorted."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
+
+
+def dataset_files(folder: Path, subset: str = "") -> DatasetFiles:
+    """Return the data files of a subset (a configuration), "" for the default one.
+
+    Raises :class:`ReadError` if there is no such subset, if it has no files, or if the folder names files elsewhere.
+    """
+    if (folder / _SAVED_SPLITS).is_file():
+        names = _json(folder / _SAVED_SPLITS).get("splits")
+        listed = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        found = {name: _saved(folder, folder / _plain(folder, name)) for name in listed}
+    elif (folder / _SAVED).is_file():
+        found = {"train": _saved(folder, folder)}
+    else:
+        found = _of_repository(folder, subset)
+    splits = {split: files for split, files in found.items() if files}
+    if not splits:
+        raise ReadError(folder, f"this dataset has no data files ({', '.join(SUFFIXES)}).")
+    return DatasetFiles(splits)
+
+
+def card_header(folder: Path) -> dict[str, Any]:
+    """Return the YAML header of the dataset card; empty without one. Raises ``ReadError`` if it is damaged."""
+    import yaml
+
+    path = folder / CARD
+    if not path.is_file():
+        return {}
+    with path.open("rb") as stream:
+        text = stream.read(_MOST_HEADER).decode("utf-8", "replace")
+    found = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
+    if found is None:
+        return {}
+    try:
+        header = yaml.safe_load(found.group(1))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ReadError(path, f"its header is not valid YAML ({type(error).__name__}).", "line 1") from None
+    return header if isinstance(header, dict) else {}
+
+
+def _saved(root: Path, folder: Path) -> tuple[Path, ...]:
+    files = _json(folder / _SAVED).get("_data_files")
+    names = [entry.get("filename") for entry in files if isinstance(entry, dict)] if isinstance(files, list) else []
+    return tuple(folder / _plain(root, str(name)) for name in names)
+
+
+def _plain(folder: Path, name: str) -> str:
+    """Return the name of a file in the same folder; raise ``ReadError`` for a path elsewhere."""
+    if not name or name in (".", "..") or re.search(r"[/\\\0]", name):
+        raise ReadError(folder, f"it names a file elsewhere ({name[:60]!r}).", advice="Only files in it are read.")
+    return name
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise ReadError(path, "this file is missing, or is not JSON.", advice="Save the dataset again.") from None
+    return found if isinstance(found, dict) else {}
+
+
+# --- repositories -----------------------------------------------------------------------------------------------------
+
+
+def _of_repository(folder: Path, subset: str) -> dict[str, tuple[Path, ...]]:
+    configs = card_header(folder).get("configs")
+    listed = [entry for entry in configs if isinstance(entry, dict)] if isinstance(configs, list) else []
+    config = _chosen(folder, listed, subset)
+    where = folder / _inside(folder, str(config.get("data_dir") or "."))
+    if config.get("data_files"):
+        return {split: _matching(folder, patterns) for split, patterns in _patterns(config["data_files"])}
+    return _by_name(where)
+
+
+def _chosen(folder: Path, configs: Sequence[Mapping[str, Any]], subset: str) -> Mapping[str, Any]:
+    """Return the configuration of a subset; an empty one if the card lists none."""
+    names = {str(config.get("config_name", "default")): config for config in configs}
+    if subset and subset not in names:
+        known = f"Subsets: {', '.join(names)}." if names else "It has no subsets."
+        raise ReadError(folder, f"it has no subset {subset!r}.", advice=known)
+    if subset or len(names) < 2:
+        return names[subset] if subset else next(iter(configs), {})
+    default = [name for name, config in names.items() if config.get("default") is True or name == "default"]
+    if not default:
+        raise ReadError(folder, "it has several subsets.", advice=f"Choose one: {', '.join(names)}.")
+    return names[default[0]]
+
+
+def _patterns(data_files: Any) -> Iterator[tuple[str, list[str]]]:
+    """Yield split → patterns of files in the forms that dataset cards have."""
+    entries = data_files if isinstance(data_files, list) else [data_files]
+    plain = [entry for entry in entries if isinstance(entry, str)]
+    if plain:
+        yield "train", plain
+    for entry in entries:
+        if isinstance(entry, dict):
+            pairs = [(entry["split"], entry.get("path"))] if "split" in entry else [*entry.items()]
+            for split, path in pairs:
+                yield str(split), [str(one) for one in (path if isinstance(path, list) else [path])]
+
+
+def _matching(folder: Path, patterns: Sequence[str]) -> tuple[Path, ...]:
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        relative = _inside(folder, pattern)
+        found.update(dict.fromkeys(sorted(path for path in folder.glob(relative) if path.is_file())))
+    return tuple(found)
+
+
+def _inside(folder: Path, pattern: str) -> str:
+    """Return a relative path or pattern; raise ``ReadError`` for one that leads out of the folder."""
+    if "://" in pattern or "\0" in pattern or pattern.startswith("/") or ".." in Path(pattern).parts:
+        advice = "Only files in the folder are read; nothing is downloaded."
+        raise ReadError(folder, f"its card names files elsewhere ({pattern[:60]!r}).", advice=advice)
+    return pattern
+
+
+def _by_name(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """Return the data files by the splits in their names and folders; "train" for files without one."""
+    found: dict[str, list[Path]] = {}
+    for path in _data_files(folder):
+        found.setdefault(_split_in("/".join(path.relative_to(folder).parts)), []).append(path)
+    return {split: tuple(found[split]) for split in ("train", "validation", "test") if split in found}
+
+
+def _split_in(name: str) -> str:
+    """Return the split that is a word of a name of a file with its folders."""
+    words = set(re.split(r"[^a-z]+", name.lower()))
+    return next((split for split, known in _SPLITS.items() if words & set(known.split("|"))), "train")
+
+
+def _data_files(folder: Path) -> list[Path]:
+    found = (path for depth in range(_DEPTH) for path in folder.glob("*/" * depth + "*") if path.is_file())
+    return sorted(path for path in found if path.suffix.lstrip(".") in SUFFIXES and not _hidden(path, folder))
+
+
+def _hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(root).parts)

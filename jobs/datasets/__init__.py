@@ -1,0 +1,1 @@
+"""Corpora as folders of Hugging Face datasets: Parquet files with a dataset card."""

@@ -1,0 +1,113 @@
+"""Fields of exported datasets: Arrow types, and the same in the words of the package datasets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from core.columns import ColumnType
+from core.readers.arrow_tables import FEATURES, METADATA
+from core.readers.exported_datasets import LABEL, OF_ARTICLES, OF_SENTENCES, schema_metadata
+from db.records import ColumnRecord
+
+STRING, STRINGS, INTEGER = pa.string(), pa.list_(pa.string()), pa.int32()
+_SECTION = pa.struct([("title", STRING), ("level", INTEGER), ("path", STRINGS)])
+_SENTENCE_TYPES = (STRING, STRING, STRINGS, pa.int64(), INTEGER, INTEGER, INTEGER)
+_ARTICLE_TYPES = (pa.int64(), STRING, STRING, STRING, STRING, STRING, pa.list_(_SECTION))
+_DTYPES = {
+    pa.string(): "string", pa.int32(): "int32", pa.int64(): "int64", pa.float64(): "float64",
+    pa.timestamp("us"): "timestamp[us]",
+}  # fmt: skip
+_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Fields of the rows of a subset: its own, labels if it has them, and columns of the corpus."""
+
+    own: tuple[tuple[str, pa.DataType], ...]
+    classes: tuple[str, ...] | None
+    columns: Mapping[str, ColumnRecord]
+    """Field → column; the name differs where an own field has that of the column."""
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Schema of the Parquet files, with the features that the package datasets reads."""
+        pairs = [*self.own, *([(LABEL, pa.int64())] if self.classes is not None else [])]
+        pairs += [(name, _type_of(column)) for name, column in self.columns.items()]
+        types = {name: column.type for name, column in self.columns.items()}
+        names = {name: column.name for name, column in self.columns.items() if name != column.name}
+        features = {name: self._feature(name, kind) for name, kind in pairs}
+        about = json.dumps({"info": {"features": features}}).encode("ascii")
+        return pa.schema(pairs, {METADATA: schema_metadata(types, names), FEATURES: about})
+
+    def _feature(self, name: str, kind: pa.DataType) -> Any:
+        if name == LABEL and self.classes is not None:
+            return {"names": list(self.classes), "_type": "ClassLabel"}
+        return _feature(kind)
+
+    def in_card(self) -> list[dict[str, Any]]:
+        """Return the features in the form of the header of a dataset card."""
+        return [self._in_card(field.name, field.type) for field in self.schema]
+
+    def _in_card(self, name: str, kind: pa.DataType) -> dict[str, Any]:
+        if name == LABEL and self.classes is not None:
+            names = {str(number): known for number, known in enumerate(self.classes)}
+            return {"name": name, "dtype": {"class_label": {"names": names}}}
+        return {"name": name, **_card_type(kind)}
+
+
+def sentence_fields(columns: Iterable[ColumnRecord], classes: Sequence[str] | None) -> Fields:
+    """Return the fields of sentences."""
+    own = tuple(zip(OF_SENTENCES, _SENTENCE_TYPES, strict=True))
+    taken = [*OF_SENTENCES, *([LABEL] if classes is not None else [])]
+    return Fields(own, None if classes is None else tuple(classes), _named(columns, taken))
+
+
+def article_fields(columns: Iterable[ColumnRecord]) -> Fields:
+    """Return the fields of articles."""
+    return Fields(tuple(zip(OF_ARTICLES, _ARTICLE_TYPES, strict=True)), None, _named(columns, OF_ARTICLES))
+
+
+def _named(columns: Iterable[ColumnRecord], taken: Sequence[str]) -> dict[str, ColumnRecord]:
+    found: dict[str, ColumnRecord] = {}
+    for column in columns:
+        name = column.name
+        while name in taken or name in found:
+            name += " (column)"
+        found[name] = column
+    return found
+
+
+def _type_of(column: ColumnRecord) -> pa.DataType:
+    if column.type == ColumnType.NUMBER:
+        return pa.int64() if is_whole(column) else pa.float64()
+    return pa.timestamp("us") if column.type == ColumnType.DATE else STRING
+
+
+def is_whole(column: ColumnRecord) -> bool:
+    """Return whether all numbers of a column are whole numbers that a float has exactly."""
+    ends = (column.about.get("low", 0), column.about.get("high", 0))
+    return bool(column.about.get("whole")) and all(abs(end or 0) < _EXACT for end in ends)
+
+
+def _feature(kind: pa.DataType) -> Any:
+    if pa.types.is_list(kind):
+        return [_feature(kind.value_type)]
+    if pa.types.is_struct(kind):
+        return {field.name: _feature(field.type) for field in kind}
+    return {"dtype": _DTYPES[kind], "_type": "Value"}
+
+
+def _card_type(kind: pa.DataType) -> dict[str, Any]:
+    if pa.types.is_list(kind):
+        inner = _card_type(kind.value_type)
+        return {"list": inner.get("struct", inner.get("dtype"))}
+    if pa.types.is_struct(kind):
+        return {"struct": [{"name": field.name, **_card_type(field.type)} for field in kind]}
+    return {"dtype": _DTYPES[kind]}

@@ -1,0 +1,80 @@
+"""Job kind: write a corpus, with labels if wanted, as the folder of a Hugging Face dataset, or as a ZIP file of it."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import option
+from core.errors import ConfigError, DataError
+from core.paths import working_folder
+from jobs.common.articles import ready_corpus
+from jobs.common.files import check_target, made_file, whole
+from jobs.common.job import JobConfig, JobContext
+
+FOLDER = "datasets"
+"""Folder of the ZIP files exported from pages, in the data folder."""
+
+
+@dataclass(frozen=True)
+class ExportDatasetConfig(JobConfig):
+    """Arguments of an export."""
+
+    corpus: str = option("", "Name of the corpus.")
+    folder: str = option(
+        "", "Folder to write, which must not exist, on the worker's machine; empty: a ZIP file in the data folder.",
+        file=True,
+    )  # fmt: skip
+    labelling: str = option("", "Name of the labelling whose clusters become labels; empty: none.")
+    themes: bool = option(False, "Use the newest themes of the corpus as labels.")
+
+    def validate(self) -> None:
+        """Check that a corpus is given, and at most one source of labels."""
+        self.require("corpus")
+        if self.labelling and self.themes:
+            raise ConfigError("Labels come from a labelling or from themes, not from both.")
+
+    def title(self) -> str:
+        """Return a title with the corpus."""
+        return f"Dataset of “{self.corpus}”"
+
+
+def run(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
+    """Write to a temporary folder and move it into place."""
+    from jobs.datasets.labels import labels_of
+    from jobs.datasets.writing import write_dataset
+
+    store = context.store
+    corpus = ready_corpus(store, args.corpus)
+    labels = labels_of(store, corpus, args.labelling, args.themes)
+    target = _new_folder(Path(args.folder)) if args.folder else made_file(store.settings.home / FOLDER, ".zip")
+    with working_folder(target.parent, f".{target.name}.") as folder:
+        folder.chmod(0o755)
+        counts = write_dataset(store, corpus, labels, folder, context)
+        with store.reading() as r:
+            r.corpora.get(corpus.id)  # raises an error if it was deleted meanwhile: articles may be missing
+        if args.folder:
+            os.replace(folder, target)
+        else:
+            with whole(target) as partial:
+                _pack(folder, partial)
+    sizes = {str(split): rows for split, rows in counts.items()}
+    return {"file": str(target), "corpus": corpus.name, "sentences": sum(counts.values()), "splits": sizes}
+
+
+def _new_folder(target: Path) -> Path:
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise DataError(f"{str(target)!r} exists and is not an empty folder. Choose a new one.")
+    if not target.is_dir():
+        check_target(target)
+    return target
+
+
+def _pack(folder: Path, out: Path) -> None:
+    with zipfile.ZipFile(out, "x", zipfile.ZIP_STORED) as archive:  # Parquet is compressed
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(folder).as_posix())
