@@ -99,8 +99,6 @@ class ExportedDataset:
     def _article(self, about: Row, rows: Sequence[Row]) -> Article:
         ordered = sorted(rows, key=itemgetter("position"))
         names = [name for name in (ordered[0] if ordered else {}) if name not in OF_SENTENCES]
-        columns = {self._name(name): [row[name] for row in ordered] for name in names}
-        further = {self._name(name): value for name, value in about.items() if name not in OF_ARTICLES}
         return Article(
             title=str(about["title"]),
             sections=_sections(about["sections"], ordered),
@@ -108,8 +106,8 @@ class ExportedDataset:
             source=str(about["source"] or ""),
             topic=str(about["topic"] or ""),
             part=about["part"] if about["part"] in PARTS else "",
-            values={name: value for name, value in further.items() if value is not None},
-            sentence_values={name: of for name, of in columns.items() if any(value is not None for value in of)},
+            values={self._name(name): value for name, value in about.items() if name not in OF_ARTICLES},
+            sentence_values={self._name(name): [row[name] for row in ordered] for name in names},
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.columns import ColumnLevel, ColumnType, Values
+from core.columns import ColumnLevel, ColumnType, plain_values
 from core.protocols import Report
 from core.readers.exported_datasets import ARTICLES, SENTENCES
-from core.types import SectionRecord, Sentence, Split
+from core.types import Ids, SectionRecord, Sentence, Split
 from db.records import ArticleRecord, ColumnRecord, CorpusRecord
 from db.store import Store, Unit
 from jobs.datasets.card import Part, Subset, card
@@ -133,18 +134,17 @@ class _Shards:
         return Part(self.split, self._written, sum(file.stat().st_size for file in named))
 
 
-def _column_values(store: Store, columns: Sequence[ColumnRecord], ids: np.ndarray) -> Iterator[list[Any]]:
+def _column_values(store: Store, columns: Sequence[ColumnRecord], ids: Ids) -> Iterator[list[Any]]:
+    """Yield the values of each column for articles or sentences, None for missing ones."""
     if columns:
         with store.reading() as r:
             yield from (_values(r, column, ids) for column in columns)
 
 
-def _values(r: Unit, column: ColumnRecord, ids: np.ndarray) -> list[Any]:
-    """Return the values of a column as Python values, None for missing ones."""
-    found: Values = r.columns.values(column, ids)
-    if column.type == ColumnType.CATEGORY:
-        return [column.categories[code] if code >= 0 else None for code in found.tolist()]
-    if column.type == ColumnType.NUMBER:
-        number = int if is_whole(column) else float
-        return [None if value != value else number(value) for value in found.tolist()]
-    return list(found.tolist())
+def _values(r: Unit, column: ColumnRecord, ids: Ids) -> list[Any]:
+    values = plain_values(ColumnType(column.type), r.columns.values(column, ids), column.categories)
+    if column.type == ColumnType.DATE:
+        return [time.replace(tzinfo=None) if isinstance(time, datetime) else None for time in values]
+    if column.type == ColumnType.NUMBER and is_whole(column):
+        return [int(number) if isinstance(number, float) else None for number in values]
+    return values

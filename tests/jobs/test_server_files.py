@@ -95,6 +95,7 @@ JOBS: list[tuple[str, Mapping[str, Any]]] = [
     ("evaluate-triplets", {"model": "m", "file": SECRET}),
     ("evaluate-triplets", {"model": "m", "triplets": "t", "sick": SECRET}),
     ("export-bundle", {"corpus": "c", "file": SECRET}),
+    ("export-dataset", {"corpus": "c", "folder": SECRET}),
     ("import-bundle", {"file": SECRET, "corpus": "c"}),
     ("import-corpus", {"files": [SECRET], "corpus": "c"}),
     ("import-list", {"file": SECRET, "corpus": "c", "column": "text"}),
