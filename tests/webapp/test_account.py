@@ -1,4 +1,4 @@
-"""The account page: people change their password, and see and end their sessions."""
+"""The account page: people change their password, see and end their sessions, and manage tokens for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from db.store import Store
-from jobs.services import people
+from jobs.services import api_tokens, people
 from jobs.services import sign_in as service
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
 from webapp import account
@@ -75,6 +75,54 @@ def test_sessions_are_listed_and_ended(shared: Store) -> None:
     assert done.status_code == 200 and account.SIGNED_OUT in done.text
     assert re.findall(r"<li>(.*?)<small>", done.text) == ["This browser"]
     assert admitted(client) and admitted(other) == set() and admitted(somebody_else)
+
+
+def tokens(client: TestClient, change: str, **fields: str) -> Any:
+    """Send a form about tokens."""
+    return client.post("/account", data={"form_token": form_token(client.get("/account")), "change": change, **fields})
+
+
+def test_tokens_are_created_shown_once_and_revoked(shared: Store) -> None:
+    lea, ada = signed_in("lea"), signed_in("ada")
+    page = tokens(lea, "create-token", name="<b>notebook</b>", days="30")
+    assert page.status_code == 200 and account.CREATED in page.text
+    secret = re.search(r'<output aria-label="New token">(themescope_[\w-]+)</output>', page.text)[1]  # type: ignore[index]
+    program = browser(headers={"authorization": f"Bearer {secret}"})
+    assert program.get("/api/v1/me").json()["name"] == "lea"
+    page = lea.get("/account")
+    assert secret not in page.text and "&lt;b&gt;notebook&lt;/b&gt;" in page.text and "Last used on" in page.text
+    assert "&lt;b&gt;notebook" not in ada.get("/account").text
+    assert tokens(ada, "revoke-token", token="1").status_code == 422 and program.get("/api/v1/me").status_code == 200
+    assert account.REVOKED in tokens(lea, "revoke-token", token="1").text
+    assert program.get("/api/v1/me").status_code == 401 and "&lt;b&gt;notebook" not in lea.get("/account").text
+    with shared.reading() as r:
+        events = [(e.author, e.action, e.person) for e in r.audit_log.latest(20)]
+    assert {("lea", "token created", "lea"), ("lea", "token revoked", "lea")} <= {*events}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"change": "create-token", "name": " ", "days": "30"},
+        {"change": "create-token", "name": "x", "days": "31"},
+        {"change": "create-token", "name": "x"},
+        {"change": "revoke-token", "token": "x"},
+        {"change": "revoke-token", "token": "9" * 30},
+        {"change": "revoke-token"},
+    ],
+)
+def test_mistakes_about_tokens_are_told(shared: Store, fields: dict[str, str]) -> None:
+    answer = tokens(signed_in("lea"), **fields)
+    assert answer.status_code == 422 and 'role="alert"' in answer.text
+    assert api_tokens.tokens_of(shared) == []
+
+
+def test_tokens_need_a_session_and_the_token_of_the_form(shared: Store) -> None:
+    client = signed_in("lea")
+    wanted = {"change": "create-token", "name": "x", "days": "30"}
+    assert client.post("/account", data={**wanted, "form_token": "x"}).status_code == 403
+    assert browser().post("/account", data=wanted).status_code == 403
+    assert api_tokens.tokens_of(shared) == []
 
 
 def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: Store) -> None:

@@ -1,0 +1,136 @@
+"""Tokens of the HTTP API: the command line, what is stored, accounts, backups and personal data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner, Result
+
+from core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
+from db import label_tables as t
+from db.label_records import Role
+from db.settings import Settings
+from db.sql import now
+from db.store import Store
+from jobs.backups.restoring import restore_backup
+from jobs.backups.writing import write_backup
+from jobs.cli.main import main
+from jobs.services import api_tokens, people, personal_data
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+SECRET = "correct horse battery"
+
+
+@pytest.fixture
+def store(sqlite_store: Store) -> Store:
+    """A store with the accounts of an admin and a labeller."""
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER)):
+        people.add(sqlite_store, name, role, SECRET)
+    return sqlite_store
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(main, ["people", "token", *args])
+
+
+def test_tokens_are_created_listed_and_revoked_by_commands(store: Store) -> None:
+    made = json.loads(call("create", "lea", "my  notebook", "--days", "7", "--json").stdout)
+    assert api_tokens.actor_of(store, made["token"], "") == people_actor(store, "lea")
+    assert call("create", "ada", "backup").stdout.startswith("themescope_")
+    rows = json.loads(call("list", "lea", "--json").stdout)["tokens"]
+    assert [(row["id"], row["name"], row["state"]) for row in rows] == [("1", "my notebook", "valid")]
+    assert "my notebook" in call("list").stdout and "backup" in call("list").stdout
+    assert "was revoked" in call("revoke", "1").stdout
+    assert call("revoke", "1").exit_code == 2  # nothing is left to revoke
+    with pytest.raises(AccessError):
+        api_tokens.actor_of(store, made["token"], "")
+    with store.reading() as r:
+        events = [(e.author, e.action, e.person, e.detail) for e in r.audit_log.latest(4)][::-1]
+    assert events == [
+        ("", "token created", "lea", "my notebook"),
+        ("", "token created", "ada", "backup"),
+        ("", "token revoked", "lea", "my notebook"),
+        ("", "wrong token", "", ""),
+    ]
+
+
+def people_actor(store: Store, name: str) -> object:
+    with store.reading() as r:
+        return r.people.actor(name)
+
+
+def test_only_a_hash_is_stored(store: Store) -> None:
+    made = api_tokens.create(store, "lea", "notebook")
+    store.close()
+    secret = made.secret.removeprefix("themescope_").encode()
+    assert len(secret) >= 43
+    for path in store.settings.home.rglob("*"):
+        assert not path.is_file() or secret not in path.read_bytes(), path
+
+
+WRONG: dict[str, tuple[Callable[[Store], object], type[ThemescopeError]]] = {
+    "no account": (lambda s: api_tokens.create(s, "nobody", "x"), UnknownNameError),
+    "no name": (lambda s: api_tokens.create(s, "lea", " \u202e "), DataError),
+    "no days": (lambda s: api_tokens.create(s, "lea", "x", 0), DataError),
+    "a century": (lambda s: api_tokens.create(s, "lea", "x", 36_500), DataError),
+    "the same name": (lambda s: api_tokens.create(s, "lea", "first"), DuplicateNameError),
+    "revoking that of another": (lambda s: api_tokens.revoke(s, 1, "ada"), UnknownNameError),
+    "revoking none": (lambda s: api_tokens.revoke(s, 9), UnknownNameError),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistakes_are_told_and_change_nothing(store: Store, mistake: str) -> None:
+    api_tokens.create(store, "lea", "first")
+    act, error = WRONG[mistake]
+    with pytest.raises(error):
+        act(store)
+    assert [(one.name, one.revoked) for one in api_tokens.tokens_of(store)] == [("first", None)]
+
+
+def test_the_number_of_tokens_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_tokens, "_MOST_TOKENS", 2)
+    for name in ("a", "b"):
+        api_tokens.create(store, "lea", name)
+    with pytest.raises(DataError, match="Revoke some first"):
+        api_tokens.create(store, "lea", "c")
+    api_tokens.revoke(store, 1)
+    api_tokens.create(store, "lea", "a")
+
+
+def test_use_is_recorded_once_a_minute(store: Store) -> None:
+    made = api_tokens.create(store, "lea", "notebook")
+    times = []
+    for ago in (None, timedelta(0), timedelta(minutes=2)):
+        if ago is not None:
+            with store.writing() as w:
+                w.people.connection.execute(sa.update(t.api_token).values(used=times[-1] - ago))
+        api_tokens.actor_of(store, made.secret, "")
+        times.append(api_tokens.tokens_of(store)[0].used)
+    assert times[0] == times[1] < times[2] <= now()
+
+
+def test_backups_have_tokens(store: Store, tmp_path: Path) -> None:
+    made = api_tokens.create(store, "lea", "notebook")
+    write_backup(store, tmp_path / "backup.zip", lambda share: None)
+    restored = Settings.in_folder(tmp_path / "restored")
+    restore_backup(restored, tmp_path / "backup.zip")
+    other = Store(restored)
+    assert api_tokens.actor_of(other, made.secret, "").name == "lea"
+    other.close()
+
+
+def test_personal_data_have_tokens_without_their_secret(store: Store, tmp_path: Path) -> None:
+    made = api_tokens.create(store, "lea", "notebook of lea")
+    personal_data.export(store, "lea", tmp_path / "lea.json")
+    rows = json.loads((tmp_path / "lea.json").read_text("utf-8"))["tables"]["api_token"]
+    assert [row["name"] for row in rows] == ["notebook of lea"] and "token_hash" not in rows[0]
+    personal_data.forget(store, "lea")
+    assert api_tokens.tokens_of(store) == []
+    with pytest.raises(AccessError):
+        api_tokens.actor_of(store, made.secret, "")
