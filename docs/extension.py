@@ -28,7 +28,7 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
 }
 """Document outside of ``docs`` → page that has its content; of the README, only the settings are linked to."""
-MODULES = ("types", "protocols", "registry", "config", "errors", "tasks.themes")
+MODULES = ("types", "protocols", "registry", "config", "errors", "tasks.themes", "client.records")
 """Modules of ``core`` whose names appear in the interface of the library and of plug-ins."""
 
 
@@ -103,6 +103,7 @@ def _generate(app: Sphinx) -> None:
         "commands.md": commands_page(),
         "settings.md": settings_page(),
         "formats.md": formats_page(),
+        "http-api.md": api_page(),
         "contributing.md": _included("CONTRIBUTING.md"),
         "changelog.md": _included("CHANGELOG.md"),
     }
@@ -178,6 +179,84 @@ def formats_page() -> str:
         lines += [f"## {_literal(card.title)}", "", _literal(card.summary), "", f"Suffixes: {suffixes}.", ""]
         lines += ["````text", sample.decode("latin-1" if "latin-1" in card.tags else "utf-8").strip(), "````", ""]
     return "\n".join(lines)
+
+
+def api_page() -> str:
+    """Return the operations and records of the HTTP API, from its OpenAPI document."""
+    from webapp.api.application import TAGS, description
+
+    document = description()
+    about = document["info"]
+    head = (
+        f"Version {about['version']}, under `{document['servers'][0]['url']}`. {about['description']} "
+        "[Use the HTTP API](../http-api.md) says how to begin. The OpenAPI document is at `/api/v1/openapi.json`."
+    )
+    lines = ["# HTTP API", "", head, ""]
+    for tag, meaning in TAGS.items():
+        lines += [f"## {tag.capitalize()}", "", meaning, ""]
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                if operation["tags"][-1] == tag:
+                    lines += _operation(f"{method.upper()} {path}", operation)
+    lines += ["## Records", ""]
+    for name, schema in sorted(document["components"]["schemas"].items()):
+        if "properties" in schema:
+            lines += [f"### {_record(name)}", "", _literal(schema.get("description", "")), ""]
+            lines += _fields(schema["properties"], schema.get("required", []))
+    return "\n".join(lines)
+
+
+def _operation(name: str, operation: dict[str, Any]) -> Iterator[str]:
+    """Yield an operation with its parameters, its body and its answer."""
+    yield from (f"### {operation['summary']}", "", f"    {name}", "", _literal(operation["description"]), "")
+    parameters = {one["name"]: one["schema"] for one in operation.get("parameters", ())}
+    required = [one["name"] for one in operation.get("parameters", ()) if one["required"]]
+    yield from _fields(parameters, required) if parameters else ()
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if body:
+        yield from (f"Body: {_type(body['schema'])}.", "")
+    success = next(one for status, one in operation["responses"].items() if status.startswith("2"))
+    answers = [_type(one["schema"]) for kind, one in success.get("content", {}).items() if kind == "application/json"]
+    yield from (f"Answer: {answers[0] if answers else 'a file' if 'content' in success else 'none'}.", "")
+
+
+def _fields(fields: dict[str, Any], required: list[str]) -> Iterator[str]:
+    yield from ("| name | type | meaning |", "|---|---|---|")
+    for name, schema in fields.items():
+        default = "" if name in required or schema.get("default") in (None, "") else f" Default: `{schema['default']}`."
+        meaning = _literal(schema.get("description", "")) + default
+        yield f"| `{name}` | {_cell(_type(schema))} | {_cell(meaning)} |"
+    yield ""
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Return the type of a JSON schema in words, with links to records."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if (choices := _enumeration(name)) is not None:
+            return " or ".join(f"`{choice}`" for choice in choices)
+        return f"[{_record(name)}](#{_record(name).lower().replace(' ', '-')})"
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}"
+    bounds = [f"{sign} {schema[key]:,}" for key, sign in (("minimum", "≥"), ("maximum", "≤")) if key in schema]
+    shown = [bound for bound in bounds if f"{2**63 - 1:,}" not in bound]
+    kind = {"string": "text", "object": "object", None: "any"}.get(schema.get("type"), schema.get("type"))
+    return ", ".join([schema.get("format", kind) or kind, *shown])
+
+
+def _enumeration(name: str) -> list[str] | None:
+    """Return the values of a schema that is an enumeration."""
+    from webapp.api.application import description
+
+    found: list[str] | None = description()["components"]["schemas"][name].get("enum")
+    return found
+
+
+def _record(name: str) -> str:
+    """Return the name of a schema in words: ``Page_Article_`` → "Page of Article"."""
+    return re.sub(r"^Page_(\w+)_$", r"Page of \1", name)
 
 
 def commands_page() -> str:

@@ -14,11 +14,12 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import pairwise
@@ -31,7 +32,10 @@ import pytest
 import core
 import db.settings
 from core.models import REGISTRY as METHODS
+from db.label_records import Role
+from db.store import Store
 from jobs.cli.main import main
+from jobs.services import api_tokens, people
 from tests.reference import FAMILIES
 from tests.strings import PACKAGES, ROOT
 
@@ -79,13 +83,44 @@ def files_of_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+SERVER = "http://127.0.0.1:8501"
+"""Address of the server in examples; they are run with a server on a free port."""
+
+
+@pytest.fixture
+def server(sqlite_store: Store, cheap_passwords: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server on which people sign in; the environment has the token of an admin."""
+    from tests.served import served
+    from tests.webapp.browsers import APP, SECRET
+    from tests.webapp.filled import fill
+
+    fill(sqlite_store)
+    people.add(sqlite_store, "ada", Role.ADMIN, SECRET)
+    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
+    monkeypatch.setenv("THEMESCOPE_TOKEN", api_tokens.create(sqlite_store, "ada", "examples").secret)
+    with served(APP) as address:
+        yield address
+
+
 @pytest.mark.usefixtures("files_of_a_release")
 @pytest.mark.parametrize(("document", "number"), PYTHON, ids=[f"{path.stem}-{n}" for path, n in PYTHON])
-def test_python_blocks_run(document: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_run(
+    document: Path, number: int, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     module = types.ModuleType("documented_example")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     code = blocks(document, "python")[number]
+    if SERVER in code:
+        code = code.replace(SERVER, request.getfixturevalue("server"))
     exec(compile(code, f"{document.name}, block {number}", "exec"), vars(module))
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_requests_with_curl_are_answered(server: str) -> None:
+    lines = [line for block in blocks(ROOT / "docs" / "http-api.md", "sh") for line in block.splitlines()]
+    requests = [line.replace(SERVER, server) for line in lines if line.startswith("curl ")]
+    answers = [subprocess.run(["sh", "-c", one], capture_output=True, check=True).stdout for one in requests]
+    assert [answer[:1] for answer in answers] == [b"[", b"{"] and all(json.loads(answer) for answer in answers)
 
 
 def test_the_converted_table_of_word_vectors_is_readable(files_of_a_release: Path) -> None:

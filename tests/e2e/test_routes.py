@@ -27,9 +27,10 @@ from db.store import Store
 from jobs.services import people
 from jobs.services import sign_in as service
 from tests.e2e.conftest import serving
+from webapp.api.application import description
 from webapp.features import REGISTRY
 from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN
-from webapp.sessions import PUBLIC, PUBLIC_FILES, REFUSED
+from webapp.sessions import API, PUBLIC, PUBLIC_FILES, REFUSED
 from webapp.shared import cookies
 from webapp.status import PROBES
 
@@ -132,6 +133,21 @@ def test_each_visitor_reaches_what_is_theirs(routes: set[str], server: str, visi
             wrong.append((visitor, method, path, expected, found, answer.status))
     connection.close()
     assert wrong == []
+
+
+def test_no_cookie_opens_the_api(server: str, visitors: dict[str, Headers]) -> None:
+    host, port = urlsplit(server).hostname, urlsplit(server).port
+    connection = HTTPConnection(host or "", port, timeout=60)
+    operations = [(method.upper(), path) for path, found in description()["paths"].items() for method in found]
+    statuses: dict[str, set[int]] = {visitor: set() for visitor in visitors}
+    for visitor, (method, path) in product(visitors, operations):
+        headers = {**visitors[visitor], "content-type": "application/json"}
+        connection.request(method, API + re.sub(r"\{[^}]*\}", "1", path), body="{}", headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        statuses[visitor].add(answer.status)
+    connection.close()
+    assert statuses == {visitor: {403 if visitor in FOREIGN else 401} for visitor in visitors}
 
 
 def test_only_signed_in_visitors_open_a_websocket(server: str, visitors: dict[str, Headers]) -> None:

@@ -12,6 +12,8 @@ from core.types import Ids, Matrix
 from db.records import ModelRecord
 from db.store import Store
 from db.types import clean_text
+from jobs.common.languages import corpus_shares
+from jobs.common.model_choice import best_first
 from jobs.services import inference, search
 from jobs.services.remote.corpora import known_corpus, known_sentence, placed_sentences, sentences_of_ids
 
@@ -60,8 +62,8 @@ def find_similar(
 ) -> SearchResult:
     """Return the sentences with the largest cosine similarity to a text (str) or to a sentence (id), best first.
 
-    Without ``model_id``, the newest model with vectors of the corpus is used. Raises ``DataError`` if there is none,
-    or if the model knows none of the words.
+    Without ``model_id``, the best validated model with vectors of the corpus is used. Raises ``DataError`` if there is
+    none, or if the model knows none of the words.
     """
     model = _model(store, corpus_id, model_id)
     vector = _vector(store, model, query)
@@ -83,10 +85,10 @@ def _model(store: Store, corpus_id: int, model_id: int | None) -> ModelRecord:
     with store.reading() as r:
         corpus = known_corpus(r, corpus_id)
         models = r.models.list() if model_id is None else [r.models.get(model_id)]
-        for model in reversed(models):
-            if r.embeddings.have(model.id, corpus_id):
-                return model
-    raise DataError(f"No model has vectors of the corpus {corpus.name!r}. Queue a job of the kind “embed” first.")
+        embedded = [model for model in models if r.embeddings.have(model.id, corpus_id)]
+    if not embedded:
+        raise DataError(f"No model has vectors of the corpus {corpus.name!r}. Queue a job of the kind “embed” first.")
+    return best_first(store, corpus_shares(corpus), corpus_id, models=embedded, across=corpus.articles > 1)[0]
 
 
 def _vector(store: Store, model: ModelRecord, query: str | int) -> Matrix:

@@ -10,11 +10,15 @@ from core.client.records import Article, Corpus, Page, SearchResult, Section, Se
 from jobs.services.remote import corpora, search
 from jobs.services.remote.search import SearchMethod
 from webapp.api.access import CallerNow
-from webapp.api.parameters import MOST_ID, Id, Limit, Offset, SomeId
+from webapp.api.parameters import MOST_ID, Id, Limit, Offset
 from webapp.api.problems import responses
 
 router = APIRouter(tags=["corpora"], responses=responses())
 _FOUND = responses(404)
+_Model = Annotated[
+    int | None,
+    Query(ge=1, le=MOST_ID, description="Model; by default the best validated one with vectors of the corpus."),
+]
 
 
 @router.get("/corpora")
@@ -59,7 +63,7 @@ def search_sentences(
             "sentences whose vectors are the most similar to that of the text."
         ),
     ] = SearchMethod.TEXT,
-    model_id: SomeId = None,
+    model_id: _Model = None,
     offset: Offset = 0,
     limit: Limit = 20,
 ) -> SearchResult:
@@ -99,9 +103,7 @@ def get_sentence(caller: CallerNow, sentence_id: Id) -> Sentence:
 def list_similar_sentences(
     caller: CallerNow,
     sentence_id: Id,
-    model_id: Annotated[
-        int | None, Query(ge=1, le=MOST_ID, description="Model; by default the newest one with vectors.")
-    ] = None,
+    model_id: _Model = None,
     limit: Limit = 20,
 ) -> SearchResult:
     """List the sentences of the same corpus with the largest cosine similarity, best first."""

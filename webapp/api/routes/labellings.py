@@ -91,13 +91,13 @@ class Merge(Change):
     into: ClusterNumber
 
 
-class Mark(Selection):
+class NewMark(Selection):
     """Sentences to mark."""
 
     uncertain: bool
 
 
-class Note(Selection):
+class NewNote(Selection):
     """Sentences to add a note to."""
 
     text: str = Field(max_length=NOTE_LIMIT, description="The note; “” removes it.")
@@ -180,13 +180,13 @@ def unassign(caller: CallerNow, labelling_id: Id, change: Selection) -> Step | N
 
 
 @router.post("/labellings/{labelling_id}/mark", responses=_CHANGED)
-def mark(caller: CallerNow, labelling_id: Id, change: Mark) -> Step | None:
+def mark(caller: CallerNow, labelling_id: Id, change: NewMark) -> Step | None:
     """Mark sentences as uncertain or certain."""
     return _changes(caller, labelling_id, change).mark(change.sentences, change.uncertain)
 
 
 @router.post("/labellings/{labelling_id}/note", responses=_CHANGED)
-def note(caller: CallerNow, labelling_id: Id, change: Note) -> Step | None:
+def note(caller: CallerNow, labelling_id: Id, change: NewNote) -> Step | None:
     """Set the note of sentences."""
     return _changes(caller, labelling_id, change).note(change.sentences, change.text)
 
