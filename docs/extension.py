@@ -28,7 +28,7 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
 }
 """Document outside of ``docs`` → page that has its content; of the README, only the settings are linked to."""
-MODULES = ("types", "protocols", "registry", "config", "errors", "tasks.themes", "client.records")
+MODULES = ("types", "protocols", "registry", "config", "errors", "tasks.themes")
 """Modules of ``core`` whose names appear in the interface of the library and of plug-ins."""
 
 
