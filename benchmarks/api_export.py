@@ -3,8 +3,8 @@
     python benchmarks/api_export.py [--rows 100000] [--repeats 3]
 
 A labelling with that many sentences of about 20 words, and one with a tenth of them, are exported by the Python client
-from a web server of its own, which listens on this machine. Memory is the largest growth of the server's resident memory
-during an export, sampled every 10 ms, so that a stream needs about the same for both sizes.
+from a web server of its own, which listens on this machine. Seconds are medians. Memory is the largest growth of the
+server's resident memory during an export, sampled every 10 ms, so that a stream needs about the same for both sizes.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def main() -> None:
         sizes = {rows: fill(store, f"{rows} rows", rows) for rows in (args.rows // 10, args.rows)}
         store.close()
         with serving(Path(folder)) as (client, server):
-            print(f"{'rows':>9}{'format':>9}{'seconds':>9}{'MB':>8}{'server +MB':>12}   median seconds and largest growth of {args.repeats}")
+            print(f"{'rows':>9}{'format':>9}{'seconds':>9}{'MB':>8}{'server +MB':>12}   {args.repeats} repeats")
             for rows, labelling in sizes.items():
                 for suffix in ("csv", "jsonl", "parquet"):
                     file = Path(folder) / f"labels.{suffix}"
