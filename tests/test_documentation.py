@@ -102,6 +102,7 @@ def server(sqlite_store: Store, cheap_passwords: None, monkeypatch: pytest.Monke
         yield address
 
 
+@pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")  # of umap-learn, imported by BERTopic
 @pytest.mark.usefixtures("files_of_a_release")
 @pytest.mark.parametrize(("document", "number"), PYTHON, ids=[f"{path.stem}-{n}" for path, n in PYTHON])
 def test_python_blocks_run(

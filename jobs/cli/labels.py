@@ -15,7 +15,7 @@ from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
 from jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from jobs.common.files import check_target, whole
-from jobs.services.labelling import files, starts, tables
+from jobs.services.labelling import bertopic, files, starts, tables
 from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 
 _SHOWN = 20
@@ -86,7 +86,8 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
     """Import labels from FILE (csv, tsv, xlsx, jsonl) with a sentence and its cluster in each row.
 
-    An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name.
+    An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name. Of
+    BERTopic, the table of get_document_info() and the folder of a saved model are accepted.
     """
     corpus_id, article_id = _where(shell.store, corpus, article)
     if _is_whole(file):
@@ -94,7 +95,10 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
             record = files.import_lines(shell.store, corpus_id, lines, file)
         shell.show({"labelling": record.name}, f"Imported {record.name} with its history.")
         return
-    sheet = read_sheet(file, starts.MOST_SENTENCES)
+    if bertopic.is_saved(file):
+        sheet = bertopic.saved_labels(shell.store, corpus_id, article_id, file)
+    else:
+        sheet = bertopic.as_labels(read_sheet(file, starts.MOST_SENTENCES))
     found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), options["together"])
     counts: dict[str, Any] = {
         "rows": found.rows,

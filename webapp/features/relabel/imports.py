@@ -12,7 +12,7 @@ from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
 from db.access import Right
 from db.label_records import LabellingRecord, NewLabelling
 from db.records import CorpusRecord
-from jobs.services.labelling import files, starts, tables
+from jobs.services.labelling import bertopic, files, starts, tables
 from webapp.features.relabel.settings import WHOLE_CORPUS, create
 from webapp.features.relabel.state import (
     IMPORT_ARTICLE,
@@ -94,7 +94,7 @@ def _sheet(file: input_files.Upload) -> Sheet | None:
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
 def _read(path: str) -> Sheet:
-    return read_sheet(Path(path), starts.MOST_SENTENCES)
+    return bertopic.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES))
 
 
 def _columns(sheet: Sheet) -> tables.Columns:
