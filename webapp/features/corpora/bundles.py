@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import streamlit as st
 
 from db.access import Right
-from db.records import CorpusRecord, JobRecord, JobStatus, ModelRecord
+from db.records import CorpusRecord, ModelRecord
 from jobs.bundles.format import BUNDLE
 from jobs.bundles.parts import Contents, contents
 from jobs.common.archive import ArchiveReader
 from jobs.kinds.export_bundle import FOLDER
 from webapp.features.corpora import state
+from webapp.features.corpora.downloads import fetch, made
 from webapp.shared import input_files, queries
-from webapp.shared.components import attempt, download
+from webapp.shared.components import attempt
 from webapp.shared.job_status import submit
 from webapp.shared.people import UNNAMED, may
-from webapp.shared.text import ago, count, plain
+from webapp.shared.text import count, plain
 
 _MOST_MB = 500
-_LISTED = 500
 
 
 def export(corpus: CorpusRecord) -> None:
@@ -34,9 +33,9 @@ def export(corpus: CorpusRecord) -> None:
             "Another Themescope imports it unchanged. It contains no code."
         )
         _export_form(corpus)
-        made = _made(corpus)
-        if made is not None:
-            _fetch(corpus, made)
+        job = made(corpus, "export-bundle", FOLDER)
+        if job is not None:
+            fetch(corpus, job, count(int(job.result.get("labellings", 0)), "labelling"))
 
 
 def _export_form(corpus: CorpusRecord) -> None:
@@ -65,29 +64,6 @@ def _models(corpus: CorpusRecord) -> list[ModelRecord]:
     return queries.read(
         lambda r: [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
     )
-
-
-def _made(corpus: CorpusRecord) -> JobRecord | None:
-    """Return the last export of this corpus whose file still exists."""
-    folder = queries.store().settings.home / FOLDER
-    done = queries.read(lambda r: r.jobs.list(limit=_LISTED, status=JobStatus.DONE))
-    for job in done:
-        if job.kind == "export-bundle" and job.args.get("corpus") == corpus.name:
-            path = Path(str(job.result.get("file", "")))
-            if path.parent == folder and path.is_file() and (job.ended or datetime.now(UTC)) > corpus.created:
-                return job
-    return None
-
-
-def _fetch(corpus: CorpusRecord, made: JobRecord) -> None:
-    path = Path(str(made.result["file"]))
-    size = made.result.get("bytes", 0) / 1e6
-    with st.container(horizontal=True, vertical_alignment="center"):
-        download(
-            f"Download ({size:,.1f} MB)", path.read_bytes, f"{input_files.safe_name(corpus.name)}.zip", type="primary"
-        )
-        labelled = count(int(made.result.get("labellings", 0)), "labelling")
-        st.caption(f"created {ago(made.ended)} with {labelled}; deleted after a week")
 
 
 def import_form() -> None:

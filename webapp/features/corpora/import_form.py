@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.readers import REGISTRY, ReaderCard
+from core.readers.dataset_folders import files_below, is_dataset
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.text.languages import language_name
 from core.text.splitting import LANGUAGES
@@ -126,16 +127,22 @@ def _files() -> tuple[Path, ...]:
 
 
 def _on_server(text: str) -> tuple[Path, ...]:
-    """Return the typed server file, or the files of the typed folder; () with an error on the page."""
+    """Return the typed server file or dataset, or the files of the typed folder; () with an error on the page."""
     path = input_files.server_path(text)
     if path is None:
         return ()
     if path.is_dir():
-        return _in_folder(path)
+        return _dataset(path) if is_dataset(path) else _in_folder(path)
     if not path.is_file():
         st.error(f"There is no file {plain(path)} on the server.")
         return ()
     return (path,)
+
+
+def _dataset(folder: Path) -> tuple[Path, ...]:
+    """Return the folder of a dataset, if pages may read all of its files: some may be symbolic links."""
+    allowed = all(input_files.server_path(str(file)) is not None for file in files_below(folder))
+    return (folder,) if allowed else ()
 
 
 def _in_folder(folder: Path) -> tuple[Path, ...]:

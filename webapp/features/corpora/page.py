@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from webapp.features.corpora import articles, bundles, import_form, state
+from webapp.features.corpora import articles, bundles, datasets, import_form, state
 from webapp.shared import guard, pipeline_status, queries
 from webapp.shared.choose import open_tab, project
 from webapp.shared.guard import closed
@@ -26,5 +26,6 @@ with tab:
         st.subheader(plain(chosen.name), anchor=False)
         articles.report(chosen)
         bundles.export(chosen)
+        datasets.export(chosen)
         along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
         guard.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id))

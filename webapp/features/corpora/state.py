@@ -28,3 +28,5 @@ BUNDLE = KEYS.session("bundle")
 """Prefix of the fields of the bundle forms."""
 BUNDLE_ROUND = KEYS.session("bundle_round")
 BUNDLE_KEPT = KEYS.session("bundle_kept")
+DATASET = KEYS.session("dataset")
+"""Prefix of the fields of the dataset form."""

@@ -1,0 +1,72 @@
+"""Datasets on the page Data: export with labels, download, and import of a folder of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.label_records import Role
+from db.records import JobStatus
+from db.store import Store
+from jobs.queue.foreground import run_here
+from jobs.services import people
+from tests.webapp.filled import CORPUS
+from tests.webapp.test_bundles import press, words
+from webapp.shared.input_files import SERVER_PATH
+
+Open = Callable[..., AppTest]
+
+
+def queued(store: Store, kind: str) -> dict[str, object]:
+    with store.reading() as r:
+        (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
+    return dict(job.args)
+
+
+def test_a_dataset_is_exported_with_labels_and_downloaded(filled_store: Store, open_page: Open) -> None:
+    at = open_page("corpora", view="All projects", details=CORPUS)
+    labels = next(box for box in at.selectbox if box.label == "Labels")
+    with filled_store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+        name = r.labellings.list(corpus.id)[0].name
+    assert name in labels.options
+    labels.select(name)
+    at = press(at, "Create dataset")
+    args = queued(filled_store, "export-dataset")
+    assert (args["corpus"], args["labelling"], args["themes"], args["folder"]) == (CORPUS, name, False, "")
+    run_here(filled_store, "export-dataset", args, quiet=True)
+    at = open_page("corpora", view="All projects", details=CORPUS)
+    assert not at.exception and "sentences; deleted after a week" in words(at)
+
+
+def test_labellers_are_offered_no_export(filled_store: Store, open_page: Open) -> None:
+    people.set_role(filled_store, "somebody", Role.ADMIN)
+    at = open_page("corpora", view="All projects", details=CORPUS)
+    assert not at.exception and "Create dataset" not in [button.label for button in at.button]
+
+
+def test_a_folder_of_the_server_is_imported(
+    filled_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(allowed))
+    run_here(filled_store, "export-dataset", {"corpus": CORPUS, "folder": str(allowed / "rivers")}, quiet=True)
+
+    def chosen() -> AppTest:
+        at = open_page("corpora", view="Import")
+        at.session_state["corpora_import_source_0"] = SERVER_PATH
+        at.session_state["corpora_import_path_0"] = str(allowed / "rivers")
+        return at.run()
+
+    at = chosen()
+    assert not at.exception and "Preview" in words(at) and not at.error
+    press(at, "Import")
+    assert queued(filled_store, "import-corpus")["files"] == [str(allowed / "rivers")]
+    elsewhere = tmp_path / "secret.parquet"
+    elsewhere.touch()
+    (allowed / "rivers" / "link.parquet").symlink_to(elsewhere)
+    assert "not below the folders" in words(chosen())
