@@ -211,6 +211,17 @@ class _Rows:
         return Article(title, outline.sections(), source=source, sentence_values=columns)
 
 
+def file_of_columns(path: Path) -> Path | None:
+    """Return the file with the columns that a person may choose from: ``path``, or the first file of a dataset.
+
+    None for an exported dataset, whose columns are known. Raises :class:`ReadError` for a damaged folder.
+    """
+    if not path.is_dir():
+        return path
+    files = next(iter(dataset_files(path).splits.values()))
+    return None if is_exported(files) else files[0]
+
+
 def _of_split(article: Article, split: str) -> Article:
     """Return an article of one of several splits, which becomes a column."""
     values = {"split": split, **article.values}

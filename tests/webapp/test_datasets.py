@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.label_records import Role
+from db.label_records import NewLabelling, Role
 from db.records import JobStatus
 from db.store import Store
 from jobs.queue.foreground import run_here
 from jobs.services import people
+from jobs.services.labelling import starts
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_bundles import press, words
 from webapp.shared.input_files import SERVER_PATH
@@ -27,11 +30,12 @@ def queued(store: Store, kind: str) -> dict[str, object]:
 
 
 def test_a_dataset_is_exported_with_labels_and_downloaded(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora", view="All projects", details=CORPUS)
-    labels = next(box for box in at.selectbox if box.label == "Labels")
     with filled_store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
-        name = r.labellings.list(corpus.id)[0].name
+    new = NewLabelling(corpus.id, "by section", "ada")
+    name = starts.begin(filled_store, new, starts.from_sections).name
+    at = open_page("corpora", view="All projects", details=CORPUS)
+    labels = next(box for box in at.selectbox if box.label == "Labels")
     assert name in labels.options
     labels.select(name)
     at = press(at, "Create dataset")
@@ -70,3 +74,18 @@ def test_a_folder_of_the_server_is_imported(
     elsewhere.touch()
     (allowed / "rivers" / "link.parquet").symlink_to(elsewhere)
     assert "not below the folders" in words(chosen())
+
+
+def test_columns_of_other_datasets_are_chosen(
+    filled_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
+    (tmp_path / "claims").mkdir()
+    table = pa.table({"claim": ["Wind is cheap.", "Coal is dirty."], "source": ["a", "b"]})
+    pq.write_table(table, tmp_path / "claims" / "train.parquet")
+    at = open_page("corpora", view="Import")
+    at.session_state["corpora_import_source_0"] = SERVER_PATH
+    at.session_state["corpora_import_path_0"] = str(tmp_path / "claims")
+    at.run()
+    assert not at.exception and not at.error
+    assert next(box for box in at.selectbox if box.label == "Text column").value == "claim"

@@ -8,9 +8,11 @@ from typing import Any
 
 import streamlit as st
 
+from core.errors import ReadError
 from core.readers import REGISTRY, ReaderCard
 from core.readers.dataset_folders import files_below, is_dataset
 from core.readers.formats import Preview, detect, preview, suffixes
+from core.readers.table import file_of_columns
 from core.text.languages import language_name
 from core.text.splitting import LANGUAGES
 from core.types import Article
@@ -71,7 +73,14 @@ def _settings(card: ReaderCard) -> dict[str, Any]:
 
 def _columns(path: Path) -> TableColumns | None:
     """Draw the columns of a table; None, with an error on the page, if it cannot be read or has no rows."""
-    sheet = attempt(lambda: table_columns.first_rows(str(path), path.stat().st_size))
+    try:
+        file = file_of_columns(path)
+    except ReadError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    if file is None:
+        return TableColumns({})
+    sheet = attempt(lambda: table_columns.first_rows(str(file), file.stat().st_size))
     if sheet is not None and not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
