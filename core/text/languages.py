@@ -22,7 +22,8 @@ _LEAST_SHARE = 0.02
 _FREQUENT = 0.1
 _SURE = 0.5
 """Probability from which a language counts as detected. Of short English lines without it, a third are missed."""
-_SAME = {"nb": "no", "nn": "no", "hbs": "sr"}
+_SAME = {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "sdh": "ku", "arz": "ar", "ary": "ar", "zxx": ""}
+"""Code of a variety → code of its language; "" for text that is in no language."""
 UNSPACED = frozenset(("ja", "km", "lo", "my", "th", "zh"))
 """Languages that are written without spaces between words."""
 _NAMES = {

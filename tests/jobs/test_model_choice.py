@@ -33,7 +33,7 @@ def evaluate(store: Store, corpus: CorpusRecord, name: str, articles: int, score
             BenchmarkItem(a.id, np.array([s.id for s in w.corpora.sentences(a.id)]), np.array([0, 0, 1, 1], np.int32))
             for a in w.corpora.articles(corpus.id, limit=articles)
         ]
-        made = w.benchmarks.add(corpus.id, name, {}, name, {"articles": articles}, items)
+        made = w.benchmarks.add(corpus.id, name, {}, name, {"articles": {"taken": articles}}, items)
         for model, value in scores.items():
             w.runs.add(
                 kind="clustering",
