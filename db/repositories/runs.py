@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from core.errors import ConflictError, DataError
+from core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
 from core.types import Ids, Labels, Split
 from db import tables as t
 from db.records import Json, PaperTableRecord, RunRecord, ScoreRecord
-from db.repositories.base import RecordRepository, Repository
+from db.repositories.base import NAME_LIMIT, RecordRepository, Repository
 from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
+from db.types import clean_text
 
 Margins = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]
@@ -106,6 +107,23 @@ class Runs(RecordRepository[RunRecord]):
     def set_config(self, run_id: int, config: Json) -> None:
         """Replace the config of a run, where names of themes are; what was computed stays as it is."""
         self.connection.execute(t.run.update().where(t.run.c.id == run_id).values(config=config))
+
+    def rename_theme(self, run_id: int, place: int, name: str) -> None:
+        """Rename a theme of a result; ``place`` is its place from 0.
+
+        Raises ``DataError`` if the name is empty or too long, ``DuplicateNameError`` if another theme of the result has
+        it, and ``UnknownNameError`` if there is no such theme.
+        """
+        record = self.get(run_id)
+        name, themes = clean_text(name).strip(), [dict(theme) for theme in record.config.get("themes", ())]
+        if not 0 <= place < len(themes):
+            raise UnknownNameError("theme", str(place + 1), [str(i + 1) for i in range(len(themes))])
+        if not name or len(name) > NAME_LIMIT:
+            raise DataError(f"A theme needs a name of at most {NAME_LIMIT} characters.")
+        if any(theme["name"] == name for i, theme in enumerate(themes) if i != place):
+            raise DuplicateNameError("theme", name)
+        themes[place]["name"] = name
+        self.set_config(run_id, {**record.config, "themes": themes})
 
     def delete(self, run_id: int) -> None:
         """Delete a run with its labels, scores and margins."""

@@ -10,19 +10,21 @@ from streamlit.testing.v1 import AppTest
 
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED
+from core.selections import Origin, selected
 from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from db.records import MapPoints, VectorBlock
 from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE, MODEL
+from tests.webapp.listed import listed, listing
 from webapp.features.relabel.actions import ACTIONS, dispatch
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.filters import FILTERS, MATCHES
 from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW
 from webapp.features.relabel.toolbar import toolbar_data
 from webapp.shared.guard import BROKEN
-from webapp.shared.partition_queries import EDIT
+from webapp.shared.partition_queries import EDIT, selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}
@@ -108,6 +110,58 @@ def test_maps_are_called_as_they_are_called(filled_store: Store, labelling: Labe
     at = open_page("relabel")
     next(b for b in at.button_group if b.label == "Layout").set_value("Map").run()
     assert not at.exception and "by *stars* · a-b" in at.selectbox(key=f"relabel_map_{labelling.id}").options
+
+
+def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: Store, open_page: Open) -> None:
+    with filled_store.reading() as r:
+        article = r.corpora.articles(1)[0]
+    new = NewLabelling(1, "Bob's", "bob", Sharing.OWN, False, article.id)
+    record = starts.begin(filled_store, new, starts.from_sections)
+    at = open_page("relabel")
+    assert "This labelling belongs to **bob**" in words(at) and "Not saved" not in words(at)
+    state = at.session_state[f"relabel_state_{record.id}"]
+    select(at, record, state.partition.ids[:2].tolist())
+    at = press(at, record, "N")
+    assert "Not saved" not in words(at) and not state.session.steps
+    copy = next(b for b in at.button if b.label == "Make my own copy")
+    assert copy.proto.type == "primary"
+    copy.click().run()
+    assert not at.exception and "belongs to" not in words(at)
+    with filled_store.reading() as r:
+        mine = r.labellings.by_name("Bob's (me)")
+        same = [r.labellings.snapshot(found.id).partition.numbers.tolist() for found in (mine, record)]
+    assert mine.owner == "" and same[0] == same[1]
+    select(at, mine, state.partition.ids[:2].tolist())
+    press(at, mine, "N")
+    with filled_store.reading() as r:
+        assert len(r.label_steps.list(mine.id)) == 1 and not r.label_steps.list(record.id)
+
+
+def test_what_is_selected_on_the_map_is_read_beside_it(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel", layout="Map")
+    assert "Lasso or click points to read" in words(at) and not listing(at)
+    ids = at.session_state[f"relabel_state_{labelling.id}"].partition.ids
+    select(at, labelling, ids[3:6].tolist())
+    at.run()
+    assert [row["id"] for row in listed(at)] == ids[3:6].tolist()
+    row = listed(at)[0]
+    assert row["text"] == "Danube lead paragraph 1 sentence 1 has some words." and row["theme"] == "Introduction"
+    assert row["place"] == "Danube › Introduction"
+    with filled_store.writing() as w:
+        w.labellings.share(labelling.id, Sharing.SHARED, True, "")
+    select(at, labelling, ids[3:4].tolist())
+    at.run()
+    assert listed(at)[0]["place"] == "Danube", "sections would bias blind work"
+
+
+def test_a_selection_is_the_working_set(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        kept = w.selections.add(selected(1, [5, 9, 40], Origin("search", ("x",))))
+    at = open_page("relabel", **{f"relabel_{key}": value for key, value in selection_view("Danube", kept.id).items()})
+    assert "Showing 2 of 24 sentences" in words(at)
+    assert "Selection" not in open_page("relabel").selectbox(key=FILTER).options
 
 
 def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -197,7 +251,12 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
 def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.people.set_role("", Role.VIEWER, "")
+    assert "You may view, but not change labellings" in words(open_page("relabel"))
+    with filled_store.writing() as w:
+        w.people.set_role("", Role.LABELLER, "")
     at = open_page("relabel")
+    with filled_store.writing() as w:
+        w.people.set_role("", Role.VIEWER, "")
     state = at.session_state[f"relabel_state_{labelling.id}"]
     select(at, labelling, state.partition.members(2)[:1].tolist())
     press(at, labelling, "1")

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.errors import DataError, DuplicateNameError, UnknownNameError
 from core.types import Article, Paragraph, Section, Split
+from db.label_records import Role
 from db.records import JobStatus, MapPoints
 from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.listed import listed, listing
 from tests.webapp.test_pages import words_of
 from webapp.features.themes import results, state
 from webapp.features.themes.new_list import EXAMPLE
@@ -131,12 +134,43 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
     at = open_page("themes", view="Themes found", corpus="My list")
     assert not at.exception and not at.error
     assert [m.value for m in at.metric][:3] == ["12", "2", "17%"]
-    table = at.dataframe[0].value
-    assert len(table) == 12 and list(table.columns) == ["Sentence", "Theme", "Margin", "Group"]
+    assert listing(at)["total"] == 12
+    row = listed(at)[0]
+    assert (row["text"], row["theme"], row["note"]) == ("Sentence 6 of the list.", HOSTILE, "0.23")
+    assert row["place"] == "My list › talks"
     for element in at.markdown:
         assert "*bold*" not in element.value.replace("\\*", "")
     at.selectbox(key=state.THEME).set_value("2. two").run()
-    assert len(at.dataframe[0].value) == 5
+    assert [row["theme"] for row in listed(at)] == ["two"] * 5
+    assert "theme 2. two · themes of My list" in words_of(at).replace("\\", "")
+
+
+def test_sentences_with_low_confidence_are_a_selection_of_their_own(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view="Themes found", theme=results.LOW_CONFIDENCE)
+    assert not at.exception and [row["note"] for row in listed(at)] == ["-0.10", "-0.05"]
+    assert "low confidence · themes of" in words_of(at).replace("\\", "")
+
+
+def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view="Themes found")
+    at.text_input(key=f"{state.NEW_THEME_NAME}_th1_1").set_value("Second *theme*").run()
+    assert not at.exception
+    (analysis,) = partition_queries.analyses()
+    assert [theme["name"] for theme in analysis.themes] == [HOSTILE, "Second *theme*"]
+    assert "2. Second *theme*" in at.selectbox(key=state.THEME).options
+    assert {row["theme"] for row in listed(at)} == {HOSTILE, "Second *theme*"}
+    for name, error in (("", DataError), (HOSTILE, DuplicateNameError), ("x" * 201, DataError)):
+        with analysed.writing() as w, pytest.raises(error):
+            w.runs.rename_theme(analysis.run.id, 1, name)
+    with analysed.writing() as w, pytest.raises(UnknownNameError):
+        w.runs.rename_theme(analysis.run.id, 2, "third")
+
+
+def test_labellers_do_not_rename_what_others_see(analysed: Store, open_page: Open) -> None:
+    with analysed.writing() as w:
+        w.people.set_role("root", Role.ADMIN, "")
+    at = open_page("themes", person="lea", corpus="My list", view="Themes found")
+    assert not any(box.key == f"{state.NEW_THEME_NAME}_th1_1" for box in at.text_input)
 
 
 def test_another_number_of_themes_is_queued(analysed: Store, open_page: Open) -> None:

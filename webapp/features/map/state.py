@@ -8,8 +8,8 @@ import streamlit as st
 
 from webapp.map_view import parts
 from webapp.map_view.scene import MAX_CATEGORIES
+from webapp.map_view.stored_selection import forget_replaced, open_stored
 from webapp.map_view.view_state import MapState, camera_of
-from webapp.shared import selections
 from webapp.shared.pages import PageKeys
 
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
@@ -56,18 +56,8 @@ def state_of(digest: str) -> MapState:
         st.session_state[key] = from_address(st.query_params) if first else MapState()
         st.session_state[OPENED] = True
     found: MapState = st.session_state[key]
-    _open_selection(found)
+    open_stored(found, STORED, OPENED_SELECTION)
     return found
-
-
-def _open_selection(state: MapState) -> None:
-    """Select the sentences of the stored selection in the address, once for each."""
-    wanted = st.query_params.get(STORED, "")
-    if wanted and st.session_state.get(OPENED_SELECTION) != wanted:
-        stored = selections.from_address(STORED)
-        if stored is not None:
-            state.select(stored.ids, stored.origin)
-    st.session_state[OPENED_SELECTION] = wanted
 
 
 def from_address(query: Mapping[str, str]) -> MapState:
@@ -97,8 +87,7 @@ def to_address(shown: MapState) -> None:
             st.query_params[name] = value
         elif not value and name in st.query_params:
             del st.query_params[name]
-    if shown.origin is None:
-        st.query_params.pop(STORED, None)
+    forget_replaced(shown, STORED)
 
 
 def _camera(text: str) -> list[float] | None:

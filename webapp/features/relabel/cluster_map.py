@@ -12,17 +12,18 @@ import streamlit as st
 
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
+from jobs.services.selections import NO_THEME, SelectedSentences
 from webapp.features.relabel import queries as page_queries
 from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import MAP, MAP_CHOICE, PlottedMap
+from webapp.features.relabel.state import MAP, MAP_CHOICE, MAP_LIST, PlottedMap
 from webapp.map_view import component
 from webapp.map_view.component import Canvas
 from webapp.map_view.geometry import Grid
 from webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
 from webapp.map_view.view_state import MapState
-from webapp.shared import queries
+from webapp.shared import queries, sentence_view
 from webapp.shared.choose import nothing
-from webapp.shared.text import count, shorten
+from webapp.shared.text import count, plain, shorten
 
 _HEIGHT = 350
 _KEPT_MAPS = 4
@@ -44,8 +45,44 @@ def show(state: RelabelState, ids: Ids) -> None:
     rows = np.flatnonzero(np.isin(known, ids))
     canvas = canvas_of(state, known[rows], points[rows])
     _remember(state, canvas)
-    component.points(canvas)
-    _view(state, canvas)
+    left, right = st.columns([5, 4])
+    with left:
+        component.points(canvas)
+        _view(state, canvas)
+    with right:
+        _read(state)
+
+
+def _read(state: RelabelState) -> None:
+    """Draw the whole text of the selected sentences, which a lasso on a map does not show."""
+    if not len(state.selected):
+        st.caption("Lasso or click points to read their sentences here.")
+        return
+    st.markdown(f"**{plain(count(len(state.selected), 'sentence'))} selected**")
+    found = sentences_of(state, state.selected)
+    listing = sentence_view.Listing(found, np.arange(len(found.ids)))
+    only = int(state.selected[0]) if len(state.selected) == 1 else -1
+    sentence_view.show(listing, f"{MAP_LIST}_{state.record.id}", _HEIGHT, only)
+
+
+def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
+    """Return sentences with their clusters in place of themes; blind work shows no sections."""
+    texts, p = state.texts, state.partition
+    rows = np.array(sorted(texts.row[int(i)] for i in ids), dtype=np.intp)
+    numbers = p.numbers[p.rows(texts.ids[rows])]
+    clusters = sorted(p.clusters)
+    titles = {"": 0} if state.record.blind else {title: i for i, title in enumerate(dict.fromkeys(texts.sections))}
+    chosen = [texts.sentences[row] for row in rows.tolist()]
+    return SelectedSentences(
+        texts.ids[rows],
+        np.array([s.article_id for s in chosen], dtype=np.int64),
+        np.array([s.position for s in chosen], dtype=np.int64),
+        np.array([titles.get(texts.sections[row], 0) for row in rows.tolist()], dtype=np.int32),
+        list(titles),
+        {texts.sentences[row].article_id: texts.articles[row] for row in rows.tolist()},
+        np.array([clusters.index(n) if n in p.clusters else NO_THEME for n in numbers.tolist()], dtype=np.int32),
+        [p.clusters[number].name for number in clusters],
+    )
 
 
 def _remember(state: RelabelState, canvas: Canvas) -> None:

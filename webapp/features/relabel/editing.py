@@ -42,6 +42,7 @@ from webapp.features.relabel.state import (
     LEAST_CERTAIN,
     NEEDS_MODEL,
     NONE_SELECTED,
+    READ_ONLY,
     STATE,
     VISITED,
     Change,
@@ -90,11 +91,21 @@ class RelabelState:
     """The last maps by digest: a lasso may refer to a map that has been redrawn since."""
     browser_session: str = field(default_factory=lambda: uuid4().hex)
     _suggested: tuple[object, Suggestions] | None = None
+    _read_only: bool = True
+    """Whether :attr:`read_only` has to be looked up; a change that is refused later is kept for another try."""
 
     @property
     def record(self) -> LabellingRecord:
         """The labelling."""
         return self.session.record
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this person may only read the labelling, as of when it was opened, or of now if it was so."""
+        if self._read_only:
+            role = queries.read(lambda r: r.people.role(self.session.person))
+            self._read_only = not self.record.editable_by(self.session.person, role)
+        return self._read_only
 
     @property
     def partition(self) -> Partition:
@@ -153,6 +164,9 @@ class RelabelState:
 
         An unsaved change is saved first; as long as that fails, nothing else is done.
         """
+        if self.read_only:
+            self.notice = READ_ONLY
+            return None
         method = self.selection_method
         if self.include_duplicates and method:
             method = f"{method}, with duplicates"
@@ -225,6 +239,9 @@ class RelabelState:
 
     def travel(self, move: Callable[[LabellingSession], Step | None], if_none: str) -> None:
         """Undo, redo or restore; a step that later changes build on is refused with a notice."""
+        if self.read_only:
+            self.notice = READ_ONLY
+            return
         if self.unsaved is not None:
             self.discard()
             self.notice = "The unsaved change was discarded. Nothing else was undone."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import streamlit as st
 
 from core.errors import DataError
 from core.labelling.agreement import adjudicate
@@ -15,7 +16,9 @@ from jobs.services.labelling.starts import labels_on
 from webapp.features.relabel import queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue
-from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE
+from webapp.features.relabel.state import SELECTION as SELECTION_ID
+from webapp.shared import selections
+from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
 
 ALL = "All sentences"
 DIFFERS_FROM_MODEL = "Differs from model"
@@ -89,6 +92,12 @@ def _differs_from_people(state: RelabelState) -> Ids:
     return kept
 
 
+def _in_selection(state: RelabelState) -> Ids:
+    """Return the sentences of the stored selection in the address."""
+    found = selections.from_address(SELECTION_ID)
+    return NONE_SELECTED if found is None else _in_reading_order(state, found.ids)
+
+
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     ALL: _all,
     "Unassigned": _unassigned,
@@ -97,13 +106,20 @@ FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     DIFFERS_FROM_MODEL: _differs_from_model,
     DIFFERS_FROM_SECTIONS: _differs_from_sections,
     DIFFERS_FROM_PEOPLE: _differs_from_people,
+    SELECTION: _in_selection,
 }
 _HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE}
 
 
 def filters(state: RelabelState) -> list[str]:
-    """Return the names of the filters; in blind mode only those that reveal nobody else's opinion."""
-    return [name for name in FILTERS if not (state.record.blind and name in _HIDDEN_WHEN_BLIND)]
+    """Return the names of the filters; in blind mode only those that reveal nobody else's opinion.
+
+    That of a selection is offered where the address names one.
+    """
+    hidden = set(_HIDDEN_WHEN_BLIND) if state.record.blind else set()
+    if SELECTION_ID not in st.query_params:
+        hidden.add(SELECTION)
+    return [name for name in FILTERS if name not in hidden]
 
 
 def in_view(state: RelabelState, name: str, search: str = "", match: str = SUBSTRING) -> Ids:

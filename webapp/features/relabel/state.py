@@ -36,6 +36,8 @@ FILTER = KEYS.url(
         "Not as other people say": DIFFERS_FROM_PEOPLE,
     },
 )
+SELECTION = KEYS.url("selection")
+"""Id of the stored selection that is the working set of the filter “Selection”."""
 SEARCH = KEYS.url("search", old="find")
 MATCH = KEYS.url("match", old="by", values={"letters": "substring"})
 STATE = KEYS.session("state")
@@ -58,11 +60,13 @@ SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict"
 NAMING, TO_NAME = KEYS.session("naming"), KEYS.session("to_name")
 """Prefix of the fields of the form for names by a language model, and the clusters to name."""
 SUGGESTED_NAMES = KEYS.session("suggested_names")
+MAP_LIST, MAKE_COPY = KEYS.session("map_list"), KEYS.session("make_copy")
 SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
 
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 LEAST_CERTAIN = "next least certain"
 NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."
+READ_ONLY = "This labelling is read-only for you. Make your own copy to change it."
 Make = Callable[[Partition], op.Operation]
 
 

@@ -12,16 +12,31 @@ import streamlit as st
 from core.errors import ThemescopeError
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
+from db.access import Right
+from db.label_records import NewLabelling, Sharing
 from jobs.common.languages import corpus_shares
 from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
+from jobs.services.labelling import starts
 from jobs.services.labelling.assistance import nearest_sentences
 from jobs.services.labelling.session import place_of
 from webapp.features.relabel import cluster_map, dialogs, filters, lists, queries, toolbar
 from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import CONFLICT, FILTER, LAYOUT, MATCH, MODEL, SEARCH, SENTENCE_CARD, step_summary
+from webapp.features.relabel.state import (
+    CONFLICT,
+    FILTER,
+    LAYOUT,
+    MAKE_COPY,
+    MATCH,
+    MODEL,
+    OPEN_NEXT,
+    SEARCH,
+    SENTENCE_CARD,
+    step_summary,
+)
 from webapp.shared import people
 from webapp.shared import queries as records
 from webapp.shared.choose import grouped, model_notes, nothing
+from webapp.shared.components import attempt
 from webapp.shared.text import ago, count, plain, shorten
 
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
@@ -39,6 +54,8 @@ def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.session.sync()
     st.html(_STYLE)
+    if state.read_only:
+        _offer_copy(state)
     layout, view = _controls(state)
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
@@ -53,6 +70,28 @@ def show(state: RelabelState) -> None:
         if len(state.selected) == 1:
             show_sentence_card(state)
     dialogs.show_open(state)
+
+
+def _offer_copy(state: RelabelState) -> None:
+    """Say whose labelling this is, and offer a copy, which opens at once."""
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        viewer = not people.may(Right.LABEL)
+        why = "You may view, but not change labellings." if viewer else "You can read it, but not change it."
+        owner = f"This labelling belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
+        st.markdown(f":material/lock: {owner}{why}", width="stretch")
+        if not viewer and st.button("Make my own copy", type="primary", icon=":material/content_copy:", key=MAKE_COPY):
+            _make_copy(state)
+
+
+def _make_copy(state: RelabelState) -> None:
+    """Create a copy for this person and open it, or show why that failed."""
+    record, person = state.record, people.current_person()
+    by = person or people.UNNAMED
+    new = NewLabelling(record.corpus_id, f"{record.name} ({by})", person, Sharing.OWN, record.blind, record.article_id)
+    made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
+    if made is not None:
+        st.session_state[OPEN_NEXT] = made.name
+        st.rerun()
 
 
 def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:

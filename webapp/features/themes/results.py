@@ -1,4 +1,4 @@
-"""Results of the Themes page: themes with central sentences, curves over their number, the map and the table."""
+"""Results of the Themes page: themes with central sentences, curves over their number, the map and the sentences."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from core.types import Ids
 from db.records import MapRecord
 from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.services.table_files import csv_text, excel_bytes, json_lines
-from webapp.features.themes import naming, new_list, state
+from webapp.features.themes import naming, new_list, renaming, state, theme_sentences
+from webapp.features.themes.theme_sentences import Shown
 from webapp.map_view import component
 from webapp.map_view import scene as map_scene
 from webapp.map_view.scene import MANY, Colouring, Scene
+from webapp.map_view.stored_selection import forget_replaced, open_stored
 from webapp.map_view.view_state import MapState
 from webapp.shared import partition_queries, queries
 from webapp.shared.components import download
@@ -34,7 +35,6 @@ from webapp.shared.text import count, duration, plain, shorten
 _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _CENTRAL = 24, 3
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
-_TABLE_ROWS = 2_000
 _TEXT_CHARS = 240
 
 
@@ -47,8 +47,7 @@ def show(analysis: Analysis) -> None:
     naming.show(analysis)
     _how_many(analysis)
     st.subheader("Map and sentences", anchor=False)
-    chosen, theme = show_map(analysis, listed)
-    _table(analysis, listed, chosen, theme)
+    _map_and_sentences(analysis, listed)
 
 
 def _summary(analysis: Analysis, listed: Listing) -> None:
@@ -118,7 +117,7 @@ def _cards(analysis: Analysis) -> None:
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
             with column, st.container(border=True, height="stretch"):
-                st.markdown(f"**{place + 1}. {plain(theme['name'])}** :gray[· {count(theme['size'], 'sentence')}]")
+                renaming.heading(analysis, place)
                 subtitle, rest = _subtitle(theme, texts)
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
                 for i in rest:
@@ -135,47 +134,26 @@ def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, 
     return (texts[central[0]], central[1:]) if central else ("", [])
 
 
-def _table(analysis: Analysis, listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> None:
-    """Draw the sentences shown, most central first within a theme, and their export."""
-    rows = _rows(listed, chosen, theme)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{count(len(rows), 'sentence')}**" + (" selected on the map" if len(chosen) else ""))
-        st.space("stretch")
+def _map_and_sentences(analysis: Analysis, listed: Listing) -> None:
+    """Draw the choice of a theme, the downloads, the map, and beside it the sentences shown."""
+    selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
+    open_stored(selected, state.STORED, state.OPENED_SELECTION)
+    left, right = st.columns([11, 9])
+    with left:
+        theme, low = _choose_theme(analysis, int((listed.margins < 0).sum()))
+        record = partition_queries.theme_map_of(analysis)
+        if record is None:
+            _offer_map(analysis)
+        else:
+            _draw(analysis, listed, record, theme, selected)
+    shown = Shown(analysis, listed, selected, theme, low, record.name if record is not None else "")
+    with right:
+        theme_sentences.show(shown)
+    with left, st.container(horizontal=True):
         for label, suffix, write in _FILES:
-            download(label, partial(_content, write, analysis, listed, rows), f"themes.{suffix}")
-    st.dataframe(_frame(analysis, listed, rows[:_TABLE_ROWS]), hide_index=True, height=420, column_config=_COLUMNS)
-    if len(rows) > _TABLE_ROWS:
-        st.caption(f"Showing {_TABLE_ROWS:,} of {len(rows):,}; export for all.")
-
-
-def _rows(listed: Listing, chosen: npt.NDArray[np.int64], theme: int | None) -> npt.NDArray[np.intp]:
-    keep = np.isin(listed.ids, chosen) if len(chosen) else np.ones(len(listed.ids), bool)
-    if theme is not None:
-        keep &= listed.labels == theme
-    rows = np.flatnonzero(keep)
-    return rows[np.lexsort((-listed.margins[rows], listed.labels[rows]))]
-
-
-_COLUMNS = {
-    "Sentence": st.column_config.TextColumn(width="large"),
-    "Theme": st.column_config.TextColumn(width="medium"),
-    "Margin": st.column_config.NumberColumn(
-        format="%.2f",
-        help="Similarity to its own theme minus similarity to the nearest other theme; below 0 the confidence is low.",
-    ),
-}
-
-
-def _frame(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArray[np.intp]) -> pd.DataFrame:
-    names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
-    columns: dict[str, Any] = {
-        "Sentence": [listed.sentences[i].text for i in rows],
-        "Theme": [names[listed.labels[i]] for i in rows],
-        "Margin": [float(listed.margins[i]) for i in rows],
-    }
-    if any(listed.groups):
-        columns["Group"] = [listed.groups[i] for i in rows]
-    return pd.DataFrame(columns)
+            content = partial(_content, write, analysis, listed, shown.rows())
+            download(label, content, f"themes.{suffix}", help=f"Download {count(len(shown.rows()), 'sentence')}.")
+    forget_replaced(selected, state.STORED)
 
 
 HEADER = ("sentence_id", "sentence", "theme", "name", "subtitle", "margin", "group")
@@ -244,27 +222,22 @@ def curves_figure(curves: Mapping[str, Any], chosen: int, tones: Tones) -> go.Fi
     return figure
 
 
-ALL_THEMES = "All themes"
+ALL_THEMES, LOW_CONFIDENCE = "All themes", "Low confidence"
 _HEIGHT = 460
 _NAME_CHARS = 60
 
 
-def show_map(analysis: Analysis, listed: Listing) -> tuple[Ids, int | None]:
-    """Draw the map; returns the ids of the selected sentences (empty: all) and the chosen theme (None: all)."""
-    theme = _choose_theme(analysis)
-    record = partition_queries.theme_map_of(analysis)
-    if record is None:
-        _offer_map(analysis)
-        return np.empty(0, dtype=np.int64), theme
-    return _draw(analysis, listed, record, theme), theme
-
-
-def _choose_theme(analysis: Analysis) -> int | None:
+def _choose_theme(analysis: Analysis, low: int) -> tuple[int | None, bool]:
+    """Return the chosen theme, None for all, and whether only sentences with low confidence are shown."""
     names = {f"{number}. {theme['name']}": number - 1 for number, theme in enumerate(analysis.themes, 1)}
-    if st.session_state.get(state.THEME) not in (ALL_THEMES, *names):
+    options = [ALL_THEMES, *([LOW_CONFIDENCE] if low else []), *names]
+    if st.session_state.get(state.THEME) not in options:
         st.session_state.pop(state.THEME, None)
-    chosen = st.selectbox("Show", [ALL_THEMES, *names], key=state.THEME, bind="query-params")
-    return names.get(chosen)
+    chosen = st.selectbox(
+        "Show", options, key=state.THEME, bind="query-params",
+        help=f"{LOW_CONFIDENCE}: {count(low, 'sentence')} more similar to another theme than to their own.",
+    )  # fmt: skip
+    return names.get(chosen), chosen == LOW_CONFIDENCE
 
 
 def _offer_map(analysis: Analysis) -> None:
@@ -276,30 +249,24 @@ def _offer_map(analysis: Analysis) -> None:
                 st.rerun()
 
 
-def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | None) -> Ids:
-    """Draw the map of the listed sentences and return the ids of the selected ones."""
+def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | None, selected: MapState) -> None:
+    """Draw the map of the listed sentences; what is selected on it changes ``selected``."""
     whole = map_scene.opened(record)
     scene = _scene(whole.only(np.isin(whole.ids, listed.ids)), analysis, listed)
-    selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
     colouring = _colouring(scene, analysis, theme)
     canvas = component.canvas_of(
         scene, colouring, opacity=0.8, height=_HEIGHT, name=f"themes-{analysis.run.digest[:12]}"
     )
     component.points(canvas)
     component.interactive(canvas, selected, selected.version)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_notes(record, len(scene.ids), len(listed.ids)), width="stretch")
-        if len(selected.ids):
-            label = f"Clear selection ({plain(count(len(selected.ids), 'sentence'))})"
-            st.button(label, icon=":material/close:", on_click=selected.clear)
-    return selected.ids
+    st.caption(_notes(record, len(scene.ids), len(listed.ids)))
 
 
 def _notes(record: MapRecord, shown: int, total: int) -> str:
     sample = f" A sample of {shown:,} out of {total:,} sentences." if shown < total else ""
     return (
         f"Nearby points are similar: {record.faithfulness:.0%} of the 15 nearest neighbours of a sentence stay close "
-        f"on the map.{sample} Lasso points to list them below."
+        f"on the map.{sample} Lasso points to list them."
     )
 
 

@@ -11,6 +11,9 @@ KEYS = PageKeys("themes")
 VIEW = KEYS.url("view", values={"Themes found": RESULTS})
 RESULT = KEYS.url("result", old="themes", record="themes")
 THEME = KEYS.url("theme", values={"all themes": "All themes"})
+STORED = KEYS.url("selection")
+"""Id of a stored selection."""
+PART = KEYS.url("part")
 SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
 
 REQUESTED = KEYS.session("requested")
@@ -28,3 +31,5 @@ NAMING = KEYS.session("naming")
 """Prefix of the fields of the form for names by a language model."""
 TO_NAME = KEYS.session("to_name")
 SHOW_NUMBERS = KEYS.session("show_numbers")
+PANEL, OPENED_SELECTION = KEYS.session("panel"), KEYS.session("opened_selection")
+NEW_THEME_NAME = KEYS.session("new_theme_name")
