@@ -17,6 +17,7 @@ from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
 from core.labelling.changes import ChangeSet, Field, SentenceChanges
 from core.labelling.history import Kind, Step
+from core.labelling.operations import OperationKind
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
@@ -40,9 +41,20 @@ class Placed:
 
 
 def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]) -> Placed:
-    """Return the sentences that users placed by any operation; undone steps are ignored.
+    """Return the sentences that users placed by any operation; undone steps are ignored, as are re-clusterings.
 
     Sentences marked uncertain and those without a cluster are left out.
+    """
+    ids = moved_by_people(log)
+    rows = partition.rows(ids)
+    sure = (partition.numbers[rows] != UNASSIGNED) & ~partition.uncertain[rows]
+    return Placed(partition, ids[sure])
+
+
+def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
+    """Return the ascending ids of the sentences whose cluster users changed; undone steps and re-clusterings are not.
+
+    A re-clustering moves sentences by their similarity, without a person's judgement.
     """
     entries = list(log)
     gone: set[int] = set()
@@ -53,15 +65,12 @@ def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]
             gone.discard(step.target)
     touched: set[int] = set()
     for step, change_set in entries:
-        if step.kind is not Kind.DO or step.id in gone:
+        if step.kind is not Kind.DO or step.id in gone or step.operation == OperationKind.RECLUSTER:
             continue
         for change in change_set:
             if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
                 touched.update(np.asarray(change.ids).tolist())
-    ids = np.array(sorted(touched), dtype=np.int64)
-    rows = partition.rows(ids)
-    sure = (partition.numbers[rows] != UNASSIGNED) & ~partition.uncertain[rows]
-    return Placed(partition, ids[sure])
+    return np.array(sorted(touched), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
-from webapp.features.agreement import results
+from webapp.features.agreement import results, state
 from webapp.features.agreement.results import Rater
 
 Open = Callable[..., AppTest]
@@ -48,7 +48,7 @@ def test_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
 
 
 def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Open) -> None:
-    at = open_page("agreement")
+    at = open_page("agreement", counted=results.ALL)
     assert not at.exception
     assert not at.error
     pairs = at.dataframe[0].value
@@ -61,9 +61,36 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Ope
     next(b for b in at.button if b.label == "Create gold labelling").click().run()
     with labelled.reading() as r:
         gold = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
-        state = r.labellings.snapshot(gold[0].id).partition
-    assert state.uncertain.sum() == 2
+        found = r.labellings.snapshot(gold[0].id).partition
+    assert found.uncertain.sum() == 2
     assert gold[0].origin["from"] == "adjudication"
+
+
+def test_what_nobody_touched_is_no_agreement_of_people(labelled: Store, open_page: Open) -> None:
+    at = open_page("agreement")
+    assert not at.exception
+    assert {m.label: m.value for m in at.metric} == {
+        "Krippendorff's alpha": "undefined", "Sentences": "0", "Sentence pairs": "0",
+    }  # fmt: skip
+    pairs = at.dataframe[0].value.set_index(["First", "Second"])["Sentences"]
+    assert pairs.to_dict()[HOSTILE, "Sections"] == 2 and pairs.to_dict()["Ada's", "Sections"] == 0
+    assert "both people set themselves" in words(at) and results.ALL in words(at)
+    at.button_group(key=state.COUNTED).set_value(results.ONE).run()
+    assert {m.label: m.value for m in at.metric}["Sentences"] == "2"
+    at.button_group(key=state.COUNTED).set_value(results.ALL).run()
+    assert {m.label: m.value for m in at.metric}["Sentences"] == "24"
+
+
+def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, open_page: Open) -> None:
+    at = open_page("agreement")
+    next(b for b in at.button if b.label == "Create gold labelling").click().run()
+    with labelled.reading() as r:
+        (gold,) = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
+        found = r.labellings.snapshot(gold.id).partition
+        bens = r.labellings.snapshot(r.labellings.by_name(HOSTILE).id).partition
+    assert not found.uncertain.any(), "Ada has placed nothing, so nothing is tied"
+    moved = np.unique(found.numbers[np.isin(found.ids, bens.ids[bens.numbers == 3])])
+    assert len(moved) == 1, "Ben's two sentences are with those that he put them to"
 
 
 def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, open_page: Open) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.metrics.statistics import multiple_comparisons
 from core.metrics.statistics.multiple_comparisons import TESTS
 from db.label_records import Role
 from db.records import ScoreRecord
@@ -20,7 +21,7 @@ from jobs.services import people
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from webapp.features.compare import exports, method_table, partition_pair, state
-from webapp.shared import compare_queries, partition_queries
+from webapp.shared import compare_queries, partition_queries, queries
 from webapp.shared.figures import tones
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
@@ -29,10 +30,17 @@ Open = Callable[..., AppTest]
 
 
 @pytest.fixture
-def compared(filled_store: Store) -> Store:
-    """The filled store with a benchmark that several methods have clustered."""
+def untested(filled_store: Store) -> Store:
+    """The filled store with a benchmark of three articles that several methods have clustered."""
     add_comparison(filled_store, CORPUS, MODEL)
     return filled_store
+
+
+@pytest.fixture
+def compared(untested: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The same store, with tests from three articles on."""
+    monkeypatch.setattr(multiple_comparisons, "FEWEST_ARTICLES", 3)
+    return untested
 
 
 def words_of(at: AppTest) -> str:
@@ -51,6 +59,19 @@ def test_an_empty_store_says_what_to_do(tab: str, sqlite_store: Store, open_page
     at = open_page("compare", tab=tab)
     assert not at.exception and not at.error
     assert "No " in words_of(at)
+
+
+def test_three_articles_are_not_tested_and_the_page_says_so(untested: Store, open_page: Open) -> None:
+    why = "No test: 3 articles are too few. Tests need at least 6 articles."
+    at = open_page("compare", benchmark=SEVERAL)
+    assert not at.exception and why in [info.value for info in at.info]
+    table = at.dataframe[0].value
+    assert set(table["Rank"]) == {"–"} and set(table["Group"]) == {""}
+    at = open_page("compare", benchmark=SEVERAL, tab="Two methods")
+    assert not at.exception and why in words_of(at) and " p =" not in words_of(at)
+    found = _comparison(next(b for b in queries.benchmarks() if b.name == SEVERAL))
+    assert ",\r\n" in exports.comparisons_csv(found) and "nan" not in exports.comparisons_csv(found)
+    assert "Differences were not tested, because 6 articles are needed." in exports.paragraph(found, ["ami"], {})
 
 
 def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Open) -> None:

@@ -20,6 +20,8 @@ from core.types import Estimate
 
 ALPHA = 1 - LEVEL
 RESAMPLES = 10_000
+FEWEST_ARTICLES = 6
+"""Minimum number of articles for a test over articles: with five, no result of Wilcoxon's test is below .05."""
 _PAIRS = 200  # number of pairs with resamples in memory at once
 Indices = npt.NDArray[np.intp]
 
@@ -48,6 +50,8 @@ class SignificanceTest:
     source: str
     ps: Callable[[Paired], Floats]
     """Function that returns the (p,) two-sided p of the pairs."""
+    over_articles: bool = True
+    """Whether an article is one observation; otherwise single items are."""
 
 
 WILCOXON = SignificanceTest(
@@ -99,6 +103,7 @@ MCNEMAR = SignificanceTest(
     "Triplets that only one of two methods gets right. Assumes independent triplets, but those of one article are not.",
     "McNemar's exact test over single triplets (McNemar 1947)",
     _without_items,
+    over_articles=False,
 )
 
 
@@ -112,8 +117,14 @@ class Family:
     differences: tuple[Estimate, ...]
     """Of first minus second, with single (uncorrected) 95 % intervals."""
     ps: Floats
+    """(p,) two-sided p; NaN without a test, for which there were fewer than :data:`FEWEST_ARTICLES`."""
     corrected: Floats
     """p corrected by Holm over this family, or over all families given to :func:`corrected_together`."""
+
+    @property
+    def tested(self) -> bool:
+        """Whether the pairs were tested."""
+        return bool(np.isfinite(self.ps).all())
 
     def between(self, a: int, b: int) -> tuple[Estimate, float, float]:
         """Return the difference a - b with its interval, p, and corrected p."""
@@ -163,8 +174,9 @@ def compare_all(
 ) -> Family:
     """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
 
-    Intervals are percentiles of a bootstrap over articles; for a single article both ends are its mean. Raises
-    :class:`core.errors.DataError` without scores or if one is not finite.
+    Intervals are percentiles of a bootstrap over articles; for a single article both ends are its mean. A test over
+    fewer articles than :data:`FEWEST_ARTICLES` is not run. Raises :class:`core.errors.DataError` without scores or if
+    one is not finite.
     """
     table = np.asarray(values, dtype=np.float64)
     draws = resampled_means(table, sizes, resamples, seed)
@@ -177,17 +189,22 @@ def compare_all(
         a, b = first[start : start + _PAIRS], second[start : start + _PAIRS]
         paired = Paired(a, b, table[:, a] - table[:, b], means[a] - means[b], draws[:, a] - draws[:, b])
         differences += _estimates(paired.means, paired.resampled, n)
-        ps.append(test.ps(paired))
+        enough = n >= FEWEST_ARTICLES or not test.over_articles
+        ps.append(test.ps(paired) if enough else np.full(len(a), np.nan))
     found = np.concatenate(ps)
-    estimates = tuple(_estimates(means, draws, n))
-    return Family(estimates, first, second, tuple(differences), found, np.array(holm(found)))
+    family = Family(tuple(_estimates(means, draws, n)), first, second, tuple(differences), found, found)
+    return corrected_together([family])[0]
 
 
 def corrected_together(families: Sequence[Family]) -> list[Family]:
-    """Return the families with p corrected by Holm over the comparisons of all of them."""
-    corrected = np.array(holm(np.concatenate([np.empty(0), *(family.ps for family in families)])))
-    ends = np.cumsum([len(family.ps) for family in families])
-    return [replace(f, corrected=corrected[end - len(f.ps) : end]) for f, end in zip(families, ends, strict=True)]
+    """Return the families with p corrected by Holm over the comparisons of all of them that were tested."""
+    sizes = [len(family.ps) if family.tested else 0 for family in families]
+    corrected = np.array(holm(np.concatenate([np.empty(0), *(f.ps for f in families if f.tested)])))
+    ends = np.cumsum(sizes)
+    return [
+        replace(family, corrected=corrected[end - size : end] if family.tested else family.ps)
+        for family, size, end in zip(families, sizes, ends, strict=True)
+    ]
 
 
 def _estimates(means: Floats, draws: Floats, n: int) -> list[Estimate]:

@@ -14,6 +14,7 @@ from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, st
 from core.types import Ids, Labels, Sentence
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store, Unit
+from jobs.services.labelling.placed import placed_sentences
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
@@ -107,8 +108,11 @@ def from_labelling(labelling_id: int) -> Begin:
     return initial
 
 
-def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
-    """Return the majority of aligned labellings; ties begin unassigned and marked uncertain."""
+def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False) -> Begin:
+    """Return the majority of aligned labellings; ties begin unassigned and marked uncertain.
+
+    With ``placed_only``, the votes on a sentence that somebody placed are those of the people who placed it.
+    """
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         from core.labelling.agreement import adjudicate
@@ -116,8 +120,10 @@ def from_adjudication(labelling_ids: Sequence[int]) -> Begin:
         with store.reading() as r:
             records = [r.labellings.get(id) for id in labelling_ids]
             states = [r.labellings.snapshot(id).partition for id in labelling_ids]
-        ids = np.unique(np.concatenate([state.ids for state in states]))
-        verdict = adjudicate([labels_on(state, ids) for state in states])
+            ids = np.unique(np.concatenate([state.ids for state in states]))
+            owners = zip(records, states, strict=True)
+            placed = [np.isin(ids, placed_sentences(r, *owner)) for owner in owners] if placed_only else None
+        verdict = adjudicate([labels_on(state, ids) for state in states], placed)
         sources = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
         origin = {"from": "adjudication", "of": [record.name for record in records]}
         first, _ = from_labels(ids, verdict.labels, sources, origin)(store, new)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
@@ -16,9 +17,10 @@ from core.metrics.matching import match_clusters
 from core.types import Estimate, Ids, Labels, Sentence
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from jobs.services.labelling import starts
+from jobs.services.labelling.placed import placed_sentences
 from jobs.services.labelling.starts import labels_on
 from jobs.services.table_files import csv_text
-from webapp.features.agreement.state import PAIRS
+from webapp.features.agreement.state import COUNTED, PAIRS
 from webapp.shared import partition_queries, queries
 from webapp.shared.choose import nothing
 from webapp.shared.components import attempt, download
@@ -37,6 +39,8 @@ class Rater:
     names: dict[int, str]
     """Label → cluster name."""
     labelling: LabellingRecord | None = None
+    placed: npt.NDArray[np.bool_] | None = None
+    """(n,) mask of the sentences that people placed; None for sections and clusterings."""
 
     def called(self, label: int) -> str:
         """Return the name of a cluster."""
@@ -53,6 +57,35 @@ class Group:
     people: list[Rater]
     others: list[Rater]
     """Sections and clusterings."""
+
+
+BOTH, ONE, ALL = "Placed by both", "Placed by one", "All sentences"
+COUNTS = {
+    BOTH: "sentences whose cluster both people set themselves",
+    ONE: "sentences whose cluster at least one of the two people set",
+    ALL: "also sentences that are where the labelling began, which nobody may have looked at",
+}
+"""Which sentences count for the agreement of two people; that of a person and sections or models counts by the person
+alone."""
+
+
+def counted(first: Rater, second: Rater, which: str) -> tuple[Labels, Labels]:
+    """Return the (n,) labels of two raters, -1 for sentences that do not count."""
+    masks = [rater.placed for rater in (first, second) if rater.placed is not None]
+    if which == ALL or not masks:
+        return first.labels, second.labels
+    keep = (np.logical_or if which == ONE else np.logical_and).reduce(masks)
+    return np.where(keep, first.labels, -1), np.where(keep, second.labels, -1)
+
+
+def judged(people: Sequence[Rater], which: str) -> list[Labels]:
+    """Return the (n,) labels of all people, -1 for sentences that they have not judged."""
+    masks = [rater.placed for rater in people if rater.placed is not None]
+    if which == ALL or not masks:
+        return [rater.labels for rater in people]
+    anyone = np.logical_or.reduce(masks)
+    keep = [anyone if which == ONE or rater.placed is None else rater.placed for rater in people]
+    return [np.where(mask, rater.labels, -1) for mask, rater in zip(keep, people, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +118,19 @@ def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
     """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
     with queries.store().reading() as r:
         states: list[Partition] = [r.labellings.snapshot(record.id).partition for record in chosen]
+        placed = [placed_sentences(r, record, state) for record, state in zip(chosen, states, strict=True)]
         ids = np.unique(np.concatenate([state.ids for state in states]))
         known = r.corpora.sentences_by_id(ids)
         articles = r.corpora.articles_by_id([scope.article_id] if scope.article_id else [])
     people = [
-        Rater(record.name, labels_on(state, ids), {c.number: c.name for c in state.clusters.values()}, record)
-        for record, state in zip(chosen, states, strict=True)
+        Rater(
+            record.name,
+            labels_on(state, ids),
+            {c.number: c.name for c in state.clusters.values()},
+            record,
+            np.isin(ids, own),
+        )
+        for record, state, own in zip(chosen, states, placed, strict=True)
     ]
     others: list[Rater] = []
     if scope.article_id in articles:
@@ -109,12 +149,14 @@ def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
 
 
 _DISPUTED = 500
+_OWN_VOTES = ", where only those who placed a sentence have a vote on it"
 _NAME = 40
 _ONE_ARTICLE = "one article: no interval"
 
 
 def show(scope: Scope, found: Group) -> None:
     """Draw all results for the labellings of a group."""
+    which = _choose_counted()
     if len(found.people) < 2:
         nothing(
             "Agreement needs two labellings.",
@@ -123,30 +165,51 @@ def show(scope: Scope, found: Group) -> None:
             "Open Relabel",
         )
     else:
-        _alpha(found)
-    _pairs(found)
+        _alpha(found, which)
+    _pairs(found, which)
     if len(found.people) >= 2:
-        _disputed(found)
-        _adjudicate(scope, found)
+        _disputed(found, which)
+        _adjudicate(scope, found, which)
 
 
-def _alpha(found: Group) -> None:
-    whole = alpha([rater.labels for rater in found.people], found.articles)
+def _choose_counted() -> str:
+    """Choose which sentences count."""
+    chosen = st.segmented_control(
+        "Sentences that count", list(COUNTS), default=BOTH, required=True, key=COUNTED, bind="query-params",
+        help="  \n".join(f"**{name}**: {about}." for name, about in COUNTS.items()),
+    )  # fmt: skip
+    return chosen or BOTH
+
+
+def _alpha(found: Group, which: str) -> None:
+    labels = judged(found.people, which)
+    whole = alpha(labels, found.articles)
+    several = int((np.sum([own >= 0 for own in labels], axis=0) >= 2).sum())
     with st.container(horizontal=True):
         value = "undefined" if whole.value is None else score(whole.value)
         help = "1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative conclusions."
         st.metric("Krippendorff's alpha", value, border=True, help=help)
+        help = f"Sentences that count in at least two labellings: {COUNTS[which]}."
+        st.metric("Sentences", f"{several:,}", border=True, help=help)
         st.metric("Sentence pairs", f"{whole.pairs:,}", border=True, help="Pairs that at least two labellings decide.")
     st.caption(
-        f"Undefined because {whole.undefined}."
+        f"Undefined because {whole.undefined}.{_more(which)}"
         if whole.undefined
-        else "Computed over pairs of sentences of the same article: are they in the same cluster or not?"
+        else f"Computed over pairs of sentences of the same article: are they in the same cluster or not? Counted are "
+        f"{COUNTS[which]}."
     )
 
 
-def pair_row(first: Rater, second: Rater, articles: np.ndarray) -> tuple[str, str, int, str, str, str]:
+def _more(which: str) -> str:
+    """Return what to do where too few sentences count."""
+    return "" if which == ALL else f" Choose “{ALL}” above to count what nobody has changed, too."
+
+
+def pair_row(
+    first: Rater, second: Rater, articles: np.ndarray, which: str = ALL
+) -> tuple[str, str, int, str, str, str]:
     """Return names, shared sentences, ARI, AMI, and a remark where a value or an interval is undefined."""
-    result: Comparison = compare(first.labels, second.labels, articles)
+    result: Comparison = compare(*counted(first, second, which), articles)
     numbers = [_estimate(value) for value in (result.ari, result.ami)]
     remark = f"undefined because {result.undefined}" if result.undefined else ""
     if not remark and result.articles == 1:
@@ -160,18 +223,18 @@ def _estimate(value: object) -> str:
     return interval(value.value, *ends(value))
 
 
-_HEADER = ("First", "Second", "Assigned in both", "ARI", "AMI", "Remark")
+_HEADER = ("First", "Second", "Sentences", "ARI", "AMI", "Remark")
 _WIDTHS = dict(zip(_HEADER, (190, 290, 105, 130, 130, 165), strict=True))
 _WIDTHS_WITHOUT_INTERVALS = {"Second": 390, "ARI": 80, "AMI": 80}
 
 
-def _pairs(found: Group) -> None:
+def _pairs(found: Group, which: str) -> None:
     """Draw the agreement of every two people, and of each person with sections and clusterings."""
     pairs = [*combinations(found.people, 2), *((p, other) for p in found.people for other in found.others)]
     if not pairs:
         return
     st.subheader("Pairwise agreement", anchor=False)
-    rows = [pair_row(first, second, found.articles) for first, second in pairs]
+    rows = [pair_row(first, second, found.articles, which) for first, second in pairs]
     remarks = {row[-1] for row in rows}
     shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark on all rows is drawn once, below
     widths = _WIDTHS | (_WIDTHS_WITHOUT_INTERVALS if remarks == {_ONE_ARTICLE} else {})
@@ -185,11 +248,11 @@ def _pairs(found: Group) -> None:
         column_config={name: st.column_config.Column(width=widths[name]) for name in shown},
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{_measured(remarks)} Click a row to compare its clusters.")
+        st.caption(f"Counted are {COUNTS[which]}. {_measured(remarks)} Click a row to compare its clusters.")
         st.space("stretch")
         download("CSV", lambda: csv_text(_HEADER, rows), "agreement.csv")
     chosen = event["selection"]["rows"]
-    _contingency(*pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0])
+    _contingency(*pairs[chosen[0] if chosen and chosen[0] < len(pairs) else 0], which)
 
 
 def _measured(remarks: set[str]) -> str:
@@ -200,10 +263,11 @@ def _measured(remarks: set[str]) -> str:
     return f"Means over articles with 95 % intervals{f'; {same}' if same else ''}."
 
 
-def contingency(first: Rater, second: Rater) -> pd.DataFrame:
+def contingency(first: Rater, second: Rater, which: str = ALL) -> pd.DataFrame:
     """Return the contingency table of two labellings, with matched clusters on the diagonal."""
-    both = (first.labels >= 0) & (second.labels >= 0)
-    a, b = first.labels[both], second.labels[both]
+    own, other = counted(first, second, which)
+    both = (own >= 0) & (other >= 0)
+    a, b = own[both], other[both]
     matching = match_clusters(a, b)
     rows = [*(pair.first for pair in matching.pairs), *matching.only_first]
     columns = [*(pair.second for pair in matching.pairs), *matching.only_second]
@@ -215,11 +279,11 @@ def contingency(first: Rater, second: Rater) -> pd.DataFrame:
     )
 
 
-def _contingency(first: Rater, second: Rater) -> None:
-    table = contingency(first, second)
+def _contingency(first: Rater, second: Rater, which: str) -> None:
+    table = contingency(first, second, which)
     st.markdown(f"**{plain(first.name)}** (rows) and **{plain(second.name)}** (columns)")
     if table.empty:
-        st.caption("No sentence is assigned in both.")
+        st.caption(f"No sentence counts in both.{_more(which)}")
         return
     same = int(np.trace(table.to_numpy()))
     total = int(table.to_numpy().sum())
@@ -235,13 +299,20 @@ def _contingency(first: Rater, second: Rater) -> None:
     )
 
 
-def _disputed(found: Group) -> None:
+def _votes(found: Group, which: str) -> list[npt.NDArray[np.bool_]] | None:
+    """Return which sentences each person placed; None where all votes count."""
+    masks = [rater.placed for rater in found.people if rater.placed is not None]
+    return None if which != BOTH or len(masks) < len(found.people) else masks
+
+
+def _disputed(found: Group, which: str) -> None:
+    """Draw the sentences that people placed differently; of placed sentences, only the votes of who placed them."""
     st.subheader("Disagreements", anchor=False)
-    verdict = adjudicate([rater.labels for rater in found.people])
+    verdict = adjudicate([rater.labels for rater in found.people], _votes(found, which))
     order = np.argsort(-verdict.dispute, kind="stable")
     order = order[verdict.dispute[order] > 0]
     if not len(order):
-        st.caption("None: every sentence that several people assigned is in the same cluster.")
+        st.caption(f"None: every sentence that several people placed is in the same cluster.{_more(which)}")
         return
     listed = order[:_DISPUTED]
     columns = {"Sentence": [found.sentences[i].text for i in listed]}
@@ -259,7 +330,7 @@ def _disputed(found: Group) -> None:
     )
 
 
-def _adjudicate(scope: Scope, found: Group) -> None:
+def _adjudicate(scope: Scope, found: Group, which: str) -> None:
     """Draw the form that creates a gold labelling from the majority."""
     st.subheader("Create gold labelling", anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -269,11 +340,12 @@ def _adjudicate(scope: Scope, found: Group) -> None:
     ):
         records = [rater.labelling for rater in found.people if rater.labelling is not None]
         new = NewLabelling(scope.corpus_id, name or "", current_person(), Sharing.GOLD, False, scope.article_id)
-        gold = starts.from_adjudication([record.id for record in records])
+        gold = starts.from_adjudication([record.id for record in records], placed_only=which == BOTH)
         made = attempt(lambda: starts.begin(queries.store(), new, gold))
         if made is not None:
             switch_page("relabel", partition_queries.edit_view(made.name))
     st.caption(
-        "Starts from the majority; ties are unassigned and marked as uncertain. Everyone can resolve them on the "
+        f"Starts from the majority{_OWN_VOTES if which == BOTH else ''}; ties are unassigned and marked as uncertain. "
+        "Everyone can resolve them on the "
         "Relabel page. The labellings above do not change."
     )

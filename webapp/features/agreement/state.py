@@ -4,6 +4,7 @@ from webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("agreement")
 SCOPE = KEYS.url("scope", record="labelled text")
+COUNTED = KEYS.url("counted")
 LABELLINGS = KEYS.session("labellings")
 REVEAL = KEYS.session("reveal")
 PAIRS = KEYS.session("pairs")

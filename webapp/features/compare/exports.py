@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,13 @@ import streamlit as st
 
 from core.config import Config
 from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.multiple_comparisons import ALPHA, RESAMPLES, Family, SignificanceTest
+from core.metrics.statistics.multiple_comparisons import (
+    ALPHA,
+    FEWEST_ARTICLES,
+    RESAMPLES,
+    Family,
+    SignificanceTest,
+)
 from core.registry import Card
 from db.records import BenchmarkRecord, ScoreRecord
 from jobs.common.results import code_version
@@ -56,18 +63,18 @@ class Comparison:
 
     def ranks(self) -> list[tuple[int, int] | None]:
         """Return the best and worst rank that the tests do not exclude, for each method; None without tests."""
-        found = self.family.ranks() if self.family is not None else []
+        found = self.family.ranks() if self.family is not None and self.family.tested else []
         return [found[column] if found and column >= 0 else None for column in self.columns]
 
     def letters(self) -> list[str]:
         """Return the compact letter display: methods that share a letter do not differ significantly."""
-        found = self.family.groups() if self.family is not None else []
+        found = self.family.groups() if self.family is not None and self.family.tested else []
         return [found[column] if found and column >= 0 else "" for column in self.columns]
 
     @property
     def claims(self) -> int:
-        """Number of comparisons corrected together."""
-        return sum(len(family.ps) for family in self.families.values())
+        """Number of comparisons that were tested and corrected together."""
+        return sum(len(family.ps) for family in self.families.values() if family.tested)
 
 
 def rank_text(rank: tuple[int, int] | None) -> str:
@@ -102,9 +109,22 @@ def comparisons_csv(found: Comparison) -> str:
     rows = []
     parts = zip(family.first, family.second, family.differences, family.ps, family.corrected, strict=True)
     for a, b, d, p, corrected in parts:
-        rows.append([names[int(a)], names[int(b)], found.metric.id, d.value, d.low, d.high, d.n, p, corrected])
+        rows.append(
+            [names[int(a)], names[int(b)], found.metric.id, d.value, d.low, d.high, d.n, *numbers(p, corrected)]
+        )
     header = ["first", "second", "metric", "difference", "low", "high", "articles", f"p_{found.test.id}", "p_holm"]
     return csv_text(header, rows)
+
+
+def numbers(*ps: float) -> list[float | None]:
+    """Return p-values for a file; None without a test."""
+    return [None if math.isnan(p) else float(p) for p in ps]
+
+
+def untested(family: Family) -> str:
+    """Return why a family has no tests."""
+    articles = family.estimates[0].n if family.estimates else 0
+    return f"No test: {count(articles, 'article')} are too few. Tests need at least {FEWEST_ARTICLES} articles."
 
 
 COMPARISON_COLUMNS = dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right"))
@@ -119,10 +139,14 @@ def comparisons_frame(family: Family, names: Mapping[int, str]) -> pd.DataFrame:
             "First": [names[int(family.first[i])] for i in order],
             "Second": [names[int(family.second[i])] for i in order],
             "Difference": [interval(d.value, d.low, d.high) for d in gaps],
-            "p": [p_text(float(family.ps[i])) for i in order],
-            "Corrected p": [p_text(float(family.corrected[i])) for i in order],
+            "p": [_p_or_dash(family.ps[i]) for i in order],
+            "Corrected p": [_p_or_dash(family.corrected[i]) for i in order],
         }
     )
+
+
+def _p_or_dash(p: float) -> str:
+    return "–" if math.isnan(p) else p_text(float(p))
 
 
 def latex(found: Comparison, metrics: Sequence[str]) -> str:
@@ -179,6 +203,8 @@ def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, 
             f"a method better where the corrected p is below {ALPHA:.2f} and the interval of the mean difference lies "
             "above 0; methods that share a letter do not differ significantly (Piepho 2004)."
         )
+    elif found.family is not None and not found.family.tested:
+        parts.append(f"Differences were not tested, because {FEWEST_ARTICLES} articles are needed.")
     listed = "; ".join(f"{name}: {_settings_text(values)}" for name, values in settings.items())
     parts.append(f"Settings: {listed}." if listed else "")
     days = sorted({f"{run.created:%Y-%m-%d}" for method in found.methods for run in method.runs})

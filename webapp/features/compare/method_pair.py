@@ -14,6 +14,7 @@ from core.metrics.article_difficulty import TRAITS, ArticleSlice
 from core.types import Ids
 from jobs.services.table_files import csv_text
 from webapp.features.compare import figures, partition_pair, state
+from webapp.features.compare.exports import untested
 from webapp.features.compare.figures import scatter_figure, slices_figure
 from webapp.features.compare.method_table import Scope
 from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
@@ -93,6 +94,12 @@ def _summary(pair: PairOfMethods) -> None:
     ahead = "better" if better[at[0], at[1]] else "worse" if better[at[1], at[0]] else ""
     verdict = f"**{ahead}** than" if ahead else "**not significantly different** from"
     gaps = pair.gaps
+    if not found.family.tested:
+        st.markdown(
+            f"**{plain(pair.first.name)}** against **{plain(pair.second.name)}**: {found.metric.title} "
+            f"{_signed(d.value)} over {count(d.n, 'article')}. **{untested(found.family)}**"
+        )
+        return
     st.markdown(
         f"**{plain(pair.first.name)}** is {verdict} **{plain(pair.second.name)}**: {found.metric.title} "
         f"{_signed(d.value)} [{_signed(d.low)}, {_signed(d.high)}] over {count(d.n, 'article')} (95 % bootstrap "

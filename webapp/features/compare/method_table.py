@@ -25,6 +25,7 @@ from webapp.features.compare.exports import (
     latex,
     paragraph,
     rank_text,
+    untested,
 )
 from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
 from webapp.shared import compare_queries, projects, queries
@@ -150,6 +151,8 @@ def clustering(scope: Scope | None) -> None:
     if scope is None:
         return
     found = scope.comparison
+    if found.family is not None and not found.family.tested:
+        st.info(untested(found.family), icon=":material/info:")
     _table(scope)
     _explained(scope)
     scored = [
@@ -255,6 +258,8 @@ def _explained(scope: Scope) -> None:
         "**Click a row** to see which articles cause its difference to the best."
         if found.claims
         else "No tests: they need two methods with scores for each article."
+        if found.family is None or found.family.tested
+        else untested(found.family)
     )
     st.caption(
         f"Means over {count(n, 'article')}; ± is half the width of the 95 % bootstrap interval over articles; "

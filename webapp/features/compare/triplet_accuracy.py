@@ -16,7 +16,7 @@ from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import within_article
 from jobs.services.table_files import csv_text
 from webapp.features.compare import figures, state
-from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, rank_text
+from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, numbers, rank_text, untested
 from webapp.features.compare.state import segment_in_url
 from webapp.shared import compare_queries, queries, triplet_queries
 from webapp.shared.choose import COUNTED, grouped, preselected
@@ -76,6 +76,7 @@ def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family
 
 def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | None, columns: Mapping[int, int]) -> None:
     ranks, letters = (family.ranks(), family.groups()) if family else ([], [])
+    columns = columns if family is not None and family.tested else {}
     rows = range(len(scored))
     st.dataframe(
         pd.DataFrame(
@@ -101,6 +102,8 @@ def _explained(test: SignificanceTest, family: Family | None) -> None:
     tested = (
         f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
         "ranks higher only if the interval of the difference over articles also excludes 0."
+        if family and family.tested
+        else f" {untested(family)}"
         if family
         else ""
     )
@@ -127,7 +130,7 @@ def _comparisons_csv(family: Family, names: Mapping[int, str], test: Significanc
     rows = []
     for i in family.ps.argsort(kind="stable").tolist():
         a, b, d = names[int(family.first[i])], names[int(family.second[i])], family.differences[i]
-        rows.append((a, b, d.value, d.low, d.high, d.n, family.ps[i], family.corrected[i]))
+        rows.append((a, b, d.value, d.low, d.high, d.n, *numbers(family.ps[i], family.corrected[i])))
     return csv_text(header, rows)
 
 

@@ -124,3 +124,14 @@ def test_two_methods_share_a_letter_exactly_where_they_are_not_told_apart(means:
     for a, b, p in zip(first, second, corrected, strict=True):
         assert bool(letters[a] & letters[b]) == (p > 0.05)
     assert all(1 <= low <= high <= m for low, high in family.ranks())
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_articles_are_not_tested(n: int) -> None:
+    values = np.random.default_rng(n).normal(size=(n, 3)) + np.array([0.0, 5.0, 10.0])
+    for test in TESTS:
+        family = compare_all(values, test)
+        assert not family.tested and not family.better().any() and family.groups() == ["a"] * 3
+        enough = compare_all(np.tile(values, (6, 1)), test)
+        together = corrected_together([family, enough])
+        assert np.isnan(together[0].corrected).all() and np.array_equal(together[1].corrected, enough.corrected)
