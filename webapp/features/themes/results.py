@@ -123,7 +123,7 @@ def _cards(analysis: Analysis) -> None:
                 for i in rest:
                     st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
     if len(analysis.themes) > len(shown):
-        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes in the table below")
+        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes; choose one below")
 
 
 def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, list[int]]:
