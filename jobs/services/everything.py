@@ -59,7 +59,8 @@ def holds_all(text: str, words: Sequence[str]) -> bool:
 def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[Group]:
     """Return the results by kind for the words of ``text``, those of the corpus ``corpus_id`` first.
 
-    A result contains all the words. Kinds without results are left out.
+    A result contains all the words; texts that contain them one after the other come first. Kinds without results are
+    left out.
     """
     words = words_of(text)
     if not words:
@@ -104,10 +105,13 @@ def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[Group]:
     """Return the matching articles and sentences; none for a query whose words have one letter each."""
     if max(map(len, words)) < FEWEST_LETTERS:
         return []
+    phrase = " ".join(words)
     with store.reading() as r:
         corpora = {c.id: c for c in r.corpora.list()}
         titles = _here_first(r.text_search.articles, words, corpus_id, corpora)
         sentences = _here_first(r.text_search.sentences, words, corpus_id, corpora)
+        titles.sort(key=lambda article: not holds_all(article.title, [phrase]))
+        sentences.sort(key=lambda sentence: not holds_all(sentence.text, [phrase]))
         owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
     articles = [_article(article, corpora) for article in titles[:SHOWN]]
     texts = [_sentence(sentence, owners[sentence.article_id], corpora) for sentence in sentences[:SHOWN]]

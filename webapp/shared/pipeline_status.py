@@ -33,9 +33,15 @@ _ICONS = {
 }
 
 
-def watch() -> None:
-    """Draw the projects with running steps, and those whose steps were queued in this session, until dismissed."""
-    for corpus in list(dict.fromkeys([*pipeline.working(queries.store()), *_followed()]))[:_MOST]:
+def watch(project: CorpusRecord | None = None) -> None:
+    """Draw the projects with running steps, and those whose steps were queued in this session, until dismissed.
+
+    With ``project``, that one comes first if it lacks a result of a step.
+    """
+    names = [*pipeline.working(queries.store()), *_followed()]
+    if project is not None and not all(step.ready for step in pipeline.steps_of(queries.store(), project.name)):
+        names.insert(0, project.name)
+    for corpus in list(dict.fromkeys(names))[:_MOST]:
         show(corpus)
 
 

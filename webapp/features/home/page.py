@@ -13,7 +13,7 @@ from core.errors import MissingExtraError
 from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
 from jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from jobs.services import demo
-from webapp.shared import compare_queries, gallery, pipeline_status, queries
+from webapp.shared import compare_queries, gallery, pipeline_status, projects, queries
 from webapp.shared.choose import COUNTED, method_title
 from webapp.shared.job_status import badge, no_worker
 from webapp.shared.navigation import page_link, switch_page
@@ -247,7 +247,7 @@ def active_jobs() -> None:
 
 
 active_jobs()
-pipeline_status.watch()
+pipeline_status.watch(projects.current())
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
 jobs = queries.jobs()
 starting_points(corpora, [job for job in jobs if not job.status.ended])

@@ -1,0 +1,88 @@
+"""Clusters of the article that is read: the button, the job, the coloured sentences, and where they lead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.types import Split
+from db.records import ArticleRecord
+from db.store import Store
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.test_pages import words_of
+
+Open = Callable[..., AppTest]
+
+
+def reader(at: AppTest) -> dict[str, object]:
+    (found,) = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "themescope_reader"]
+    return dict(json.loads(found.json))
+
+
+def nile(store: Store) -> ArticleRecord:
+    with store.reading() as r:
+        (article,) = r.corpora.articles_by_title(r.corpora.by_name(CORPUS).id, "Nile")
+    return article
+
+
+@pytest.fixture
+def clustered(filled_store: Store) -> Store:
+    """The filled store with two clusters of the article "Nile"."""
+    article = nile(filled_store)
+    with filled_store.writing() as w:
+        corpus, model = w.corpora.by_name(CORPUS), w.models.by_name(MODEL)
+        ids = np.array([s.id for s in w.corpora.sentences(article.id)])
+        labels = (np.arange(len(ids)) % 2).astype(np.int32)
+        themes = [{"name": name, "words": [], "size": 12, "central": ids[:2].tolist()} for name in (HOSTILE, "two")]
+        config = {"corpus_id": corpus.id, "article": article.id, "title": "Nile", "themes": themes, "settings": {}}
+        w.runs.add(
+            kind="themes", digest="n1", model_id=model.id, clusterer="iclust", config=config,
+            assignments={article.id: labels}, margins={Split.TEST: (ids, np.ones(len(ids), np.float32))},
+        )  # fmt: skip
+    return filled_store
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+def test_one_click_queues_the_job(filled_store: Store, open_page: Open) -> None:
+    at = press(open_page("corpora", corpus=CORPUS, view="Read", article="Nile"), "Cluster this article")
+    with filled_store.reading() as r:
+        job = r.jobs.newest("find-themes")
+    assert job is not None and job.args["article"] == nile(filled_store).id and "Nile" in job.title
+    assert not at.exception and not any(b.label == "Cluster this article" for b in at.button)
+
+
+def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: Open) -> None:
+    at = open_page("corpora", corpus=CORPUS, view="Read", article="Nile")
+    data = reader(at)
+    assert [entry["name"] for entry in data["legend"]] == [HOSTILE, "two"]  # type: ignore[attr-defined]
+    found = [s["cluster"] for part in data["sections"] for p in part["paragraphs"] for s in p]  # type: ignore[attr-defined]
+    assert found == [0, 1] * 12
+    next(t for t in at.toggle if t.label == "Show 2 clusters").set_value(False).run()
+    assert reader(at)["legend"] == []
+
+
+def test_another_article_has_none(clustered: Store, open_page: Open) -> None:
+    assert reader(open_page("corpora", corpus=CORPUS, view="Read", article="Danube"))["legend"] == []
+
+
+def test_they_open_in_relabel_once(clustered: Store, open_page: Open) -> None:
+    for _ in range(2):
+        at = press(open_page("corpora", corpus=CORPUS, view="Read", article="Nile"), "Open in Relabel")
+        assert not at.exception and at.session_state["relabel_labelling"] == "Nile"
+    with clustered.reading() as r:
+        (record,) = r.labellings.list()
+        assert len(r.labellings.snapshot(record.id).partition.clusters) == 2
+
+
+def test_the_map_and_the_list_of_themes_know_them_apart(clustered: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS, titles="Nile", colour=f"2 clusters of this article by {MODEL}")
+    assert not at.exception
+    assert at.session_state["map_colour"] == f"2 clusters of this article by {MODEL}"
+    assert "No themes yet" in words_of(open_page("themes", corpus=CORPUS, view="Results"))
