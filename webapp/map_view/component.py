@@ -46,6 +46,7 @@ _PIN_CHARS = 120
 PINS = 20
 """Number of search results with a numbered pin."""
 _HTML = '<div class="map-view"></div>'
+NO_POINTS: Units = np.empty((0, 2), dtype=np.uint16)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Canvas:
     name: str
     frame: list[int]
     """[left, bottom, right, top] of the initial view, in grid coordinates."""
-    context: Units = field(default_factory=lambda: np.empty((0, 2), dtype=np.uint16))
+    context: Units = field(default_factory=lambda: NO_POINTS)
     """(m, 2) points that a filter leaves out; they are drawn in grey below the others and cannot be selected."""
     fill: int | None = None
     """The map fills the window down to this distance from its lower border, in pixels; None for a fixed height."""

@@ -134,6 +134,8 @@ class Colouring:
     """Palette index of each category; empty: 0, 1, 2, …"""
     shades: Sequence[float] = ()
     """For ordered categories, position of each on a ramp instead: -1 wrong … 0 … 1 right."""
+    sequential: bool = False
+    """Whether the positions are on the scale of numbers instead: 0 lowest … 1 highest."""
     column: str = ""
     """Heading of the table column with the category; "" if the table has one already."""
     values: Numbers | None = None
@@ -142,7 +144,7 @@ class Colouring:
     def only(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Colouring:
         """Return the colouring of some rows."""
         values = None if self.values is None else self.values[rows]
-        return Colouring(self.categories[rows], self.names, self.other, self.colours, self.shades, self.column, values)
+        return replace(self, categories=self.categories[rows], values=values)
 
     def name(self, row: int) -> str:
         """Return the name of the category of one row."""
@@ -156,7 +158,8 @@ class Colouring:
         if category < 0:
             return tones.other, 0
         if self.shades:
-            return _ramp(tones, self.shades[category]), 0
+            shade = self.shades[category]
+            return _on_scale(tones, shade) if self.sequential else _ramp(tones, shade), 0
         index = self.colours[category] if self.colours else category
         turn = index // len(tones.categories)
         return _mixed(tones.colour(index), tones.ink, _DARKER[turn // _SHAPES % len(_DARKER)]), turn % _SHAPES
@@ -171,6 +174,14 @@ def _mixed(first: str, second: str, share: float) -> str:
     """Return a colour between two, with a share of the second."""
     pairs = zip(_channels(first), _channels(second), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _on_scale(tones: Tones, position: float) -> str:
+    """Return the colour of a number between the lowest (0) and the highest (1)."""
+    place = position * (len(tones.scale) - 1)
+    low = min(int(place), len(tones.scale) - 2)
+    pairs = zip(_channels(tones.scale[low]), _channels(tones.scale[low + 1]), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in pairs)
 
 
 def _channels(colour: str) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from webapp.shared.text import figure_text, interval
 
 LIGHT = ("#1b7f79", "#c2542d", "#4a5fb0", "#a8891b", "#8a2f6b", "#3f8f3f", "#2f89c5", "#c0587e", "#6b6b2a")
 DARK = ("#4fc3b8", "#f28e5c", "#8fa5f0", "#e0c250", "#d98cc0", "#86d07d", "#78c3f2", "#f2a0b8", "#c9c97a")
+# The scales are viridis (van der Walt and Smith 2015) without the end that is close to the background.
+LIGHT_SCALE = ("#440154", "#3b528b", "#21918c", "#46a84f", "#b59c00")
+DARK_SCALE = ("#6f60c9", "#4f86c6", "#2fb3a3", "#8fd14f", "#fde725")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 
 
@@ -32,6 +36,8 @@ class Tones:
     ink: str
     faint: str
     accent: str
+    scale: tuple[str, ...]
+    """Colours of numbers from the lowest to the highest, of even steps in lightness."""
 
     def colour(self, index: int) -> str:
         """Return the colour of category ``index``; -1 is "other"."""
@@ -43,8 +49,8 @@ class Tones:
 
 
 THEMES = {
-    "light": Tones(LIGHT, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b"),
-    "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#35414c", "#4fc3b8"),
+    "light": Tones(LIGHT, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b", LIGHT_SCALE),
+    "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#35414c", "#4fc3b8", DARK_SCALE),
 }
 
 
@@ -174,4 +180,27 @@ def _intervals(ordered: Sequence[IntervalRow], colour: int, tones: Tones) -> go.
         },
         text=[f"{figure_text(row.label, _LABEL)}: {interval(row.value, row.low, row.high)}" for _, row in of],
         hovertemplate="%{text}<extra></extra>",
+    )
+
+
+_BAR, _BARS_HEIGHT = 10, 44
+
+
+def histogram_svg(every: Sequence[int], passing: Sequence[int], about: str, tones: Tones) -> str:
+    """Return a small histogram as SVG: all values in grey, and those that pass in colour; ``about`` is its text."""
+    most = max(max(every, default=0), 1)
+
+    def bars(counts: Sequence[int], colour: str) -> str:
+        heights = [_BARS_HEIGHT * float(count) / most for count in counts]
+        return "".join(
+            f'<rect x="{place * _BAR}" y="{_BARS_HEIGHT - height:.1f}" width="{_BAR - 1}" height="{height:.1f}" '
+            f'fill="{colour}"/>'
+            for place, height in enumerate(heights)
+            if height
+        )
+
+    return (
+        f'<svg role="img" aria-label="{escape(about)}" viewBox="0 0 {_BAR * len(every)} {_BARS_HEIGHT}" width="100%" '
+        f'height="{_BARS_HEIGHT}" preserveAspectRatio="none">{bars(every, tones.faint)}{bars(passing, tones.accent)}'
+        "</svg>"
     )

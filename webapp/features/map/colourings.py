@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clustering import REGISTRY as CLUSTERERS
+from core.columns import ColumnType
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Labels, Split
 from db.label_records import LabellingRecord
-from db.records import CorpusRecord, RunRecord, TripletSetRecord
+from db.records import ColumnRecord, CorpusRecord, RunRecord, TripletSetRecord
 from webapp.map_view.geometry import rows_of
 from webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
-from webapp.shared import partition_queries, queries, triplet_queries
+from webapp.shared import column_queries, partition_queries, queries, triplet_queries
 from webapp.shared.partition_queries import Analysis
 from webapp.shared.people import current_person
 from webapp.shared.triplet_queries import Evaluation
@@ -176,6 +177,57 @@ def _by_article(scene: Scene, codes: dict[int, int]) -> Categories:
     return values[np.searchsorted(ids, scene.articles)]
 
 
+# ---------------------------------------------------------------- columns
+
+_TEXT_OPTIONS = ("Section", "Article", "Topic", "Split")
+_STEPS = 9
+
+
+def of_columns(view: View) -> list[Option]:
+    """Offer the columns of the corpus but texts."""
+    known = [column for column in column_queries.columns(view.corpus) if column.type != ColumnType.TEXT]
+    return [
+        Option(f"{c.label} (column)" if c.label in _TEXT_OPTIONS else c.label, partial(_column, view, c)) for c in known
+    ]
+
+
+def _column(view: View, column: ColumnRecord) -> Colouring:
+    """Return the categories of a column, or ranges of its numbers or dates with about equally many sentences each."""
+    values = column_queries.values(column, view.scene.ids, view.scene.articles)
+    if column.type == ColumnType.CATEGORY:
+        return _categories(view, column, values)
+    dates = column.type == ColumnType.DATE
+    numbers = np.where(np.isnat(values), np.nan, values.astype(np.float64)) if dates else values
+    found, ends = ranges(numbers, _STEPS)
+    name = _date_range if dates else _number_range
+    names = [name(low, high) for low, high in ends]
+    shades = np.linspace(0, 1, len(names)).tolist()
+    return Colouring(found, names, _NO_VALUE, (), shades, True, column.name, numbers)
+
+
+_NO_VALUE = "no value"
+
+
+def _categories(view: View, column: ColumnRecord, values: npt.NDArray[np.int32]) -> Colouring:
+    """Return the most frequent categories; their colours are those of the whole corpus."""
+    found = np.full(len(values), -1, dtype=np.int64)
+    found[values >= 0], codes = categories(values[values >= 0], column.categories)
+    names = [column.categories[code] for code in codes]
+    colours = lasting_colours(names, column.categories[:MANY])
+    other = "other values or none" if len(names) < len(column.categories) else _NO_VALUE
+    return Colouring(found, names, other, colours, column=column.name)
+
+
+def _number_range(low: float, high: float) -> str:
+    texts = [f"{value:,.6g}".replace("-", "−") for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]} … {texts[1]}"
+
+
+def _date_range(low: float, high: float) -> str:
+    days = [str(np.datetime64(int(value), "us").astype("datetime64[D]")) for value in (low, high)]
+    return days[0] if days[0] == days[1] else f"{days[0]} … {days[1]}"
+
+
 # ---------------------------------------------------------------- clusters
 
 
@@ -325,5 +377,12 @@ def _range_name(low: float, high: float) -> str:
     return texts[0] if texts[0] == texts[1] else f"{texts[0]} … {texts[1]}"
 
 
-SOURCES: list[Callable[[View], list[Option]]] = [of_text, of_labellings, of_clusterings, of_themes, of_triplets]
+SOURCES: list[Callable[[View], list[Option]]] = [
+    of_text,
+    of_columns,
+    of_labellings,
+    of_clusterings,
+    of_themes,
+    of_triplets,
+]
 """All sources, in the order of the list."""

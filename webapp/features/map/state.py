@@ -34,6 +34,10 @@ SIDE = KEYS.url("side")
 HIDDEN = KEYS.url("hidden", old="hide")
 SENTENCE = KEYS.url("sentence")
 CAMERA = KEYS.url("camera", old="at")
+FACETS = KEYS.url("facets")
+"""Filters by columns as JSON."""
+REST = KEYS.url("rest")
+"""Whether sentences that do not pass the filters are grey or hidden."""
 
 OPENED = KEYS.session("opened")
 SELECTION = KEYS.session("map_state")
@@ -46,6 +50,10 @@ CONTROLS, DRAWER = KEYS.session("controls"), KEYS.session("drawer")
 """Containers of the map and the list beside it, of the map, of the controls on it, and of the list."""
 LIST_SHOWN, LIST_BUTTON = KEYS.session("list_shown"), KEYS.session("list_button")
 DETAILS = KEYS.session("details")
+FACET = KEYS.session("facet")
+FILTERS, FILTERS_SHOWN, FILTERS_BUTTON = KEYS.session("filters"), KEYS.session("filters_shown"), KEYS.session("filter")
+FACETS_WRITTEN = KEYS.session("facets_written")
+FACETS_ROUND = KEYS.session("facets_round")
 
 
 def state_of(digest: str) -> MapState:

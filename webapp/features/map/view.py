@@ -15,7 +15,7 @@ from core.projection import geometry as alignment
 from core.types import Points
 from db.records import CorpusRecord, MapRecord
 from jobs.common.model_notes import WITHIN_ARTICLE, within_article
-from webapp.features.map import controls, export, sentence_list, state
+from webapp.features.map import controls, export, facets, sentence_list, state
 from webapp.features.map.colourings import View
 from webapp.features.map.sentence_list import Panel
 from webapp.features.map.state import state_of, to_address
@@ -71,7 +71,7 @@ def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) ->
 _HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 300
 _BELOW = 84
 """Pixels below the map, for its list form and notes."""
-_LIST_WIDTH, _MOST_CONTEXT = 400, 100_000
+_LIST_WIDTH, _FILTERS_WIDTH, _MOST_CONTEXT = 400, 250, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,7 @@ class _Bar:
 def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     """Draw a map with its controls on it, and the list of sentences beside it."""
     with st.container(horizontal=True, gap="small", key=state.BODY):
+        filters = st.container(key=state.FILTERS, width=_FILTERS_WIDTH) if facets.panel_shown() else None
         frame = st.container(key=state.FRAME)
         drawer = st.container(key=state.DRAWER, width=_LIST_WIDTH) if list_shown() else None
     with frame:
@@ -108,7 +109,8 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     pair = _pair(whole, other)
     base = pair.first if pair is not None else whole
     shown = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)
-    scene = base.only(shown) if len(articles) else base
+    shown &= _filtered(corpus, base, bar, filters)
+    scene = base if shown.all() else base.only(shown)
     with bar.colour:
         colouring = controls.colouring(View(corpus, base, scene, articles))
     with bar.search:
@@ -116,7 +118,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     canvas = component.canvas_of(
         scene, colouring, found=found.rows, size=display.scale * component.point_size(len(scene.ids)),
         opacity=display.opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
-        context=_sampled(base.units[~shown]), frame=component.frame_of(base.units),
+        context=_sampled(base.units[~shown]) if facets.rest_shown() else component.NO_POINTS, frame=component.frame_of(base.units),
     )  # fmt: skip
     beside = second_canvas(pair, scene, canvas, other) if pair is not None and other is not None else None
     chosen = state_of(record.digest)
@@ -142,6 +144,17 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
             component.interactive(canvas, chosen, chosen.version, to_address)
     _notes(canvas, record, whole)
     to_address(chosen)
+
+
+def _filtered(corpus: CorpusRecord, base: Scene, bar: _Bar, panel: DeltaGenerator | None) -> facets.Mask:
+    """Draw the button of the filters, and their panel if it is open; return which sentences pass."""
+    found = facets.found(corpus, base)
+    with bar.more:
+        facets.button(found)
+    if panel is not None:
+        with panel:
+            facets.show(found)
+    return found.passing
 
 
 def _sampled(units: Units) -> Units:
