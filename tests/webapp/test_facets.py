@@ -1,0 +1,121 @@
+"""Filters by columns on the map: masks and counts, the address, and what the page lists and colours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from core.columns import ColumnType
+from db.store import Store
+from tests.webapp.columned import add_columns
+from tests.webapp.filled import CORPUS
+from webapp.features.map import colourings, state
+from webapp.features.map.colourings import View
+from webapp.features.map.facet_values import Facet, masks, read_filters
+from webapp.map_view import scene as map_scene
+from webapp.shared import queries
+from webapp.shared.figures import histogram_svg, tones
+
+Open = Callable[..., AppTest]
+LETTERS = ("a", "b", "c")
+
+
+def facets(n: int) -> list[Facet]:
+    rng = np.random.default_rng(n)
+    codes = rng.integers(-1, 3, n).astype(np.int32)
+    numbers = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n))
+    days = rng.integers(0, 500, n).astype("datetime64[D]")
+    days[: n // 5] = "NaT"
+    return [
+        Facet("letter", ColumnType.CATEGORY, codes, LETTERS),
+        Facet("number", ColumnType.NUMBER, numbers),
+        Facet("day", ColumnType.DATE, days),
+    ]
+
+
+@given(
+    st.integers(1, 60),
+    st.lists(st.none() | st.sampled_from(LETTERS) | st.just("unknown"), max_size=3),
+    st.none() | st.tuples(st.floats(-2, 0), st.floats(0, 2)),
+    st.none() | st.tuples(st.integers(0, 250), st.integers(250, 500)),
+)
+def test_filters_are_combined_with_and(n: int, letters: list[str | None], numbers: object, days: object) -> None:
+    found = facets(n)
+    filters: dict[str, list[object]] = {"letter": [*letters]} if letters else {}
+    if isinstance(numbers, tuple):
+        filters["number"] = [*numbers]
+    if isinstance(days, tuple):
+        filters["day"] = [str(np.datetime64(day, "D")) for day in days]
+    filters = read_filters(json.dumps(filters))  # as it comes from an address
+    passing, others = masks(found, filters)
+    own = [facet.mask(filters.get(facet.name)) for facet in found]
+    assert (passing == np.logical_and.reduce(own)).all()
+    for place, mask in enumerate(others):
+        rest = [m for i, m in enumerate(own) if i != place]
+        assert (mask == np.logical_and.reduce(rest)).all()
+
+
+@given(st.text() | st.recursive(st.none() | st.text() | st.floats() | st.booleans(),
+       lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["letter", "number", "day"]), inner))
+       .map(json.dumps))  # fmt: skip
+def test_any_address_is_read(text: str) -> None:
+    passing, _ = masks(facets(10), read_filters(text))
+    assert passing.shape == (10,)
+
+
+def test_a_histogram_is_an_image_with_a_text() -> None:
+    svg = histogram_svg([4, 0, 2], [1, 0, 2], 'a "<b>"', tones("light"))
+    assert svg.count("<rect") == 4 and "&lt;b&gt;" in svg and "<b>" not in svg
+
+
+@pytest.fixture
+def columned(filled_store: Store) -> Store:
+    add_columns(filled_store)
+    return filled_store
+
+
+def view_of(store: Store) -> View:
+    (record,) = queries.maps()
+    scene = map_scene.opened(record)
+    return View(queries.corpora()[0], scene, scene)
+
+
+def test_points_are_coloured_by_columns(columned: Store, open_page: Open) -> None:
+    view = view_of(columned)
+    found = colourings.options(view)
+    assert {"side", "score", "day"} <= set(found) and "note (article)" not in found
+    side = found["side"].make()
+    assert set(side.names) == {"left", "right", "<b>*centre*</b>"} and (side.categories == -1).sum() == 18
+    score = found["score"].make()
+    assert score.sequential and score.shades[0] == 0 and score.shades[-1] == 1 and score.other == "no value"
+    assert len({score.paint(tones("light"), i)[0] for i in range(len(score.names))}) == len(score.names)
+    assert found["day"].make().names[0].startswith("1970-01-01 … 1970-01-0")
+    at = open_page("map", corpus=CORPUS, colour="score")
+    assert not at.exception
+
+
+def test_a_facet_filters_the_sentences_and_the_address_keeps_it(columned: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS)
+    assert not at.exception
+    side = next(pills for pills in at.button_group if pills.label == "side")
+    side.set_value([0]).run()
+    assert not at.exception
+    assert json.loads(at.query_params[state.FACETS]) == {"side": [queried_names(columned)[0]]}
+    assert any("18 of 72 sentences" in caption.value for caption in at.caption)
+    at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
+    assert not at.exception
+    assert any("7 of 72 sentences" in caption.value for caption in at.caption)
+    next(button for button in at.button if button.label == "Clear filters").click().run()
+    assert state.FACETS not in at.query_params
+    assert any("72 of 72 sentences" in caption.value for caption in at.caption)
+
+
+def queried_names(store: Store) -> list[str]:
+    with store.reading() as r:
+        return list(next(c for c in r.columns.list(1) if c.name == "side").categories)
