@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
 from jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from jobs.common.files import check_target, whole
+from jobs.services.columns import file_content
 from jobs.services.labelling import bertopic, files, starts, tables
 from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 
@@ -60,11 +62,16 @@ def export(shell: Shell, name: str, file: Path) -> None:
     shell.show({"file": str(file), "sentences": record.sentences}, f"{record.sentences:,} sentences in {file}.")
 
 
+def _table(write: Callable[..., Any], store: Store, record: LabellingRecord) -> Any:
+    """Return the current state with the columns of the corpus."""
+    return file_content(store, record.corpus_id, write, files.HEADER, files.rows(store, record.id))
+
+
 _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
     ".jsonl": lambda store, record: files.export_lines(store, record.id).encode("utf-8"),
-    ".csv": lambda store, record: csv_text(files.HEADER, files.rows(store, record.id)).encode("utf-8"),
-    ".xlsx": lambda store, record: excel_bytes(files.HEADER, files.rows(store, record.id), "labels"),
-    ".parquet": lambda store, record: parquet_bytes(files.HEADER, files.rows(store, record.id)),
+    ".csv": lambda store, record: str(_table(csv_text, store, record)).encode("utf-8"),
+    ".xlsx": partial(_table, partial(excel_bytes, title="labels")),
+    ".parquet": partial(_table, parquet_bytes),
 }
 
 

@@ -6,16 +6,24 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from itertools import chain
 from typing import Any
 
+from core.columns import ColumnType
+from core.readers.tables import METADATA
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_EXCEL_FROM = 1_900
+"""First year of dates in Excel."""
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def safe_cell(value: Any) -> Any:
-    """Prefix an apostrophe to text that a spreadsheet would run as a formula; numbers are unchanged."""
+    """Prefix an apostrophe to text that a spreadsheet would run as a formula; times become ISO text."""
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, str) and value.startswith(_FORMULA):
         return "'" + value
     return value
@@ -48,9 +56,9 @@ def json_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def json_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Yield the lines of :func:`json_lines`."""
+    """Yield the lines of :func:`json_lines`; dates and times are in ISO form."""
     for row in rows:
-        yield json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n"
+        yield json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False, default=date.isoformat) + "\n"
 
 
 def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "themes") -> bytes:
@@ -62,6 +70,10 @@ def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str
     sheet = book.create_sheet(title)
 
     def cell(value: Any) -> Any:
+        if isinstance(value, date) and value.year < _EXCEL_FROM:
+            return value.isoformat()
+        if isinstance(value, datetime):
+            return value.replace(tzinfo=None)  # Excel knows no zones
         if not isinstance(value, str):
             return value
         written = WriteOnlyCell(sheet, value=safe_cell(_UNPRINTABLE.sub("", value)))
@@ -75,12 +87,43 @@ def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str
     return out.getvalue()
 
 
-def parquet_bytes(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
-    """Return the table as a Parquet file with unchanged values."""
+def parquet_bytes(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], types: Mapping[str, ColumnType] | None = None
+) -> bytes:
+    """Return the table as a Parquet file with unchanged values.
+
+    ``types`` are those of columns of a corpus: numbers become float64, dates timestamps in UTC, categories
+    dictionaries. They are also recorded in the metadata of the file, from which an import takes them.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(header)}
+    known = types or {}
+    columns = {name: _arrow([row[place] for row in rows], known.get(name)) for place, name in enumerate(header)}
+    found = pa.table(columns)
+    if known:
+        recorded = json.dumps({"types": {name: str(type) for name, type in known.items()}})
+        found = found.replace_schema_metadata({METADATA: recorded.encode()})
     out = io.BytesIO()
-    pq.write_table(pa.table(columns), out)
+    pq.write_table(found, out)
     return out.getvalue()
+
+
+def _arrow(values: Sequence[Any], type: ColumnType | None) -> Any:
+    """Return an Arrow array of a type; without one, of the type of its values."""
+    import pyarrow as pa
+
+    if type is None:
+        return pa.array(values)
+    if type is ColumnType.CATEGORY:
+        return pa.array(values, pa.string()).dictionary_encode()
+    if type is ColumnType.DATE:
+        return pa.array([_time(value) for value in values], pa.timestamp("us", "UTC"))
+    return pa.array(values, pa.float64() if type is ColumnType.NUMBER else pa.string())
+
+
+def _time(value: date | None) -> datetime | None:
+    """Return a date as the time at which it begins in UTC."""
+    if value is None or isinstance(value, datetime):
+        return value
+    return datetime(value.year, value.month, value.day, tzinfo=UTC)

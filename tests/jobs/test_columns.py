@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -10,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from core.columns import ColumnLevel, ColumnType, plain_values
 from core.errors import ConfigError, UnknownNameError
@@ -21,6 +28,8 @@ from db.settings import Settings
 from db.store import Store
 from jobs.common.columns import LEFT_OUT, KeptColumns
 from jobs.queue.foreground import run_here
+from jobs.services.columns import file_content
+from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes, raw_cell
 
 CLAIMS = """\
 claim,motion,score,day,note,empty
@@ -82,9 +91,9 @@ def test_a_table_keeps_its_columns(store: Store, tmp_path: Path) -> None:
 
 def test_a_person_chooses_columns_and_types(sqlite_store: Store, tmp_path: Path) -> None:
     path = write(tmp_path, "claims.csv", CLAIMS)
-    settings = {"text": "claim", "title": "motion"}
+    chosen = {"text": "claim", "title": "motion"}
     types = {"score": "text", "note": "omit", "day": "category"}
-    do(sqlite_store, "import-corpus", files=[path], corpus="C", reader="table", settings=settings, types=types)
+    do(sqlite_store, "import-corpus", files=[path], corpus="C", reader="table", settings=chosen, types=types)
     assert columns_of(sqlite_store, "C") == {
         "score": ("sentence", "text", ["1.5", "3", None, "-2"]),
         "day": ("sentence", "category", ["2020-01-05", "NA", "2020-02-01", "1999-12-31"]),
@@ -155,3 +164,85 @@ def test_articles_without_columns_have_no_rows(sqlite_store: Store) -> None:
         corpus = w.corpora.create("C", "en")
         w.corpora.add_articles(corpus.id, [Article("A", (Section("", 1, (Paragraph("", ("One.",)),)),))])
         assert w.columns.list(corpus.id) == [] and w.columns.counts() == {}
+
+
+PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
+    lambda text: text == " ".join(text.split()) and text != ""
+)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "number": st.none() | st.floats(allow_nan=False, allow_infinity=False),
+            "day": st.none() | st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)),
+            "kind": st.none() | st.sampled_from(["a", "=b", "ü <c>"]),
+            "note": st.none() | PLAIN,
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+TYPES = {"number": "number", "day": "date", "kind": "category", "note": "text"}
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS)
+def test_an_exported_parquet_file_is_imported_with_the_same_columns(
+    rows: list[dict[str, Any]], sqlite_store: Store, tmp_path: Path
+) -> None:
+    """What is exported as Parquet comes back with its types and values; a second export has the same columns."""
+    with sqlite_store.writing() as w:
+        for corpus in w.corpora.list(include_unready=True):
+            w.corpora.delete(corpus.id)
+    source = "".join(
+        json.dumps({"text": f"Sentence {i}.", **row}, default=datetime.isoformat) + "\n" for i, row in enumerate(rows)
+    )
+    args = {"reader": "table", "types": TYPES}
+    do(sqlite_store, "import-corpus", files=[write(tmp_path, "a.jsonl", source)], corpus="A", **args)
+    content = exported(sqlite_store, "A", parquet_bytes)
+    (tmp_path / "b.parquet").write_bytes(content)
+    args = {"reader": "table", "settings": {"text": "sentence"}, "types": {"sentence_id": "omit"}}
+    do(sqlite_store, "import-corpus", files=[str(tmp_path / "b.parquet")], corpus="B", **args)
+    assert columns_of(sqlite_store, "B") == columns_of(sqlite_store, "A")
+    assert (
+        pq.read_table(io.BytesIO(exported(sqlite_store, "B", parquet_bytes)))
+        .drop(["sentence_id"])
+        .equals(pq.read_table(io.BytesIO(content)).drop(["sentence_id"]))
+    )
+
+
+def exported(store: Store, corpus: str, write: Any) -> Any:
+    with store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        ids = r.corpora.sentence_ids(record.id).tolist()
+        texts = r.corpora.sentences_by_id(ids)
+    return file_content(store, record.id, write, ("sentence_id", "sentence"), [(id, texts[id].text) for id in ids])
+
+
+def test_every_format_of_files_has_the_columns(sqlite_store: Store, tmp_path: Path) -> None:
+    do(sqlite_store, "import-corpus", files=[write(tmp_path, "claims.csv", CLAIMS)], corpus="C")
+    first, *_, last = csv.DictReader(io.StringIO(exported(sqlite_store, "C", csv_text)))
+    assert (first["score"], first["day"], first["motion"]) == ("1.5", "2020-01-05", "games")
+    assert last["note"] == "'=1+1"  # no formula
+    lines = [json.loads(line) for line in exported(sqlite_store, "C", json_lines).splitlines()]
+    assert lines[1] == lines[1] | {"score": None, "day": "2020-02-01", "note": "second"}
+    sheet = openpyxl.load_workbook(io.BytesIO(exported(sqlite_store, "C", excel_bytes))).active
+    assert sheet is not None
+    cells = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    assert cells[1][2:5] == ["games", 1.5, datetime(2020, 1, 5)] and cells[4][5] == "'=1+1"
+    found = pq.read_table(io.BytesIO(exported(sqlite_store, "C", parquet_bytes))).schema
+    assert pa.types.is_dictionary(found.field("motion").type) and found.field("score").type == pa.float64()
+    assert found.field("day").type == pa.timestamp("us", "UTC")
+    for suffix, content in (
+        ("csv", csv_text),
+        ("xlsx", excel_bytes),
+        ("jsonl", json_lines),
+        ("parquet", parquet_bytes),
+    ):
+        data = exported(sqlite_store, "C", content)
+        path = tmp_path / f"again.{suffix}"
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        types = {"sentence_id": "omit"}
+        do(sqlite_store, "import-corpus", files=[str(path)], corpus=suffix, reader="table", types=types)
+        again = columns_of(sqlite_store, suffix)
+        again["note"] = ("sentence", "text", [raw_cell(note) if note else None for note in again["note"][2]])
+        assert again == columns_of(sqlite_store, "C"), suffix

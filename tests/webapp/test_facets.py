@@ -53,7 +53,7 @@ def test_filters_are_combined_with_and(n: int, letters: list[str | None], number
     if isinstance(days, tuple):
         filters["day"] = [str(np.datetime64(day, "D")) for day in days]
     filters = read_filters(json.dumps(filters))  # as it comes from an address
-    passing, others = masks(found, filters)
+    passing, others = masks(found, filters, n)
     own = [facet.mask(filters.get(facet.name)) for facet in found]
     assert (passing == np.logical_and.reduce(own)).all()
     for place, mask in enumerate(others):
@@ -65,7 +65,7 @@ def test_filters_are_combined_with_and(n: int, letters: list[str | None], number
        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["letter", "number", "day"]), inner))
        .map(json.dumps))  # fmt: skip
 def test_any_address_is_read(text: str) -> None:
-    passing, _ = masks(facets(10), read_filters(text))
+    passing, _ = masks(facets(10), read_filters(text), 10)
     assert passing.shape == (10,)
 
 
@@ -101,19 +101,29 @@ def test_points_are_coloured_by_columns(columned: Store, open_page: Open) -> Non
 
 
 def test_a_facet_filters_the_sentences_and_the_address_keeps_it(columned: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS)
+    at = press(open_page("map", corpus=CORPUS), "Filter")
     assert not at.exception
     side = next(pills for pills in at.button_group if pills.label == "side")
     side.set_value([0]).run()
     assert not at.exception
     assert json.loads(at.query_params[state.FACETS]) == {"side": [queried_names(columned)[0]]}
-    assert any("18 of 72 sentences" in caption.value for caption in at.caption)
+    assert "18 of 72 sentences" in said(at)
     at = open_page("map", corpus=CORPUS, facets=json.dumps({"side": [None], "score": [30, 60]}))
+    press(at, "Filter (2)")
     assert not at.exception
-    assert any("7 of 72 sentences" in caption.value for caption in at.caption)
-    next(button for button in at.button if button.label == "Clear filters").click().run()
+    assert "8 of 72 sentences" in said(at)
+    assert any(button.label == "Filter (2)" for button in at.button)
+    press(at, "Clear filters")
     assert state.FACETS not in at.query_params
-    assert any("72 of 72 sentences" in caption.value for caption in at.caption)
+    assert "72 of 72 sentences" in said(at)
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(button for button in at.button if button.label == label).click().run()
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(str(element.value) for element in at.markdown)
 
 
 def queried_names(store: Store) -> list[str]:

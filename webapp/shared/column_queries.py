@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -42,17 +40,3 @@ def article_values(corpus: CorpusRecord, article_id: int) -> dict[str, Value]:
     of_articles = [column for column in columns(corpus) if column.level is ColumnLevel.ARTICLE]
     found = {column.name: plain(column, ids, ids)[0] for column in of_articles}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def file_columns(corpus: CorpusRecord, sentences: Ids, articles: Ids, taken: Iterable[str]) -> dict[str, Sequence[Any]]:
-    """Return the columns of a file with n sentences; names that are ``taken`` get a number."""
-    used = set(taken)
-    found: dict[str, Sequence[Any]] = {}
-    for column in columns(corpus):
-        name, number = column.name, 1
-        while name in used:
-            number += 1
-            name = f"{column.name} ({number})"
-        used.add(name)
-        found[name] = plain(column, sentences, articles)
-    return found

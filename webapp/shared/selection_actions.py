@@ -18,6 +18,7 @@ from db.access import Right, only_its_maker
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import SelectionRecord
 from jobs.services import selections as service
+from jobs.services.columns import file_content
 from jobs.services.labelling import starts
 from jobs.services.selections import SelectedSentences
 from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
@@ -189,7 +190,7 @@ def _export(of: Subject) -> None:
         ("JSONL", "jsonl", json_lines),
         ("Parquet", "parquet", parquet_bytes),
     )
-    st.caption(f"{count(len(of.selection), 'sentence')} with article, section, position and theme.")
+    st.caption(f"{count(len(of.selection), 'sentence')} with article, section, position, theme and columns.")
     with st.container(horizontal=True):
         for label, suffix, write in formats:
             download(label, partial(_content, of, write), f"selection.{suffix}", key=of.name(f"file-{suffix}"))
@@ -199,12 +200,10 @@ def _content(of: Subject, write: Callable[..., Any]) -> str | bytes:
     found = of.read()
     further = of.columns(found.ids) if of.columns is not None else {}
     rows = service.rows(queries.store(), found)
-    wide = (
-        [(*row, *more) for row, more in zip(rows, zip(*further.values(), strict=True), strict=True)]
-        if further
-        else rows
-    )
-    content: str | bytes = write((*service.HEADER, *further), wide)
+    if further:
+        rows = [(*row, *more) for row, more in zip(rows, zip(*further.values(), strict=True), strict=True)]
+    header = (*service.HEADER, *further)
+    content: str | bytes = file_content(queries.store(), of.selection.corpus_id, write, header, rows)
     return content
 
 

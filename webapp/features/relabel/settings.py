@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,6 +12,7 @@ from core.labelling.partition import Partition
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import ArticleRecord, CorpusRecord
 from db.store import Store, Unit
+from jobs.services.columns import file_content
 from jobs.services.labelling import files, starts
 from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 from webapp.features.relabel import learning, naming
@@ -145,20 +147,24 @@ def show(state: RelabelState) -> None:
 
 def _downloads(record: LabellingRecord) -> None:
     """Draw the downloads: the whole labelling, which can be imported again, and its present state as tables."""
-    store, header = queries.store(), files.HEADER
+    store = queries.store()
+
+    def table(write: Callable[..., Any]) -> Callable[[], str | bytes]:
+        return lambda: file_content(store, record.corpus_id, write, files.HEADER, files.rows(store, record.id))
+
     formats: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
         ("Whole labelling", "jsonl", lambda: files.export_lines(store, record.id)),
-        ("CSV", "csv", lambda: csv_text(header, files.rows(store, record.id))),
-        ("XLSX", "xlsx", lambda: excel_bytes(header, files.rows(store, record.id), "labels")),
-        ("Parquet", "parquet", lambda: parquet_bytes(header, files.rows(store, record.id))),
+        ("CSV", "csv", table(csv_text)),
+        ("XLSX", "xlsx", table(partial(excel_bytes, title="labels"))),
+        ("Parquet", "parquet", table(parquet_bytes)),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, suffix, data in formats:
             download(label, data, f"labelling.{suffix}")
     st.caption(
         "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
-        f"“{NEW}”. The tables contain the current state. In CSV and XLSX, cells that a spreadsheet would run as a "
-        "formula are escaped."
+        f"“{NEW}”. The tables contain the current state and the columns of the sentences. In CSV and XLSX, cells "
+        "that a spreadsheet would run as a formula are escaped."
     )
 
 

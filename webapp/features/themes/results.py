@@ -17,7 +17,8 @@ from plotly.subplots import make_subplots
 from db.records import MapRecord
 from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
-from jobs.services.table_files import csv_text, excel_bytes, json_lines
+from jobs.services.columns import file_content
+from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
 from webapp.features.themes import naming, new_list, renaming, state, theme_sentences
 from webapp.features.themes.theme_sentences import Shown
 from webapp.map_view import component
@@ -177,16 +178,17 @@ def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArra
     ]
 
 
-Write = Callable[[Sequence[str], Sequence[Sequence[Any]]], str | bytes]
+Write = Callable[..., Any]
 _FILES: tuple[tuple[str, str, Write], ...] = (
     ("CSV", "csv", csv_text),
     ("JSONL", "jsonl", json_lines),
     ("XLSX", "xlsx", excel_bytes),
+    ("Parquet", "parquet", parquet_bytes),
 )
 
 
 def _content(write: Write, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> str | bytes:
-    return write(HEADER, export(analysis, listed, rows))
+    return file_content(queries.store(), analysis.corpus.id, write, HEADER, export(analysis, listed, rows))
 
 
 CURVES = {
