@@ -109,12 +109,25 @@ def show(of: Found) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{int(of.passing.sum()):,} of {count(len(of.passing), 'sentence')}", width="stretch")
         st.button("Clear filters", icon=":material/close:", type="tertiary", disabled=not of.active, on_click=_clear)
-    st.segmented_control(
-        "Other sentences", [GREY, HIDDEN], default=GREY, required=True, key=state.REST, bind="query-params"
-    )
+    _choose_rest()
     for facet, mask in zip(of.facets, of.others, strict=True):
         with st.container(border=True, gap="xsmall"):
             _draw(facet, mask, of.filters.get(facet.name))
+
+
+def _choose_rest() -> None:
+    """Choose what becomes of sentences that do not pass. The address has the choice also while the panel is hidden."""
+
+    def keep() -> None:
+        if st.session_state[state.REST_CHOICE] == HIDDEN:
+            st.query_params[state.REST] = HIDDEN
+        else:
+            st.query_params.pop(state.REST, None)
+
+    now = GREY if rest_shown() else HIDDEN
+    st.segmented_control(
+        "Other sentences", [GREY, HIDDEN], default=now, required=True, key=state.REST_CHOICE, on_change=keep
+    )
 
 
 def _current() -> Filters:

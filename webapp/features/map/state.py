@@ -50,7 +50,7 @@ CONTROLS, DRAWER = KEYS.session("controls"), KEYS.session("drawer")
 """Containers of the map and the list beside it, of the map, of the controls on it, and of the list."""
 LIST_SHOWN, LIST_BUTTON = KEYS.session("list_shown"), KEYS.session("list_button")
 DETAILS = KEYS.session("details")
-FACET = KEYS.session("facet")
+FACET, REST_CHOICE = KEYS.session("facet"), KEYS.session("rest_choice")
 FILTERS, FILTERS_SHOWN, FILTERS_BUTTON = KEYS.session("filters"), KEYS.session("filters_shown"), KEYS.session("filter")
 FACETS_WRITTEN = KEYS.session("facets_written")
 FACETS_ROUND = KEYS.session("facets_round")

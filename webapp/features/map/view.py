@@ -118,7 +118,8 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     canvas = component.canvas_of(
         scene, colouring, found=found.rows, size=display.scale * component.point_size(len(scene.ids)),
         opacity=display.opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
-        context=_sampled(base.units[~shown]) if facets.rest_shown() else component.NO_POINTS, frame=component.frame_of(base.units),
+        context=_sampled(base.units[~shown]) if facets.rest_shown() else component.NO_POINTS,
+        frame=component.frame_of(base.units),
     )  # fmt: skip
     beside = second_canvas(pair, scene, canvas, other) if pair is not None and other is not None else None
     chosen = state_of(record.digest)
