@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from core.columns import ColumnType
-from core.readers.tables import METADATA
+from core.readers.arrow_tables import METADATA
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _EXCEL_FROM = 1_900
