@@ -15,14 +15,14 @@ _LONGEST = 200
 
 
 def heading(analysis: Analysis, place: int) -> None:
-    """Draw the name of a theme; people who may change results can rename it."""
+    """Draw name and size of a theme; people who may change results can rename it."""
     theme = analysis.themes[place]
-    title = f"**{place + 1}. {plain(theme['name'])}** :gray[· {count(theme['size'], 'sentence')}]"
-    if not may(Right.MANAGE):
-        st.markdown(title)
-        return
     with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
-        st.markdown(title, width="stretch")
+        # Two elements, because the name may be written from right to left.
+        st.markdown(f"**{place + 1}. {plain(theme['name'])}**", width="stretch")
+        st.caption(count(theme["size"], "sentence"), width="content")
+        if not may(Right.MANAGE):
+            return
         key = f"{state.NEW_THEME_NAME}_{analysis.run.digest}_{place}"
         with st.popover(":material/edit:", type="tertiary", help="Rename this theme"):
             st.text_input(

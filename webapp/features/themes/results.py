@@ -117,7 +117,7 @@ def _cards(analysis: Analysis) -> None:
     texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
-            with column, st.container(border=True, height="stretch"):
+            with column, st.container(border=True, height="stretch", key=f"{state.CARD}-{place}"):
                 renaming.heading(analysis, place)
                 subtitle, rest = _subtitle(theme, texts)
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))

@@ -27,6 +27,8 @@ EXISTING_CORPUS = KEYS.session("existing_corpus")
 SELECTION = KEYS.session("map_state")
 CURVES = KEYS.session("curves")
 NUMBER = KEYS.session("number")
+CARD = KEYS.session("theme-card")
+"""Prefix of the keys of cards, which the style sheet selects."""
 NAMING = KEYS.session("naming")
 """Prefix of the fields of the form for names by a language model."""
 TO_NAME = KEYS.session("to_name")
