@@ -43,14 +43,13 @@ def read_parquet(path: Path, report: Report, most: int) -> ArrowTable:
     with _arrow_errors(path, "Parquet file"):
         file = pq.ParquetFile(path)
         _check_groups(path, file)
-        schema = file.schema_arrow
-    names = schema.names[:most]
+        known = _known(file.schema_arrow, most)
 
     def rows() -> Iterator[tuple[Any, ...]]:
         characters, done, size = 0, 0, path.stat().st_size
         with _arrow_errors(path, "Parquet file"):
-            for block in file.iter_batches(_ROWS, columns=names):
-                columns = _python(block, classes)
+            for block in file.iter_batches(_ROWS, columns=known.names):
+                columns = _python(block, known.classes)
                 characters += sum(len(v) for column in columns for v in column if isinstance(v, str))
                 if characters > BOMB_SIZE and characters > BOMB_RATIO * size:
                     problem = f"its texts have more than {BOMB_RATIO} times its size, which is implausible."
@@ -59,9 +58,7 @@ def read_parquet(path: Path, report: Report, most: int) -> ArrowTable:
                 report.progress(done, file.metadata.num_rows, f"rows of {path.name}")
                 yield from zip(*columns, strict=True)
 
-    metadata = schema.metadata or {}
-    classes = class_names(metadata)
-    return ArrowTable(names, rows(), _declared(schema, names, classes), metadata)
+    return ArrowTable(known.names, rows(), known.types, known.metadata)
 
 
 def read_arrow(path: Path, report: Report, most: int) -> ArrowTable:
@@ -72,8 +69,7 @@ def read_arrow(path: Path, report: Report, most: int) -> ArrowTable:
     with _arrow_errors(path, "Arrow file"):
         source = pa.memory_map(str(path))
         stream = pa.ipc.open_stream(source)
-        schema = stream.schema
-    names = schema.names[:most]
+        known = _known(stream.schema, most)
 
     def rows() -> Iterator[tuple[Any, ...]]:
         with _arrow_errors(path, "Arrow file"), source:
@@ -81,11 +77,25 @@ def read_arrow(path: Path, report: Report, most: int) -> ArrowTable:
                 batch.validate(full=True)  # offsets beyond the data would end the process
                 report.progress(min(source.tell(), size), size, f"rows of {path.name}")
                 for start in range(0, batch.num_rows, _ROWS):
-                    yield from zip(*_python(batch.select(names).slice(start, _ROWS), classes), strict=True)
+                    yield from zip(*_python(batch.select(known.names).slice(start, _ROWS), known.classes), strict=True)
 
-    metadata = schema.metadata or {}
+    return ArrowTable(known.names, rows(), known.types, known.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a schema says of the first columns."""
+
+    names: list[str]
+    types: Mapping[str, str]
+    classes: Mapping[str, Sequence[str]]
+    metadata: Mapping[bytes, bytes]
+
+
+def _known(schema: Any, most: int) -> _Known:
+    names, metadata = schema.names[:most], schema.metadata or {}
     classes = class_names(metadata)
-    return ArrowTable(names, rows(), _declared(schema, names, classes), metadata)
+    return _Known(names, _declared(schema, names, classes), classes, metadata)
 
 
 @contextmanager
