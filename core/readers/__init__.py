@@ -101,8 +101,8 @@ REGISTRY = Registry(
         ReaderCard(
             id="table",
             title="Table or Hugging Face dataset",
-            summary="CSV, TSV, Excel, Parquet, JSON lines, or the folder of a dataset, with a column of sentences or of "
-            "documents to be split. Other columns are kept.",
+            summary="CSV, TSV, Excel, Parquet, JSON lines, or the folder of a dataset, with a column of sentences or "
+            "of documents to be split. Other columns are kept.",
             source="RFC 4180; ECMA-376; Apache Parquet",
             factory="core.readers.table:TableReader",
             config="core.readers.table:TableConfig",
