@@ -50,8 +50,8 @@ def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> N
     shown = {row for row in inside if kinds[row] != 0}
     assert 0 < len(shown) < len(inside)
     expect(page.get_by_text(f"{len(shown)} sentences selected")).to_be_visible()
-    page.get_by_role("textbox", name="Search").fill("plain")
-    page.get_by_role("textbox", name="Search").press("Enter")
+    page.get_by_role("textbox", name="Search", exact=True).fill("plain")
+    page.get_by_role("textbox", name="Search", exact=True).press("Enter")
     expect(page.get_by_text(re.compile(rf"found among {len(shown)} selected"))).to_be_visible()
     with page.expect_download() as picture:
         page.get_by_role("button", name="Save as PNG (P)").first.click()
@@ -229,8 +229,8 @@ def test_the_map_is_a_list_and_results_have_pins(page: Page, app: App) -> None:
     selected(page, 20)
     first.locator("li .link").first.press("Enter")
     expect(page).to_have_url(re.compile("map_sentence="))
-    page.get_by_role("textbox", name="Search").fill("hill")
-    page.get_by_role("textbox", name="Search").press("Enter")
+    page.get_by_role("textbox", name="Search", exact=True).fill("hill")
+    page.get_by_role("textbox", name="Search", exact=True).press("Enter")
     expect(page.locator(".map-view .pin")).to_have_count(20)
     page.get_by_role("button", name=re.compile("^Result 3:")).press("Enter")
     row = "() => new URL(location).searchParams.get('map_sentence')"
