@@ -65,7 +65,7 @@ def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: 
         page.mouse.move(x + dx, y + dy, steps=3)
     page.mouse.up()
     expect(page.get_by_text(re.compile("sentences? selected"))).to_be_visible()
-    shape = np.array(page.evaluate(f"{VIEW}.data.shape"), dtype=np.float64)
+    shape = np.array(page.evaluate(f"{VIEW}.data.shapes[0]"), dtype=np.float64)
     inside_shape = np.count_nonzero(inside(Grid.around(points).units(points), shape))
     assert 0 < inside_shape < MANY
     expect(page.get_by_text(f"{inside_shape:,} sentences selected")).to_be_visible()

@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from core.types import Ids
@@ -106,6 +107,7 @@ INSIDE = """([[left, top], [right, bottom]]) => {
 }"""
 
 
+@pytest.fixture(scope="module", autouse=True)
 def named_groups(app: App) -> None:
     """A corpus with a map of 300 sentences of 15 sections, each of which has a place of its own."""
     rng = np.random.default_rng(0)
@@ -143,7 +145,6 @@ def zoomed(page: Page, magnification: float) -> None:
 
 
 def test_names_of_several_levels_lie_in_the_view_without_overlaps(page: Page, app: App) -> None:
-    named_groups(app)
     open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     expect(page.locator(".map-view .label").first).to_be_attached()

@@ -50,6 +50,15 @@ class Part:
             return np.union1d(before, chosen)
         return np.setdiff1d(before, chosen) if self.mode == SUBTRACT else chosen
 
+    def described(self, names: Sequence[str]) -> str:
+        """Return the part in words; ``names`` are those of the categories."""
+        if self.kind == CATEGORY:
+            known = 0 <= self.numbers[0] < len(names)
+            found = f"all of “{names[self.numbers[0]]}”" if known else "all without a category of their own"
+        else:
+            found = "a shape" if self.kind == SHAPE else f"{self.numbers[2]:,} nearest points"
+        return {REPLACE: found, ADD: f"and {found}", SUBTRACT: f"without {found}"}[self.mode]
+
     def written(self) -> str:
         """Return the part as text of an address."""
         return _SIGNS[self.mode] + self.kind + "_".join(map(str, self.numbers))

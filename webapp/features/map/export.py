@@ -92,9 +92,12 @@ _STEPS = {2: (0, -1.2, 1.2, 1.2, -1.2, 1.2, -1.2, -1.2), 3: (0, -1.2, 1.1, 2.1, 
 
 def _marks(units: Units, shape: int, colour: str, opacity: float, radius: float) -> str:
     """Return (n, 2) points as one path; "" for no points."""
-    points = units.astype(np.float64) * (_SIDE / UNITS)
-    if not len(points):
-        return ""
+    x, y = (units.astype(np.float64) * (_SIDE / UNITS)).T
+    return _mark(shape, colour, opacity, radius, np.column_stack([x, _SIDE - y]).tolist()) if len(units) else ""
+
+
+def _mark(shape: int, colour: str, opacity: float, radius: float, places: Sequence[tuple[float, float]]) -> str:
+    """Return marks at places of the image as one path."""
     # A line of length 0 with round or square ends takes a fifth of the characters of a circle.
     first, mark = (0.0, 0.0), "h0"
     paint = f'fill="none" stroke="{colour}" stroke-width="{2 * radius:.3g}" stroke-opacity="{opacity:.3g}"'
@@ -103,7 +106,7 @@ def _marks(units: Units, shape: int, colour: str, opacity: float, radius: float)
         steps = [step * radius for step in _STEPS[shape]]
         first, mark = (steps[0], steps[1]), "l" + " ".join(f"{step:.2f}" for step in steps[2:]) + "z"
         paint = f'fill="{colour}" fill-opacity="{opacity:.3g}"'
-    path = "".join(f"M{x + first[0]:.1f} {_SIDE - y + first[1]:.1f}{mark}" for x, y in points.tolist())
+    path = "".join(f"M{x + first[0]:.1f} {y + first[1]:.1f}{mark}" for x, y in places)
     return f'<path {paint} d="{path}"/>'
 
 
@@ -129,8 +132,8 @@ def _entries(classes: Sequence[dict[str, Any]], ink: str) -> Iterable[str]:
     kept = listed if len(listed) <= _LINES else listed[: _LINES - 1]
     for place, one in enumerate(kept):
         y = 30 + 26 * place
-        name = html.escape(f"{shorten(one['name'], 30)} ({one['count']:,})")
-        yield f'<rect x="{_SIDE + 12}" y="{y - 12}" width="13" height="13" fill="{one["colour"]}"/>'
+        name = html.escape(f"{shorten(one['name'], 26)} ({one['count']:,})")
+        yield _mark(one["shape"], one["colour"], 1.0, 6.5, [(_SIDE + 18, y - 5)])
         yield f'<text x="{_SIDE + 33}" y="{y}" fill="{ink}">{name}</text>'
     if len(kept) < len(listed):
         yield f'<text x="{_SIDE + 33}" y="{30 + 26 * len(kept)}" fill="{ink}">and {len(listed) - len(kept)} more</text>'

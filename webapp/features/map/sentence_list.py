@@ -127,7 +127,8 @@ def _origin(panel: Panel) -> Origin:
     if panel.state.origin is not None:
         facts, kind = list(panel.state.origin.facts), panel.state.origin.kind
     elif len(panel.state.ids):
-        facts, kind = [f"lasso on map {panel.record.name}"], "lasso"
+        chosen = ", ".join(part.described(panel.colouring.names) for part in panel.state.parts)
+        facts, kind = [f"{chosen or 'a list'} on map {panel.record.name}"], "lasso"
     else:
         facts, kind = [f"all sentences shown on map {panel.record.name}"], "filter"
     if panel.searched:

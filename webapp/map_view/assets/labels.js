@@ -3,7 +3,7 @@
 // map, or does not fit into the view, is moved a little or left out. labels.py places names in pictures by the same rules.
 const GROUPS = 0, CATEGORIES = 1, PARTS = 2, CLOSER = 1.6, CLOSEST = 4.5;
 const LABEL_GAP = 4, LABEL_SHIFTS = [0, -0.4, 0.4].flatMap((aside) => [0, -1, 1, -2, 2].map((lines) => [aside, lines])), MOST_LABELS = 60;
-const TYPE_SIZES = [19, 13]; // pixels, for the first of the levels shown and for the next
+const TYPE_SIZES = [19, 18, 12], CROWDED = 14; // pixels, for each level, and for many categories
 
 const LABELS = {
   magnification() {
@@ -20,8 +20,8 @@ const LABELS = {
   placeLabels(taken) {
     const placed = [], seen = new Set();
     if (!this.named || !this.data.names) return placed;
-    this.labelLevels().forEach((level, order) => {
-      const size = level === CATEGORIES && this.crowded() ? TYPE_SIZES[1] : TYPE_SIZES[order];
+    for (const level of this.labelLevels()) {
+      const size = level === CATEGORIES && this.crowded() ? CROWDED : TYPE_SIZES[level];
       for (const [of, text, kinds, x, y, key] of this.data.names) {
         const id = `${level} ${key}`;
         if (of !== level || seen.has(id) || placed.length === MOST_LABELS) continue;
@@ -31,7 +31,7 @@ const LABELS = {
         seen.add(id);
         placed.push({ ...box, text, size });
       }
-    });
+    }
     return placed;
   },
 
