@@ -89,7 +89,7 @@ def test_names_that_were_not_used_are_listed_and_computed_ones_restored(analysed
         report = {"endpoint": URL, "model": "tiny", "named": 1, "unsupported": 1, "kept": 0}
         w.runs.set_config(run.id, {**run.config, "themes": themes, "naming": report})
     at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
-    assert "1 named, 1 suggestion not used" in words(at) and "About *lists*." in words(at)
+    assert "1 theme named, 1 suggestion not used" in words(at) and "About *lists*." in words(at)
     assert any("Quarks <b>" in str(frame.value) for frame in at.dataframe)
     next(b for b in at.button if b.label == "Restore computed names").click().run()
     with analysed.reading() as r:

@@ -13,12 +13,12 @@ from webapp.features.themes import state
 from webapp.shared import name_requests, queries
 from webapp.shared.partition_queries import Analysis
 from webapp.shared.people import may
-from webapp.shared.text import plain
+from webapp.shared.text import count, plain
 
 _OUTCOMES = {
-    NameState.NAMED: "named",
-    NameState.UNSUPPORTED: "suggestion not used",
-    NameState.KEPT: "name kept",
+    NameState.NAMED: ("theme named", "themes named"),
+    NameState.UNSUPPORTED: ("suggestion not used", "suggestions not used"),
+    NameState.KEPT: ("name kept", "names kept"),
 }
 
 
@@ -53,7 +53,8 @@ def _outcome(analysis: Analysis) -> None:
     report = analysis.run.config.get("naming")
     if not report:
         return
-    counts = ", ".join(f"{report[name.value]:,} {words}" for name, words in _OUTCOMES.items() if report.get(name.value))
+    found = [(int(report.get(outcome.value, 0)), words) for outcome, words in _OUTCOMES.items()]
+    counts = ", ".join(count(number, *words) for number, words in found if number)
     st.markdown(f"Last time: {plain(report['model'])} at {plain(report['endpoint'])}: {counts}.")
     rows = [
         (f"{place}. {theme['name']}", theme["naming"]["reason"], theme["naming"].get("suggestion", ""))
