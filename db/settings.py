@@ -1,7 +1,8 @@
 """Settings of a process from environment variables, and canonical host names. Only this module reads the environment.
 
 =============================  ========================================================================================
-``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite files (default: the platform's data folder)
+``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite files (default: ``themescope-home`` in the
+                               checkout, which ``make run`` makes there, else the platform's data folder)
 ``DATABASE_URL``               the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
 ``QUEUE_URL``                  the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
 ``EXECUTOR_URL``               where jobs compute: empty for processes on the worker's machine (default), ``ray://host:port``
@@ -137,7 +138,7 @@ class Settings:
         """
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
-        home = _home(wanted) if wanted else _platform_home(given)
+        home = _home(wanted) if wanted else checkout_home() or _platform_home(given)
         found = cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
         return replace(
             found,
@@ -295,6 +296,12 @@ def _session_time(variable: str, environ: Mapping[str, str], default: int) -> ti
     if not 1 <= hours <= _MOST_HOURS:
         raise ConfigError(f"{variable} must be between 1 and {_MOST_HOURS:,} hours, not {hours:,}.")
     return timedelta(hours=hours)
+
+
+def checkout_home(root: Path = Path(__file__).parents[1]) -> Path | None:
+    """Return the data folder of ``make run`` in the checkout that this code is in; None if there is none."""
+    home = root / "themescope-home"
+    return home if (root / "pyproject.toml").is_file() and home.is_dir() else None
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:

@@ -98,10 +98,11 @@ class People(Repository):
         return admins
 
     def check_may_write(self, name: str) -> Role:
-        """Add a person who is about to change something; raise :class:`StoreError` if they may only view."""
+        """Record that a person is about to change something; raise :class:`StoreError` if they may only view."""
         self._require_self(name)
         role = self.enter(name)
         Actor(name, role).require(Right.LABEL)
+        self.touch(name)
         return role
 
     def touch(self, name: str) -> None:

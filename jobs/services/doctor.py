@@ -15,7 +15,7 @@ from importlib import metadata
 
 from core.errors import ThemescopeError
 from db.records import JobStatus
-from db.settings import Settings
+from db.settings import Settings, checkout_home
 from db.signing_key import signing_key
 from db.store import Store
 from db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
@@ -129,7 +129,8 @@ def _disk(store: Store) -> Iterator[Check]:
     home = store.settings.home
     home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free
-    found = f"{home}, {free / 1e9:,.1f} GB free"
+    why = ", found in the checkout" if home == checkout_home() and not os.environ.get("THEMESCOPE_HOME") else ""
+    found = f"{home}, {free / 1e9:,.1f} GB free{why}"
     if os.access(home, os.W_OK):
         yield Check("data folder", found, warning=free < LEAST_DISK)
     else:

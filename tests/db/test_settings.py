@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError
-from db.settings import Settings, host_and_port, sqlite_path, sqlite_url, without_password
+from db.settings import Settings, checkout_home, host_and_port, sqlite_path, sqlite_url, without_password
 
 
 class TestFromEnvironment:
@@ -28,6 +28,16 @@ class TestFromEnvironment:
         assert Settings.from_environment({"THEMESCOPE_HOME": "data"}).home == Path.cwd() / "data"
         assert Settings.from_environment({"THEMESCOPE_HOME": "~/data"}).home == Path.home() / "data"
 
+    def test_commands_find_the_store_of_make_run(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        assert checkout_home(tmp_path) is None
+        (tmp_path / "themescope-home").mkdir()
+        assert checkout_home(tmp_path) is None  # no checkout: an installed package beside some folder
+        (tmp_path / "pyproject.toml").touch()
+        assert checkout_home(tmp_path) == tmp_path / "themescope-home"
+        monkeypatch.setattr("db.settings.checkout_home", lambda: tmp_path)
+        assert Settings.from_environment({}).home == tmp_path
+        assert Settings.from_environment({"THEMESCOPE_HOME": "~"}).home == Path.home()
+
     @pytest.mark.parametrize(
         ("platform", "variable", "ending"),
         [
@@ -40,6 +50,7 @@ class TestFromEnvironment:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str, variable: str, ending: str
     ) -> None:
         monkeypatch.setattr(sys, "platform", platform)
+        monkeypatch.setattr("db.settings.checkout_home", lambda: None)
         home = Settings.from_environment({variable: str(tmp_path)} if variable else {}).home
         assert home.as_posix().endswith(ending)
         assert (home.parent == tmp_path) == bool(variable)

@@ -22,8 +22,8 @@ JOBS_MS = 120_000
 """Time for the jobs that a tutorial waits for."""
 REPLACED_MS = 500
 """Time after which a page has begun to follow a choice."""
-SIDEBAR_MS = 5_000
-"""Time after which the sidebar has noticed jobs that were just queued."""
+HEADER_MS = 5_000
+"""Time after which the header has noticed jobs that were just queued."""
 
 
 def steps(document: Path) -> list[str]:
@@ -64,7 +64,7 @@ class Reader:
             self.done.append(sentence)
 
     def open_page(self, name: str) -> None:
-        """Open a page by its link in the sidebar."""
+        """Open a page by the links of the frame."""
         turn_to(self.page, name)
 
     def open_tab(self, name: str) -> None:
@@ -114,10 +114,10 @@ class Reader:
         """Wait for a text that jobs bring."""
         expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible(timeout=JOBS_MS)
 
-    def waits_for_sidebar(self, text: str) -> None:
-        """Wait for a text in the sidebar, which tells the state of jobs every two seconds."""
-        self.page.wait_for_timeout(SIDEBAR_MS)
-        expect(self.page.get_by_test_id("stSidebar").get_by_text(text)).to_be_visible(timeout=JOBS_MS)
+    def waits_for_header(self, text: str) -> None:
+        """Wait for a text in the header, which tells the state of jobs every two seconds."""
+        self.page.wait_for_timeout(HEADER_MS)
+        expect(self.page.locator(".st-key-frame-header").get_by_text(text)).to_be_visible(timeout=JOBS_MS)
 
     def to_colleague(self) -> None:
         """Turn to the window of the colleague."""
@@ -176,7 +176,7 @@ FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"!\[(.+)\]\((images/[\w-]+\.png)\)", Reader.picture),
     (r"The page shows “(.+?)”\.", Reader.sees),
     (r"Wait until the page shows “(.+?)”\.", Reader.waits_for),
-    (r"Wait until the sidebar shows “(.+?)”\.", Reader.waits_for_sidebar),
+    (r"Wait until the header shows “(.+?)”\.", Reader.waits_for_header),
     (r"Go to the window of your colleague\.", Reader.to_colleague),
     (r"Go back to your own window\.", Reader.back),
 )

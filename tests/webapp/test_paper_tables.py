@@ -76,7 +76,7 @@ def test_nothing_yet_and_what_to_do(sqlite_store: Store, open_page: Open) -> Non
     assert not at.exception and not at.error
     assert "No table has been reproduced yet" in words_of(at).replace("\\", "")
     at = open_page("paper_tables", view="Reproduce")
-    assert not at.exception and "No corpus yet" in words_of(at).replace("\\", "")
+    assert not at.exception and "No project yet" in words_of(at).replace("\\", "")
 
 
 def test_published_and_ours_side_by_side(reproduced: Store, open_page: Open) -> None:

@@ -114,7 +114,10 @@ def switcher() -> None:
     chosen = projects.current()
     label = shorten(chosen.name, _NAME_CHARS) if chosen else "No project"
     # The list is read when it is opened, not in every run of every page.
-    menu = st.popover(plain(label), key=_SWITCH, type="tertiary", on_change="rerun")
+    # Its key is that of the project, so that it is closed once another one is chosen.
+    with st.container(key=_SWITCH):
+        key = f"{_SWITCH}_menu_{chosen.id if chosen else 0}"
+        menu = st.popover(plain(label), key=key, type="tertiary", on_change="rerun")
     if menu.open:
         with menu:
             _choice(projects.by_activity(queries.corpora()), chosen)
@@ -125,17 +128,16 @@ def _choice(listed: list[CorpusRecord], chosen: CorpusRecord | None) -> None:
     if len(listed) > _SEARCHED:
         wanted = st.text_input("Find a project", key=_FIND, icon=":material/search:").strip().casefold()
     found = [corpus for corpus in listed if wanted in corpus.name.casefold()]
-    changed = [_entry(corpus, chosen is not None and corpus.id == chosen.id) for corpus in found[:_SEARCHED]]
+    for corpus in found[:_SEARCHED]:
+        if _entry(corpus, chosen is not None and corpus.id == chosen.id):
+            navigation.open_project(corpus.name)
     if len(found) > _SEARCHED:
         st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
     elif listed and not found:
         st.caption("No project matches.")
     for name, icon, view in _LINKS if listed else _LINKS[:1]:
-        view_of_it = {"view": view}
-        changed.append(navigation.page_link("corpora", name, icon=icon, view=view_of_it, key=f"{_SWITCH}_{view}"))
-    if any(changed):
-        st.session_state[_SWITCH] = False
-        st.rerun()
+        if navigation.page_link("corpora", name, icon=icon, view={"view": view}, key=f"{_SWITCH}_{view}"):
+            st.rerun()
 
 
 def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
@@ -144,5 +146,4 @@ def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
         plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary", width="stretch",
         icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
         help=f"{count(corpus.sentences, 'sentence')}, imported {ago(corpus.created)}",
-        on_click=navigation.open_project, args=(corpus.name,),
     )  # fmt: skip

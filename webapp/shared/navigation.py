@@ -105,11 +105,13 @@ def address(card: PageCard, view: View | None = None) -> dict[str, str | Sequenc
     return named | (dict(view or {}) if keys is None else keys.address(view or {}))
 
 
-def open_project(name: str) -> None:
-    """Show the open page for another project; for callbacks."""
-    card, _ = _offered()[st.session_state[_CURRENT]]
-    st.session_state[CORPUS] = name
-    _show(card.page_keys(), {CORPUS: name}, reset=True)
+def open_project(name: str) -> NoReturn:
+    """Show the open page for another project, without the view of the present one; ends the run."""
+    card, target = _offered()[st.session_state[_CURRENT]]
+    keys = card.page_keys()
+    for key in keys.urls if keys is not None else ():
+        st.session_state.pop(key, None)
+    st.switch_page(target, query_params={CORPUS: name})
 
 
 def _grouped(query: Iterable[tuple[str, str]]) -> dict[str, str | Sequence[str]]:

@@ -14,6 +14,7 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit rewrites these even in escaped text: emoji and icon codes, bare links and e-mail addresses, arrows. An
 # invisible word joiner prevents it.
 _JOINER = "\u2060"
+_LONGEST_STEM = 80
 _REWRITTEN = re.compile(r"(?<=\w):(?=//)|:(?=[\w+/-]+:)|(?<=www)(?=\.)|(?=@)|(?<=[<\-~>])(?=[->=])", re.IGNORECASE)
 
 
@@ -88,6 +89,12 @@ def time_left(seconds: float) -> str:
         return "less than a minute left"
     minutes = max(1, round(seconds / 60))
     return f"about {minutes} min left" if minutes < 90 else f"about {round(minutes / 60)} h left"
+
+
+def file_name(name: str, suffix: str) -> str:
+    """Return a name for a download: letters and digits of ``name`` in lower case, joined by hyphens."""
+    stem = "-".join(re.findall(r"\w+", name.casefold()))
+    return f"{stem[:_LONGEST_STEM] or 'themescope'}.{suffix}"
 
 
 def score(value: float) -> str:

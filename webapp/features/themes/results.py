@@ -18,7 +18,7 @@ from db.records import MapRecord
 from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.services.columns import file_content
-from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
+from jobs.services.table_files import csv_text, excel_bytes, excel_sheets, json_lines, parquet_bytes
 from webapp.features.themes import naming, new_list, renaming, state, theme_sentences
 from webapp.features.themes.theme_sentences import Shown
 from webapp.map_view import component
@@ -31,7 +31,7 @@ from webapp.shared.components import download
 from webapp.shared.figures import Tones, tones
 from webapp.shared.job_status import submit
 from webapp.shared.partition_queries import Analysis, Listing
-from webapp.shared.text import count, duration, plain, shorten
+from webapp.shared.text import count, duration, file_name, plain, shorten
 
 _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _CENTRAL = 24, 3
@@ -153,7 +153,7 @@ def _map_and_sentences(analysis: Analysis, listed: Listing) -> None:
     with left, st.container(horizontal=True):
         for label, suffix, write in _FILES:
             content = partial(_content, write, analysis, listed, shown.rows())
-            download(label, content, f"themes.{suffix}", help=f"Download {count(len(shown.rows()), 'sentence')}.")
+            download(label, content, file_name(f"{analysis.corpus.name} themes", suffix), help=f"Download {count(len(shown.rows()), 'sentence')}.")
     forget_replaced(selected, state.STORED)
 
 
@@ -178,6 +178,23 @@ def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArra
     ]
 
 
+SUMMARY = ("theme", "name", "sentences", "share", "subtitle")
+
+
+def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
+    """Return the rows of the summary sheet with the columns of ``SUMMARY``, one for each theme."""
+    texts = partition_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
+    total = sum(theme["size"] for theme in analysis.themes)
+    return [
+        (number, theme["name"], theme["size"], round(theme["size"] / max(total, 1), 4), _subtitle(theme, texts)[0])
+        for number, theme in enumerate(analysis.themes, 1)
+    ]
+
+
+def _workbook(analysis: Analysis, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    return excel_sheets({"themes": [header, *rows], "summary": [SUMMARY, *summary(analysis)]})
+
+
 Write = Callable[..., Any]
 _FILES: tuple[tuple[str, str, Write], ...] = (
     ("CSV", "csv", csv_text),
@@ -188,7 +205,8 @@ _FILES: tuple[tuple[str, str, Write], ...] = (
 
 
 def _content(write: Write, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> str | bytes:
-    return file_content(queries.store(), analysis.corpus.id, write, HEADER, export(analysis, listed, rows))
+    made = partial(_workbook, analysis) if write is excel_bytes else write
+    return file_content(queries.store(), analysis.corpus.id, made, HEADER, export(analysis, listed, rows))
 
 
 CURVES = {

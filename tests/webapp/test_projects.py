@@ -1,0 +1,123 @@
+"""The project that a page shows: that of the address, of what the address names, of the session, or the last used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+
+from core.types import Article, Paragraph, Section
+from db import tables as t
+from db.engine import open_engine
+from db.records import JobStatus
+from db.store import Store
+from jobs.queue import control as commands
+from tests.webapp.filled import BENCHMARK, CORPUS, MAP, SET
+from tests.webapp.test_pages import words_of
+from webapp.features import REGISTRY
+from webapp.shared.places import MENU, MORE, PLACES, by_place, place_of
+
+Open = Callable[..., AppTest]
+OTHER = "Mountains"
+
+
+@pytest.fixture
+def two(filled_store: Store) -> Store:
+    """A second project, imported later, in which nothing was made."""
+    with filled_store.writing() as w:
+        corpus = w.corpora.create(OTHER, "en")
+        w.corpora.add_articles(corpus.id, [Article("Alps", (Section("Alps", 2, (Paragraph("", ("High.",)),), ()),))])
+        w.corpora.finish(corpus.id, {})
+    return filled_store
+
+
+def at_hand(at: AppTest) -> tuple[str, str]:
+    """The project of a page in its session and its address."""
+    assert not at.exception and not at.error
+    named = at.query_params["corpus"]
+    return str(at.session_state["corpus"]), named if isinstance(named, str) else named[0]
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("map", {"map": MAP}),
+        ("compare", {"benchmark": BENCHMARK}),
+        ("compare", {"of": CORPUS, "tab": "One article"}),
+        ("triplets", {"set": SET}),
+        ("corpora", {"corpus": CORPUS, "view": "All corpora"}),
+    ],
+)
+def test_an_address_opens_the_project_of_what_it_names(open_page: Open, page: str, query: dict[str, str]) -> None:
+    assert at_hand(open_page(page, **query)) == (CORPUS, CORPUS)
+
+
+def test_the_project_used_last_comes_first_and_not_the_newest_import(two: Store, open_page: Open) -> None:
+    later = datetime.now(UTC) + timedelta(hours=1)
+    with open_engine(two.settings).begin() as connection:
+        connection.execute(sa.update(t.map_).where(t.map_.c.name == MAP).values(created=later))
+    assert at_hand(open_page("map")) == (CORPUS, CORPUS)
+
+
+@pytest.mark.usefixtures("two")
+def test_a_browser_remembers_its_last_project(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webapp.shared.projects._remembered", lambda: 1)
+    assert at_hand(open_page("home")) == (CORPUS, CORPUS)
+
+
+@pytest.mark.usefixtures("two")
+def test_an_unknown_project_is_said_and_another_one_shown(open_page: Open) -> None:
+    at = open_page("map", corpus="**gone**")
+    assert "There is no project called “\\*\\*gone\\*\\*”." in words_of(at)
+    assert at_hand(at)[0] in (CORPUS, OTHER)
+
+
+@pytest.mark.usefixtures("two")
+def test_the_switcher_opens_another_project_and_forgets_the_view_of_the_first(open_page: Open) -> None:
+    at = open_page("triplets", set=SET, corpus=CORPUS)
+    at.session_state["frame_project_menu_1"] = True
+    at.run()
+    assert at.button(key="frame_project_1").disabled and [b.label for b in at.button if b.label == OTHER]
+    next(b for b in at.button if b.label == OTHER).click().run()
+    assert at_hand(at) == (OTHER, OTHER)
+    assert "triplets_set" not in at.query_params and "No triplets yet" in words_of(at)
+
+
+def test_a_new_project_is_a_click_away_also_without_any(sqlite_store: Store, open_page: Open) -> None:
+    at = open_page("corpora")
+    at.session_state["frame_project_menu_0"] = True
+    next(b for b in at.run().button if b.label == "New project").click().run()
+    assert at.session_state["corpora_view"] == "Import"
+
+
+def test_every_page_has_a_place_or_is_in_the_menu() -> None:
+    placed = by_place(REGISTRY)
+    assert [place.title for place in placed] == ["Data", "Explore", "Label", "Evaluate", "Models"]
+    assert {card.id for card in REGISTRY if place_of(card) is None} == {"home", "jobs", "people"}
+    named = {card.group for card in REGISTRY} - {MENU}
+    assert named == {place.title for place in PLACES if place is not MORE}
+
+
+def test_a_cancelled_training_stays_on_its_page_and_goes_on(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        job = w.jobs.add("train", "Train a net", {"method": "mean-vectors", "name": "net"})
+    commands.cancel(filled_store, job.id)
+    at = open_page("train")
+    assert "**Train a net**" in words_of(at)
+    resume = at.button(key=f"retry-{job.id}")
+    assert resume.label == "Resume"
+    resume.click().run()
+    with filled_store.reading() as r:
+        assert r.jobs.get(job.id).status is JobStatus.QUEUED
+    assert f"retry-{job.id}" not in [b.key for b in at.button]
+
+
+def test_who_saves_a_label_was_seen(filled_store: Store) -> None:
+    with filled_store.writing() as w:
+        w.people.check_may_write("ada")
+    with filled_store.reading() as r:
+        assert [person.seen is not None for person in r.people.list() if person.name == "ada"] == [True]
