@@ -153,7 +153,12 @@ def _map_and_sentences(analysis: Analysis, listed: Listing) -> None:
     with left, st.container(horizontal=True):
         for label, suffix, write in _FILES:
             content = partial(_content, write, analysis, listed, shown.rows())
-            download(label, content, file_name(f"{analysis.corpus.name} themes", suffix), help=f"Download {count(len(shown.rows()), 'sentence')}.")
+            download(
+                label,
+                content,
+                file_name(f"{analysis.corpus.name} themes", suffix),
+                help=f"Download {count(len(shown.rows()), 'sentence')}.",
+            )
     forget_replaced(selected, state.STORED)
 
 
