@@ -152,7 +152,7 @@ def test_a_lasso_selects_points_that_are_not_drawn(large: component.Canvas) -> N
     view = component.view_data(large, state)
     rows = large.levels.rows(view["held"])
     assert len(rows) < 120_000
-    bits = np.unpackbits(np.frombuffer(base64.b64decode(view["selected"]), np.uint8))[: len(rows)]
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(view["marked"]), np.uint8))[: len(rows)]
     np.testing.assert_array_equal(bits == 1, large.colouring.categories[rows] >= 0)
 
 
