@@ -9,6 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from db.store import Store
+from tests.webapp.columned import add_columns
+from tests.webapp.filled import CORPUS
 from webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -52,5 +54,21 @@ def test_a_table_without_rows_is_refused(open_page: Open, tmp_path: Path) -> Non
     path = tmp_path / "empty.csv"
     path.write_text("claim,motion\n", encoding="utf-8")
     at = form_of(path, open_page)
-    assert not at.exception and "no rows" in at.warning[0].value
+    assert not at.exception and any("no rows" in warning.value for warning in [*at.warning, *at.error])
     assert not any(button.label == "Import" for button in at.button)
+
+
+def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page: Open) -> None:
+    add_columns(filled_store)
+    at = open_page("corpora", view="All projects", details=CORPUS)
+    assert not at.exception
+    tables = [table.value for table in at.dataframe]
+    assert any(list(table.get("Columns", [])) == [4] for table in tables)
+    overview = next(table for table in tables if "Missing" in table)
+    assert overview["Column"].tolist() == ["note", "side", "score", "day"]
+    assert overview["Values"].tolist()[2:] == ["1 … 71", "1970-01-01 … 1970-03-12"]
+    at = open_page("corpora", corpus=CORPUS, article="Nile")
+    assert not at.exception
+    assert any("note: **note 1**" in element.value for element in at.markdown)
+    sentences = next(table.value for table in at.dataframe if "score" in table.value)
+    assert sentences["day"].tolist()[0] == "1970-01-25" and "<b>*centre*</b>" in sentences["side"].tolist()

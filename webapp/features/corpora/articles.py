@@ -19,7 +19,7 @@ from core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_s
 from core.types import PARTS, SectionRecord, Sentence
 from db.records import ArticleRecord, CorpusRecord
 from jobs.common.languages import REPORTED, corpus_shares, splitting_language
-from webapp.features.corpora import state
+from webapp.features.corpora import columns, state
 from webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
 from webapp.shared import forms, queries
 from webapp.shared.choose import COUNTED, clickable, nothing
@@ -81,6 +81,7 @@ _UNSPACED_NOTE = (
 def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
     """Draw the table of corpora and the details of the selected one."""
     kinds = ("Articles", "Sections", "Paragraphs", "Sentences")
+    further = queries.read(lambda r: r.columns.counts())
     return clickable(
         corpora,
         state.DETAILS,
@@ -90,10 +91,11 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
                 "Corpus": [c.name for c in corpora],
                 "Language": [shares_text(corpus_shares(c)) for c in corpora],
                 **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
+                "Columns": [further.get(c.id, 0) for c in corpora],
                 "Imported": [ago(c.created) for c in corpora],
             }
         ),
-        {"Corpus": st.column_config.TextColumn(width="large"), **dict.fromkeys(kinds, COUNTED)},
+        {"Corpus": st.column_config.TextColumn(width="large"), **dict.fromkeys((*kinds, "Columns"), COUNTED)},
     )
 
 
@@ -113,6 +115,7 @@ def report(corpus: CorpusRecord) -> None:
         with right:
             st.markdown("**Import settings**")
             forms.facts_table(rest)
+    columns.overview(corpus)
     topics = queries.topic_counts(corpus.id, corpus.created)
     if any(topic for topic, _ in topics):
         st.markdown("**Topics**")
@@ -226,6 +229,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         inside = st.text_input(
             "Find in text", key=state.FIND_IN_TEXT, placeholder="find in text", label_visibility="collapsed"
         )
+    columns.of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
     if len(kept) < rules.min_sections:
         usable = set()

@@ -19,7 +19,7 @@ from jobs.common.languages import corpus_shares
 from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from jobs.services.columns import file_content
 from jobs.services.table_files import csv_text, excel_bytes, excel_sheets, json_lines, parquet_bytes
-from webapp.features.themes import naming, new_list, renaming, state, theme_sentences
+from webapp.features.themes import by_column, naming, new_list, renaming, state, theme_sentences
 from webapp.features.themes.theme_sentences import Shown
 from webapp.map_view import component
 from webapp.map_view import scene as map_scene
@@ -49,6 +49,7 @@ def show(analysis: Analysis) -> None:
     _how_many(analysis)
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
+    by_column.show(analysis, listed)
 
 
 def _summary(analysis: Analysis, listed: Listing) -> None:

@@ -35,3 +35,10 @@ TO_NAME = KEYS.session("to_name")
 SHOW_NUMBERS = KEYS.session("show_numbers")
 PANEL, OPENED_SELECTION = KEYS.session("panel"), KEYS.session("opened_selection")
 NEW_THEME_NAME = KEYS.session("new_theme_name")
+
+BY_CATEGORY, OVER_TIME = "By category", "Over time"
+"""Views of themes and columns."""
+THEMES = "Themes"
+COLUMN_VIEW, CLASSES, CATEGORY = KEYS.session("column_view"), KEYS.session("classes"), KEYS.session("category")
+CELLS, ONCE, DATE = KEYS.session("cells"), KEYS.session("once"), KEYS.session("date")
+PERIOD, LINES, TIME_CHART = KEYS.session("period"), KEYS.session("lines"), KEYS.session("time_chart")

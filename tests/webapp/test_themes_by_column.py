@@ -1,0 +1,71 @@
+"""Themes by the columns of the sentences: what the page shows, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.metrics.crosstabs import crosstab
+from core.types import Split
+from db.store import Store
+from tests.webapp.columned import add_columns
+from tests.webapp.filled import CORPUS
+from webapp.features.themes import by_column, state
+from webapp.shared.figures import tones
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def themed(filled_store: Store) -> Store:
+    """Two themes of all sentences of the corpus, which has columns."""
+    add_columns(filled_store)
+    with filled_store.writing() as w:
+        ids = w.corpora.sentence_ids(1)
+        sentences = w.corpora.sentences_by_id(ids)
+        labels: dict[int, list[int]] = {}
+        for i, id in enumerate(ids.tolist()):
+            labels.setdefault(sentences[id].article_id, []).append(int(i % 4 == 0))
+        themes = [
+            {"name": name, "words": [], "size": n, "central": ids[:3].tolist()} for name, n in (("a", 54), ("b", 18))
+        ]
+        w.runs.add(
+            kind="themes", digest="th2", model_id=1, corpus_id=1, clusterer="iclust", seconds=0.1,
+            config={
+                "settings": {}, "themes": themes, "reason": "", "compared": 72, "corpus_id": 1,
+                "curves": {"ks": [2], "silhouette": [0.1], "gain": [0.1], "stability": [0.1], "sentences": 72},
+            },
+            assignments={article: np.array(codes, np.int32) for article, codes in labels.items()},
+            margins={Split.TEST: (ids, np.linspace(-0.1, 0.5, 72).astype(np.float32))},
+        )  # fmt: skip
+    return filled_store
+
+
+def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus=CORPUS, view=state.RESULTS)
+    assert not at.exception
+    assert any(box.label == "Category" and box.value == "side" for box in at.selectbox)
+    said = "\n".join(caption.value for caption in at.caption)
+    assert "54 sentences. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
+    assert "depend on each other" in said
+    for shown in ("Shares", "Residuals"):
+        at.session_state[state.CELLS] = shown
+        at.run()
+        assert not at.exception
+    at.session_state[state.COLUMN_VIEW] = state.OVER_TIME
+    at.run()
+    assert not at.exception
+    assert any(box.label == "Period" and box.value == "day" for box in at.selectbox)
+
+
+def test_files_have_every_cell() -> None:
+    found = crosstab(np.array([0, 0, 1]), np.array([0, 1, 1]), (2, 3))
+    cells = by_column.cells(found, ["a", "b"], ["x", "y", "z"])
+    assert len(cells) == 6 and cells[0][:3] == ("a", "x", 1) and cells[2] == ("a", "z", 0, 0.0, 0.0, None)
+    rows = by_column.over_time(found, ["a", "b"], ["1999", "2000", "2001"])
+    assert rows[1][:5] == ("1999", "b", 0, 1, 0.0) and rows[4] == ("2001", "a", 0, 0, None, None, None)
+    figure = by_column.shares_figure(found, ["a", "b"], ["1999", "2000", "2001"], [1], tones("light"))
+    assert [trace.name for trace in figure.data] == ["b"]
