@@ -66,7 +66,7 @@ def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page:
     assert any(list(table.get("Columns", [])) == [4] for table in tables)
     overview = next(table for table in tables if "Missing" in table)
     assert overview["Column"].tolist() == ["note", "side", "score", "day"]
-    assert overview["Values"].tolist()[2:] == ["1 … 71", "1970-01-01 … 1970-03-12"]
+    assert overview["Values"].tolist()[2:] == ["1 … 71", "1970-01-01 … 1970-03-13"]
     at = open_page("corpora", corpus=CORPUS, article="Nile")
     assert not at.exception
     assert any("note: **note 1**" in element.value for element in at.markdown)
