@@ -266,3 +266,17 @@ class TestLargeSelections:
             for about, sections, sentences in walked:
                 assert sections == r.corpora.sections(about.id)
                 assert sentences == r.corpora.sentences(about.id)
+
+
+def test_a_page_of_sentences_and_those_at_places(store: Store) -> None:
+    add_corpus(store, "other")
+    corpus = add_corpus(store, articles=3)
+    with store.reading() as r:
+        whole = [s for _, _, sentences in r.corpora.iterate(corpus.id) for s in sentences]
+        for offset, limit in ((0, 5), (10, 15), (11, 12), (12, 12), (35, 9), (36, 1), (2**53 - 1, 1_000)):
+            assert r.corpora.sentence_page(corpus.id, offset, limit) == whole[offset : offset + limit]
+        places = [(s.article_id, s.position) for s in (whole[30], whole[2], whole[35], whole[2])]
+        assert r.corpora.sentences_at([*places, (whole[0].article_id, 99), (2**40, 2**53)]) == [
+            whole[30], whole[2], whole[35], whole[2],
+        ]  # fmt: skip
+        assert r.corpora.sentences_at([]) == []

@@ -26,21 +26,25 @@ pytestmark = pytest.mark.usefixtures("cheap_passwords")
 SECRET = "correct horse battery"
 
 
-@pytest.fixture
-def store(sqlite_store: Store) -> Store:
-    """A store with the accounts of an admin and a labeller."""
+def with_accounts(store: Store) -> Store:
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER)):
-        people.add(sqlite_store, name, role, SECRET)
-    return sqlite_store
+        people.add(store, name, role, SECRET)
+    return store
+
+
+@pytest.fixture
+def accounts(sqlite_store: Store) -> Store:
+    """A store with the accounts of an admin and a labeller."""
+    return with_accounts(sqlite_store)
 
 
 def call(*args: str) -> Result:
     return CliRunner().invoke(main, ["people", "token", *args])
 
 
-def test_tokens_are_created_listed_and_revoked_by_commands(store: Store) -> None:
+def test_tokens_are_created_listed_and_revoked_by_commands(accounts: Store) -> None:
     made = json.loads(call("create", "lea", "my  notebook", "--days", "7", "--json").stdout)
-    assert api_tokens.actor_of(store, made["token"], "") == people_actor(store, "lea")
+    assert api_tokens.actor_of(accounts, made["token"], "") == people_actor(accounts, "lea")
     assert call("create", "ada", "backup").stdout.startswith("themescope_")
     rows = json.loads(call("list", "lea", "--json").stdout)["tokens"]
     assert [(row["id"], row["name"], row["state"]) for row in rows] == [("1", "my notebook", "valid")]
@@ -48,8 +52,8 @@ def test_tokens_are_created_listed_and_revoked_by_commands(store: Store) -> None
     assert "was revoked" in call("revoke", "1").stdout
     assert call("revoke", "1").exit_code == 2  # nothing is left to revoke
     with pytest.raises(AccessError):
-        api_tokens.actor_of(store, made["token"], "")
-    with store.reading() as r:
+        api_tokens.actor_of(accounts, made["token"], "")
+    with accounts.reading() as r:
         events = [(e.author, e.action, e.person, e.detail) for e in r.audit_log.latest(4)][::-1]
     assert events == [
         ("", "token created", "lea", "my notebook"),
@@ -64,12 +68,24 @@ def people_actor(store: Store, name: str) -> object:
         return r.people.actor(name)
 
 
-def test_only_a_hash_is_stored(store: Store) -> None:
-    made = api_tokens.create(store, "lea", "notebook")
-    store.close()
+def test_both_engines_keep_tokens(store: Store) -> None:
+    made = api_tokens.create(with_accounts(store), "lea", "notebook")
+    for _ in range(2):
+        assert api_tokens.actor_of(store, made.secret, "") == people_actor(store, "lea")
+    with pytest.raises(AccessError):
+        api_tokens.actor_of(store, made.secret + "x", "")
+    people.remove(store, "lea")
+    with pytest.raises(AccessError):
+        api_tokens.actor_of(store, made.secret, "")
+    assert api_tokens.tokens_of(store) == []
+
+
+def test_only_a_hash_is_stored(accounts: Store) -> None:
+    made = api_tokens.create(accounts, "lea", "notebook")
+    accounts.close()
     secret = made.secret.removeprefix("themescope_").encode()
     assert len(secret) >= 43
-    for path in store.settings.home.rglob("*"):
+    for path in accounts.settings.home.rglob("*"):
         assert not path.is_file() or secret not in path.read_bytes(), path
 
 
@@ -85,39 +101,39 @@ WRONG: dict[str, tuple[Callable[[Store], object], type[ThemescopeError]]] = {
 
 
 @pytest.mark.parametrize("mistake", WRONG)
-def test_mistakes_are_told_and_change_nothing(store: Store, mistake: str) -> None:
-    api_tokens.create(store, "lea", "first")
+def test_mistakes_are_told_and_change_nothing(accounts: Store, mistake: str) -> None:
+    api_tokens.create(accounts, "lea", "first")
     act, error = WRONG[mistake]
     with pytest.raises(error):
-        act(store)
-    assert [(one.name, one.revoked) for one in api_tokens.tokens_of(store)] == [("first", None)]
+        act(accounts)
+    assert [(one.name, one.revoked) for one in api_tokens.tokens_of(accounts)] == [("first", None)]
 
 
-def test_the_number_of_tokens_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_tokens_is_limited(accounts: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_tokens, "_MOST_TOKENS", 2)
     for name in ("a", "b"):
-        api_tokens.create(store, "lea", name)
+        api_tokens.create(accounts, "lea", name)
     with pytest.raises(DataError, match="Revoke some first"):
-        api_tokens.create(store, "lea", "c")
-    api_tokens.revoke(store, 1)
-    api_tokens.create(store, "lea", "a")
+        api_tokens.create(accounts, "lea", "c")
+    api_tokens.revoke(accounts, 1)
+    api_tokens.create(accounts, "lea", "a")
 
 
-def test_use_is_recorded_once_a_minute(store: Store) -> None:
-    made = api_tokens.create(store, "lea", "notebook")
+def test_use_is_recorded_once_a_minute(accounts: Store) -> None:
+    made = api_tokens.create(accounts, "lea", "notebook")
     times = []
     for ago in (None, timedelta(0), timedelta(minutes=2)):
         if ago is not None:
-            with store.writing() as w:
+            with accounts.writing() as w:
                 w.people.connection.execute(sa.update(t.api_token).values(used=times[-1] - ago))
-        api_tokens.actor_of(store, made.secret, "")
-        times.append(api_tokens.tokens_of(store)[0].used)
+        api_tokens.actor_of(accounts, made.secret, "")
+        times.append(api_tokens.tokens_of(accounts)[0].used)
     assert times[0] == times[1] < times[2] <= now()
 
 
-def test_backups_have_tokens(store: Store, tmp_path: Path) -> None:
-    made = api_tokens.create(store, "lea", "notebook")
-    write_backup(store, tmp_path / "backup.zip", lambda share: None)
+def test_backups_have_tokens(accounts: Store, tmp_path: Path) -> None:
+    made = api_tokens.create(accounts, "lea", "notebook")
+    write_backup(accounts, tmp_path / "backup.zip", lambda share: None)
     restored = Settings.in_folder(tmp_path / "restored")
     restore_backup(restored, tmp_path / "backup.zip")
     other = Store(restored)
@@ -125,12 +141,12 @@ def test_backups_have_tokens(store: Store, tmp_path: Path) -> None:
     other.close()
 
 
-def test_personal_data_have_tokens_without_their_secret(store: Store, tmp_path: Path) -> None:
-    made = api_tokens.create(store, "lea", "notebook of lea")
-    personal_data.export(store, "lea", tmp_path / "lea.json")
+def test_personal_data_have_tokens_without_their_secret(accounts: Store, tmp_path: Path) -> None:
+    made = api_tokens.create(accounts, "lea", "notebook of lea")
+    personal_data.export(accounts, "lea", tmp_path / "lea.json")
     rows = json.loads((tmp_path / "lea.json").read_text("utf-8"))["tables"]["api_token"]
     assert [row["name"] for row in rows] == ["notebook of lea"] and "token_hash" not in rows[0]
-    personal_data.forget(store, "lea")
-    assert api_tokens.tokens_of(store) == []
+    personal_data.forget(accounts, "lea")
+    assert api_tokens.tokens_of(accounts) == []
     with pytest.raises(AccessError):
-        api_tokens.actor_of(store, made.secret, "")
+        api_tokens.actor_of(accounts, made.secret, "")

@@ -181,6 +181,15 @@ def test_errors_are_problem_details(filled: Store, case: tuple[str, str, Any, in
     assert found["status"] == status and message in found["detail"] and found["title"]
 
 
+def test_the_largest_offset_and_id_are_past_the_end(filled: Store) -> None:
+    val = program(filled, "val")
+    for path in ("corpora/1/articles", "corpora/1/sentences", "articles/1/sentences", "runs", "jobs"):
+        answer = val.get(f"/api/v1/{path}", params={"offset": 2**53 - 1, "limit": 1_000})
+        assert answer.status_code == 200 and answer.json()["items"] == [] and answer.json()["total"] > 0
+        assert val.get(f"/api/v1/{path}", params={"offset": 2**53}).status_code == 422
+    assert val.get(f"/api/v1/sentences/{2**63 - 1}").status_code == 404
+
+
 def test_a_large_body_is_refused(shared: Store) -> None:
     client = program(shared, "ada")
     assert client.post("/api/v1/jobs", content=b"x" * (MOST_BYTES + 1), headers=JSON).status_code == 413

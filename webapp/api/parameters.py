@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from jobs.services.remote import MOST_ITEMS
 
 MOST_ID = 2**63 - 1
+_MOST_OFFSET = 2**53 - 1
+"""The largest integer that every JSON parser keeps; sums with it fit into a column."""
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a change: that of a labelling."""
 
 Id = Annotated[int, Path(ge=1, le=MOST_ID, examples=[1])]
 SomeId = Annotated[int | None, Query(ge=1, le=MOST_ID)]
-Offset = Annotated[int, Query(ge=0, le=MOST_ID, description="Number of items to skip.")]
+Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="Number of items to skip.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_ITEMS, description="Maximum number of items.")]
 SentenceId = Annotated[int, Field(ge=1, le=MOST_ID)]
 ClusterNumber = Annotated[int, Field(ge=1, le=MOST_ID)]

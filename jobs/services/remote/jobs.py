@@ -16,8 +16,6 @@ from jobs.kinds import REGISTRY, JobCard
 from jobs.queue import control
 from jobs.services.remote import acting
 
-_MOST_JOBS = 10_000
-"""Number of the newest jobs that a list reaches."""
 _TYPES: Mapping[Any, str] = {
     bool: "true or false", int: "integer", float: "number", str: "text", tuple: "list", Mapping: "object",
     types.NoneType: "null",
@@ -37,8 +35,10 @@ def job_kind(id: str) -> JobKind:
 def jobs(store: Store, status: JobStatus | None = None, offset: int = 0, limit: int = 100) -> Page[Job]:
     """Return the jobs (with a status), newest first."""
     with store.reading() as r:
-        found = r.jobs.list(_MOST_JOBS, status)
-    return Page([_job(record) for record in found[offset : offset + limit]], len(found), offset)
+        counts = r.jobs.counts()
+        total = sum(counts.values()) if status is None else counts[status]
+        found = r.jobs.list(min(offset + limit, total), status)
+    return Page([_job(record) for record in found[offset:]], total, offset)
 
 
 def job(store: Store, job_id: int) -> Job:
