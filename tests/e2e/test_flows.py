@@ -131,6 +131,13 @@ def test_triplets_are_read_by_key(page: Page, app: App, learned: None) -> None:
     expect(page.get_by_text("Triplet 3 of")).to_be_visible()
     page.keyboard.press("k")
     expect(page.get_by_text("Triplet 2 of")).to_be_visible()
+    for key in "gbgag":  # faster than the page is drawn: each counts
+        page.keyboard.press(key)
+    expect(page.get_by_text("Triplet 7 of")).to_be_visible()
+    expect(page.get_by_text("5 of", exact=False).filter(has_text="in this filter reviewed")).to_be_visible()
+    for _ in range(5):
+        page.keyboard.press("u")
+    expect(page.get_by_text("0 of", exact=False).filter(has_text="in this filter reviewed")).to_be_visible()
 
 
 def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:

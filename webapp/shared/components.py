@@ -30,13 +30,15 @@ _MIME = {
     ".zip": "application/zip",
 }
 _KEPT_DOWNLOADS = 16
+_SHARED = Path(__file__).parent / "assets"
 _download_numbers = count()
 
 
 @cache
 def asset(folder: Path, *names: str) -> str:
-    """Return the concatenated text of some files of a folder."""
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+    """Return the concatenated text of some files of a folder; those that it lacks are files that pages share."""
+    paths = [folder / name if (folder / name).exists() else _SHARED / name for name in names]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 def draw_component(name: str, folder: Path, *scripts: str, **call: Any) -> None:

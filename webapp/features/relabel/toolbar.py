@@ -27,7 +27,7 @@ from webapp.shared.figures import Tones, tones
 from webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("action_queue.js", "cluster_editor.js")
+SCRIPTS = ("action_queue.js", "keys.js", "cluster_editor.js")
 """Scripts that the toolbar and the columns share."""
 _POLL_S = 5.0
 _GROUPS = {"history": "History", "selection": "Selection", "queue": "Queue", "clusters": "Clusters"}

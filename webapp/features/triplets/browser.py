@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
 from db.records import TripletCard, TripletSetRecord
-from webapp.features.triplets import attention, export, filter_form, queries, selection, sets, verdicts
+from webapp.features.triplets import attention, export, filter_form, queries, review_keys, selection, sets, verdicts
 from webapp.features.triplets.filter_form import Filter
 from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.selection import View
@@ -19,6 +19,13 @@ from webapp.shared.components import clickable_table
 from webapp.shared.text import plain, shorten_middle, signed
 
 _ROWS = 50
+KEYS = {key: verdict.value for verdict, key in verdicts.SHORTCUTS.items()} | {"U": "undo", "J": "next", "K": "previous"}
+HANDLERS: Mapping[str, Callable[[View], None]] = {
+    **{verdict.value: verdicts.by_key(verdict) for verdict in verdicts.SHORTCUTS},
+    "undo": verdicts.undo,
+    "next": lambda view: view.go(view.position() + 1),
+    "previous": lambda view: view.go(view.position() - 1),
+}
 _MARGIN_HELP = "Margin: distance to the other section minus distance to the same section, by this model's distance"
 _COLUMNS = {
     "Article": st.column_config.TextColumn(width=150),
@@ -66,6 +73,7 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
     current = cards[at - first]
     _navigation(view, at, conditions)
     verdicts.buttons(view, at)
+    review_keys.show(view, KEYS, HANDLERS)
     card(current, chosen.kind)
     model_badges({name: values[at - first] for name, values in margins.items()})
     attention.show(current, roles(chosen.kind))
@@ -84,8 +92,8 @@ def _navigation(view: View, at: int, conditions: Filter) -> None:
         # Keys of this position alone: a press that the browser sends again leads to the same triplet, not one further.
         back, forward = f"{STEP}_back_{at}", f"{STEP}_forward_{at}"
         last = at + 1 >= len(view.ids)
-        st.button("Previous", back, shortcut="K", on_click=view.step, args=(at, at - 1), disabled=at == 0)
-        st.button("Next", forward, shortcut="J", on_click=view.step, args=(at, at + 1), disabled=last)
+        st.button("Previous", back, on_click=view.step, args=(at, at - 1), disabled=at == 0)
+        st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=last)
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
         export.buttons(view.chosen, view.models, conditions.triplets.split, view.ids)

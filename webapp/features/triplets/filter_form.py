@@ -77,8 +77,8 @@ def words() -> str:
 def panel(
     chosen: Split | None, text: str, models: Sequence[EvaluatedModel], reviews: Sequence[TripletReview]
 ) -> Filter:
-    """Draw the other settings in an expander, and a summary of the filter; return the filter."""
-    with st.expander("Filter and sort", icon=":material/filter_list:", key=state.FILTER):
+    """Draw the other settings in a panel above the text, and a summary of the filter; return the filter."""
+    with st.popover("Filter and sort", icon=":material/filter_list:", key=state.FILTER, width="content"):
         article, section, other = _titles()
         correct, right, wrong = _correct(models)
         model, low, high, order = _margins(models)

@@ -59,6 +59,7 @@ ORDER = KEYS.url(
 REVIEWED = KEYS.url("reviewed", values={"does not matter": "any", "not yet": "not reviewed", "yes": "reviewed"})
 REVIEWER = KEYS.url("reviewer", values={"anybody": ANYONE})
 
+REVIEW_KEYS = KEYS.session("review_keys")
 MODEL = KEYS.url("model")
 SECOND_MODEL = KEYS.url("second_model", old="against", values={"nobody": NO_MODEL})
 BAR = tuple(KEYS.url(name) for name in ("bar_of", "bar_from", "bar_to"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -30,12 +30,11 @@ def buttons(view: View, at: int) -> None:
     reviews = view.reviews.get(triplet, ())
     mine = next((r for r in reviews if r.person == people.current_person()), None)
     with st.container(horizontal=True, vertical_alignment="center"):
-        for verdict, key in SHORTCUTS.items():
+        for verdict in SHORTCUTS:
             st.button(
                 verdict.value.title(),
                 # Of this triplet alone: a press that the browser sends again must not count for the next one.
                 key=f"{VERDICT}_{verdict}_{triplet}",
-                shortcut=key,
                 type="primary" if mine is not None and mine.verdict is verdict else "secondary",
                 on_click=_give,
                 args=(view, at, verdict),
@@ -48,6 +47,35 @@ def buttons(view: View, at: int) -> None:
         st.error(f"Verdict not saved. {plain(refused)}", icon=":material/error:")
     _progress(view)
     _reviews(reviews)
+
+
+def by_key(verdict: Verdict) -> Callable[[View], None]:
+    """Return the action that gives a verdict on the triplet that is shown when it is handled."""
+
+    def act(view: View) -> None:
+        at = view.position()
+        last = at + 1 == len(view.ids)
+        # After the last triplet there is none that a further key could mean.
+        if not (last and _judged(view, int(view.ids[at]), verdict)):
+            _give(view, at, verdict)
+
+    return act
+
+
+def _judged(view: View, triplet: int, verdict: Verdict) -> bool:
+    """Return whether the person has given this verdict already."""
+    me = people.current_person()
+    found = queries.reviews(view.chosen).get(triplet, ())
+    return any(r.person == me and r.verdict is verdict for r in found)
+
+
+def undo(view: View) -> None:
+    """Withdraw the person's last verdict on the set, and show its triplet."""
+    me = people.current_person()
+    mine = [r for reviews in queries.reviews(view.chosen).values() for r in reviews if r.person == me]
+    last = max(mine, key=lambda r: r.id, default=None)
+    if last is not None and _store(view, last.triplet_id, None, ""):
+        st.query_params[TRIPLET] = str(last.triplet_id)
 
 
 def summary(reviews: Sequence[TripletReview]) -> str | None:
@@ -87,7 +115,6 @@ def _undo_button(view: View) -> None:
     st.button(
         "Undo",
         key=f"{UNDO}_{last.id if last else 0}",
-        shortcut="U",
         on_click=withdraw,
         disabled=last is None,
         help="Withdraws your last verdict.",
