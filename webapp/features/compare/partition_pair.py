@@ -14,12 +14,13 @@ import streamlit as st
 
 from core.metrics import REGISTRY as METRICS
 from core.metrics.matching import UNASSIGNED, Matching, match_clusters
+from core.selections import Origin
 from core.types import Labels, Sentence
 from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
 from jobs.services.table_files import csv_text
 from webapp.features.compare import state
 from webapp.features.compare.state import choice_in_url, segment_in_url
-from webapp.shared import queries
+from webapp.shared import queries, selections
 from webapp.shared.choose import nothing
 from webapp.shared.components import download, draw_component
 from webapp.shared.figures import Tones, tones
@@ -125,6 +126,10 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
             "Show", {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"}, state.SENTENCES, MOVED if moved else ALL
         )
         st.space("stretch")
+        if moved:
+            changed = [found.sentences[i].id for i in found.matching.moved]
+            origin = Origin("moved", (f"changed cluster from {one.name} to {other.name}", article.title))
+            selections.offer_button(f"Select {count(moved, 'changed sentence')}", corpus.id, lambda: changed, origin)
         download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
     draw_component("partitions", _ASSETS, data=data, key=state.PARTITIONS)

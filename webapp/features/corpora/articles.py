@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from core.readers.table import SENTENCES
+from core.selections import Origin
 from core.text.languages import UNSPACED, frequent, language_name, shares_text
 from core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from core.types import PARTS, SectionRecord, Sentence
@@ -21,9 +22,10 @@ from db.records import ArticleRecord, CorpusRecord
 from jobs.common.languages import REPORTED, corpus_shares, splitting_language
 from webapp.features.corpora import columns, state
 from webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
-from webapp.shared import forms, queries
+from webapp.shared import forms, queries, selections
 from webapp.shared.choose import COUNTED, clickable, nothing
 from webapp.shared.components import draw_component
+from webapp.shared.partition_queries import LEAD
 from webapp.shared.text import ago, count, plain
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -235,8 +237,38 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         usable = set()
     if not clusters.legend:
         st.caption(_eligibility(len(kept), len(usable), rules))
+    _selectable(corpus, article, sections, sentences, (inside or "").strip())
     marks = Marks(usable, inside or "", _wanted_sentence(), clusters)
     draw_article(sections, sentences, marks)
+
+
+def _selectable(
+    corpus: CorpusRecord,
+    article: ArticleRecord,
+    sections: Sequence[SectionRecord],
+    sentences: Sequence[Sentence],
+    inside: str,
+) -> None:
+    """Draw the buttons that open sentences as a selection: those found, a section, or the article."""
+    shut = st.popover("Select sentences", icon=":material/select_all:", key=state.SELECTABLE, on_change="rerun")
+    if not shut.open:
+        return
+    with shut:
+        if inside:
+            everywhere = queries.sentence_ids_with(corpus.id, inside)
+            here = np.intersect1d(everywhere, [s.id for s in sentences])
+            for ids, where in ((here, f"in {article.title}"), (everywhere, "in the project")):
+                origin = Origin("search", (f"search “{inside}”", where))
+                selections.offer_button(f"Select {len(ids):,} found {plain(where)}", corpus.id, ids.tolist, origin)
+        titles = {s.position: s.title or LEAD for s in sections}
+        position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key=state.SELECTED_SECTION)
+        own = [s.id for s in sentences if s.section == position]
+        origin = Origin("section", (f"section {titles[position]}", article.title))
+        selections.offer_button(f"Select section ({len(own):,})", corpus.id, lambda: own, origin)
+        selections.offer_button(
+            f"Select article ({len(sentences):,})", corpus.id, lambda: [s.id for s in sentences],
+            Origin("article", (article.title,)),
+        )  # fmt: skip
 
 
 def _eligibility(kept: int, usable: int, rules: TripletRules) -> str:

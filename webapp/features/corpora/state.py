@@ -30,3 +30,4 @@ BUNDLE_ROUND = KEYS.session("bundle_round")
 BUNDLE_KEPT = KEYS.session("bundle_kept")
 DATASET = KEYS.session("dataset")
 """Prefix of the fields of the dataset form."""
+SELECTABLE, SELECTED_SECTION = KEYS.session("selectable"), KEYS.session("selected_section")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from core.paths import default_models
+from core.types import Ids
 from db.records import CorpusRecord, ModelRecord
 from jobs.services.everything import COUNTED, Group, Result, find_everything, group_of, words_of
 from jobs.services.remote.search import find_similar
@@ -48,6 +52,12 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
     found = [Listed(group, [links.link_of(group.kind, result) for result in group.results]) for group in stored]
     others = [Listed(*links.pages(words)), Listed(*links.documentation(words))]
     return [*found, *(listed for listed in others if listed.links)]
+
+
+def sentence_ids(text: str, corpus: CorpusRecord) -> Ids:
+    """Return the ascending ids of the sentences of a corpus that contain all words of a text."""
+    parts = [queries.sentence_ids_with(corpus.id, word) for word in words_of(text)]
+    return reduce(np.intersect1d, parts) if parts else np.empty(0, np.int64)
 
 
 def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[Listed]:

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.selections import Origin
 from db.records import CorpusRecord, ModelRecord
 from jobs.services import inference
 from webapp.features.search import found, state
 from webapp.features.search.found import Listed
 from webapp.features.search.links import Link
-from webapp.shared import projects, queries
+from webapp.shared import projects, queries, selections
 from webapp.shared.components import attempt, draw_component
 from webapp.shared.navigation import switch_page
-from webapp.shared.text import plain
+from webapp.shared.text import count, plain
 
 _ASSETS = Path(__file__).parent / "assets"
 _HELP = (
@@ -77,6 +78,11 @@ def _search() -> None:
     _open_chosen(listed)
     data = {"query": query, "groups": [one.data() for one in listed], "way": way}
     draw_component("search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen)
+    if project is not None and way == state.WORDS and query.strip():
+        ids = found.sentence_ids(query, project)
+        if len(ids):
+            origin = Origin("search", (f"search “{query.strip()}”", "all words"))
+            selections.offer_button(f"Select {count(len(ids), 'sentence')} found", project.id, lambda: ids, origin)
 
 
 _search()
