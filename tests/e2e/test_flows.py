@@ -38,10 +38,11 @@ def address(app: App, page: str, **asked: str) -> str:
 
 def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: App, worker: psutil.Popen) -> None:
     open_page(page, app.url, "Home")
-    expect(page.get_by_text("Worker ready")).to_be_visible()
+    tray = page.locator(".st-key-jobs_tray")
+    expect(tray.get_by_text("No jobs")).to_be_visible()
     worker.suspend()  # no sign of life, and no goodbye: as if it had been killed
     try:
-        expect(page.get_by_text("No worker is running").first).to_be_visible(timeout=10_000)
+        expect(tray.get_by_text("No worker")).to_be_visible(timeout=10_000)
     finally:
         worker.resume()
     expect(page.get_by_text("No worker is running")).to_have_count(0)

@@ -72,7 +72,7 @@ STEPS = (
     TourStep(
         "map",
         "Map",
-        "Every point is a sentence, and nearby points are similar. Draw around points to read their sentences; type "
+        "Every point is a sentence, and nearby points are similar. Lasso points to read their sentences; type "
         "into “Search” to ring the ones that contain a word.",
         _map,
     ),
