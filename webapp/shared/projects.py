@@ -7,7 +7,7 @@ remembers, else the one used most recently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,11 @@ def open_named(keys: PageKeys | None) -> None:
     st.session_state[CORPUS], st.session_state[_CURRENT] = found.name if found is not None else "", found
     if found is not None and found.name != asked:
         st.query_params[CORPUS] = found.name
+
+
+def ask_for(name: str) -> None:
+    """Name another project in the address of the open page; for callbacks, before the run that opens it."""
+    st.query_params[CORPUS] = name
 
 
 def unknown() -> str:
@@ -93,13 +98,13 @@ _OWNERS: Mapping[str, Callable[[str], int | None]] = {
 """Looks up projects by the kinds of records that a URL key may name (``UrlKey.record``)."""
 
 
-def by_activity(known: list[CorpusRecord]) -> list[CorpusRecord]:
+def by_activity(known: Sequence[CorpusRecord]) -> list[CorpusRecord]:
     """Return the projects, the one used most recently first."""
     times = last_activity(known)
     return sorted(known, key=lambda corpus: (times[corpus.id], corpus.id), reverse=True)
 
 
-def last_activity(known: list[CorpusRecord]) -> dict[int, datetime]:
+def last_activity(known: Sequence[CorpusRecord]) -> dict[int, datetime]:
     """Return project id → time at which something was last made in it, or a job on it ended."""
     ids = {corpus.name: corpus.id for corpus in known}
     found = {corpus.id: corpus.created for corpus in known}

@@ -15,7 +15,8 @@ from jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from jobs.services import demo
 from webapp.shared import compare_queries, gallery, pipeline_status, projects, queries
 from webapp.shared.choose import COUNTED, method_title
-from webapp.shared.job_status import badge, no_worker
+from webapp.shared.components import clickable_table
+from webapp.shared.job_status import no_worker
 from webapp.shared.navigation import page_link, switch_page
 from webapp.shared.queries import HEADLINE
 from webapp.shared.text import ago, count, plain, shorten, with_half_width
@@ -23,9 +24,9 @@ from webapp.shared.text import ago, count, plain, shorten, with_half_width
 _NEWEST = 5
 
 
-def starting_points(corpora: Sequence[CorpusRecord], active: Sequence[JobRecord]) -> None:
+def starting_points(active: Sequence[JobRecord]) -> None:
     """Draw three starting points."""
-    shown = next((c for c in corpora if c.name == demo.CORPUS), corpora[0] if corpora else None)
+    shown = projects.current()
     where = {"corpus": shown.name} if shown else {}
     for column, start in zip(st.columns(3), (_first_start(shown, bool(active)), *_OTHERS), strict=True):
         with column, st.container(border=True, height="stretch"):
@@ -112,9 +113,9 @@ _OTHERS = (
 def totals(
     corpora: Sequence[CorpusRecord], models: Sequence[ModelRecord], benchmarks: Sequence[BenchmarkRecord]
 ) -> None:
-    """Draw the number of corpora, articles, sentences, models and benchmarks."""
+    """Draw the number of projects, articles, sentences, models and benchmarks."""
     with st.container(horizontal=True):
-        st.metric("Corpora", len(corpora), border=True)
+        st.metric("Projects", len(corpora), border=True)
         st.metric("Articles", f"{sum(c.articles for c in corpora):,}", border=True)
         st.metric("Sentences", f"{sum(c.sentences for c in corpora):,}", border=True)
         st.metric("Models", len(models), border=True)
@@ -136,8 +137,8 @@ def _table(heading: str, columns: Columns, empty: str) -> None:
 
 
 def results_table() -> None:
-    """Draw the methods with the highest scores on the newest benchmark with results, one of enough articles first."""
-    for benchmark in queries.clustered_benchmarks():
+    """Draw the methods with the highest scores on the newest benchmark of the project, one of enough articles first."""
+    for benchmark in queries.clustered_benchmarks(projects.current_id()):
         methods = compare_queries.methods(benchmark)
         scores = compare_queries.means(methods, [HEADLINE])
         found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
@@ -186,17 +187,26 @@ def models_table(found: Sequence[ModelRecord]) -> None:
         page_link("train", "All models", view={"view": "Models"})
 
 
-def corpora_table(found: Sequence[CorpusRecord]) -> None:
-    """Draw the newest corpora."""
-    newest = sorted(found, key=lambda c: c.created, reverse=True)[:_NEWEST]
-    columns: Columns = {
-        "Corpus": ([c.name for c in newest], _text(width=150)),
-        "Articles": ([c.articles for c in newest], COUNTED),
-        "Sentences": ([c.sentences for c in newest], COUNTED),
-        "Imported": ([ago(c.created) for c in newest], _text(width=112)),
-    }
-    _table("Corpora", columns, "No corpus yet. Import one, or wait for the demo.")
-    if newest:
+def projects_table(found: Sequence[CorpusRecord]) -> None:
+    """Draw the projects that were used last; a click opens one."""
+    st.markdown("**Projects**")
+    if not found:
+        st.caption("No project yet. Import texts, or wait for the demo.")
+        page_link("corpora", "New project", icon=":material/add:", view={"view": "Import"})
+        return
+    latest, times = projects.by_activity(found)[:_NEWEST], projects.last_activity(found)
+    frame = pd.DataFrame(
+        {
+            "Project": [c.name for c in latest],
+            "Articles": [c.articles for c in latest],
+            "Sentences": [c.sentences for c in latest],
+            "Last activity": [ago(times[c.id]) for c in latest],
+        }
+    )
+    columns = {"Project": _text(width=150), "Articles": COUNTED, "Sentences": COUNTED}
+    clickable_table(frame, "home_projects", lambda row: projects.ask_for(latest[row].name), column_config=columns)
+    with st.container(horizontal=True):
+        page_link("corpora", "New project", icon=":material/add:", view={"view": "Import"})
         page_link("corpora", "All projects", view={"view": "All projects"})
 
 
@@ -213,19 +223,6 @@ def recent_activity(ended: Sequence[JobRecord]) -> None:
         page_link("jobs", "All jobs")
 
 
-def running(active: Sequence[JobRecord]) -> None:
-    """Draw the running jobs and the number of queued ones."""
-    for job in active[:4]:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            badge(job)
-            st.markdown(plain(job.title))
-            st.caption(plain(job.message))
-        if job.started is not None:
-            st.progress(min(max(job.progress, 0.0), 1.0))
-    if len(active) > 4:
-        st.caption(f"and {len(active) - 4} more queued")
-
-
 _POLL_S = 2.0
 
 st.caption("Find sentences that share a theme: train on sections, cluster, compare, explore.")
@@ -233,30 +230,25 @@ known = queries.fingerprint()
 
 
 @st.fragment(run_every=_POLL_S)
-def active_jobs() -> None:
-    """Draw running jobs; rerun the page when corpora, models, runs or maps have changed."""
+def changes() -> None:
+    """Rerun the page when corpora, models, runs or maps have changed; say if no worker is running."""
     if queries.fingerprint() != known:
         st.rerun()
-    active = queries.active_jobs()
     if not queries.worker_alive():
-        no_worker(len(active))
-    if active:
-        with st.container(border=True):
-            st.markdown(f"**Running and queued jobs: {len(active)}**")
-            running(active)
+        no_worker(len(queries.active_jobs()))
 
 
-active_jobs()
+changes()
 pipeline_status.watch(projects.current())
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
 jobs = queries.jobs()
-starting_points(corpora, [job for job in jobs if not job.status.ended])
+starting_points([job for job in jobs if not job.status.ended])
 gallery.show(corpora)
 totals(corpora, models, benchmarks)
 left, right = st.columns([10, 11.4], gap="small")
 with left:
     results_table()
-    corpora_table(corpora)
+    projects_table(corpora)
 with right:
     models_table(models)
     recent_activity([job for job in jobs if job.status.ended])
