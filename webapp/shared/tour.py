@@ -49,6 +49,10 @@ def _map(project: CorpusRecord) -> View:
     return pipeline_status.map_view(project, whole.name) if whole else {}
 
 
+def _labelling(project: CorpusRecord) -> View:
+    return {} if partition_queries.labellings(project.id) else {"view": "New labelling"}
+
+
 STEPS = (
     TourStep(
         "home",
@@ -81,6 +85,7 @@ STEPS = (
         "Correct",
         "Start a labelling from clusters, and move sentences where they belong. Every change is saved at once and can "
         "be undone, and models learn from it.",
+        _labelling,
     ),
     TourStep(
         "compare",

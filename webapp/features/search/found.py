@@ -86,7 +86,7 @@ def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:
     """Return the model to search a corpus by: a default model, else the newest one, with vectors of it; or None."""
     if corpus is None:
         return None
-    preferred = default_models()
+    places = {name: place for place, name in enumerate(default_models())}
     with queries.store().reading() as r:
-        models = sorted(reversed(r.models.list()), key=lambda model: model.name not in preferred)
+        models = sorted(reversed(r.models.list()), key=lambda model: places.get(model.name, len(places)))
         return next((model for model in models if r.embeddings.have(model.id, corpus.id)), None)

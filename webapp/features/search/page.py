@@ -76,7 +76,7 @@ def _search() -> None:
     query = st.query_params.get(state.QUERY, "")
     listed = _found(query, way, project, model)
     _open_chosen(listed)
-    data = {"query": query, "groups": [one.data() for one in listed], "way": way}
+    data = {"query": query, "groups": [one.data() for one in listed], "marked": way == state.WORDS}
     draw_component("search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen)
     if project is not None and way == state.WORDS and query.strip():
         ids = found.sentence_ids(query, project)

@@ -46,9 +46,9 @@ class SearchBox {
     this.setStateValue("query", this.sent);
   }
 
-  draw({ query, groups }) {
+  draw({ query, groups, marked }) {
     this.options = [];
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = marked ? query.toLowerCase().split(/\s+/).filter(Boolean) : [];
     this.list.replaceChildren(...groups.map((group) => this.group(group, words)));
     this.input.setAttribute("aria-expanded", String(this.options.length > 0));
     this.activate(-1);
@@ -83,7 +83,7 @@ class SearchBox {
     const text = document.createElement("span");
     text.className = "text";
     text.dir = "auto";
-    marked(text, title, words);
+    highlight(text, title, words);
     const more = document.createElement("small");
     more.textContent = detail;
     option.append(sign, text, more);
@@ -124,7 +124,7 @@ class SearchBox {
   }
 }
 
-function marked(parent, text, words) {
+function highlight(parent, text, words) {
   const lower = text.toLowerCase();
   let from = 0;
   while (from < text.length) {
