@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, expect
 
 from webapp.features import REGISTRY
 from webapp.shared.places import place_of
@@ -77,13 +77,26 @@ def open_page(page: Page, url: str, heading: str) -> None:
     expect(page.get_by_role("heading", name=heading, exact=True, level=1)).to_be_visible()
 
 
+@contextmanager
+def menu(page: Page) -> Iterator[Locator]:
+    """The open menu of the person; it is closed afterwards."""
+    at_rest(page)
+    page.locator(".st-key-frame-menu").get_by_role("button").click()
+    body = page.get_by_test_id("stPopoverBody")
+    expect(body).to_be_visible()
+    yield body
+    page.keyboard.press("Escape")
+    expect(body).to_have_count(0)
+
+
 def turn_to(page: Page, name: str) -> None:
     """Go to a page by the links of the frame, in the same session, and wait until it stands."""
     card = next(card for card in REGISTRY if card.title == name)
     place = place_of(card)
     if place is None and name != "Home":
-        page.locator(".st-key-frame-menu").get_by_role("button").click()
-        page.get_by_test_id("stPopoverBody").get_by_role("link", name=name, exact=True).click()
+        with menu(page) as opened:
+            opened.get_by_role("link", name=name, exact=True).click()
+            expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
     else:
         title = place.title if place is not None else name
         page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()

@@ -14,13 +14,13 @@ from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, click_row, open_page, turn_to
 from tests.pages import PAGES
 from tests.webapp.compared import SEVERAL
+from webapp.features import REGISTRY
 from webapp.shared.guard import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
-# Streamlit's own list of pages has headings between its items, which is not ours to mend; what fades while the page
-# is drawn anew is on its way out.
+# What fades while the page is drawn anew is on its way out.
 BARRIERS = """async (rules) => (await axe.run(
-  {exclude: [['[data-testid=stSidebarNav]'], ['[data-stale=true]']]},
+  {exclude: [['[data-stale=true]']]},
   {resultTypes: ['violations'], runOnly: rules}
 )).violations.filter(v => ['serious', 'critical'].includes(v.impact))
   .map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`)"""
@@ -44,12 +44,12 @@ def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page,
 
 
 def test_every_page_stands_without_a_serious_barrier_in_light_and_dark(page: Page, filled: App) -> None:
-    """By the links of the sidebar, in one session; every other page is seen in the dark first."""
+    """By the links of the frame, in one session; every other page is seen in the dark first."""
     open_page(page, filled.url, "Home")
     page.evaluate(AXE.read_text("utf-8"))
     found = {}
     for path, schemes in zip(PAGES, cycle((("light", "dark"), ("dark", "light"))), strict=False):
-        turn_to(page, path.replace("_", " ").capitalize())
+        turn_to(page, REGISTRY.get(path).title)
         assert urlsplit(page.url).path == ("/" if path == "home" else f"/{path}")
         for scheme, rules in zip(schemes, (ALL_RULES, COLOUR_RULES), strict=True):  # the second differs in colours only
             paint(page, scheme)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, site_of
-from tests.e2e.hands import open_page, turn_to, watching
+from tests.e2e.hands import menu, open_page, turn_to, watching
 from tests.site import build
 from webapp.features import REGISTRY
 
@@ -43,11 +43,12 @@ def test_every_page_opens_its_section(page: Page, documented: App) -> None:
     for card in REGISTRY:
         turn_to(page, card.title)
         target = f"{documented.url}/docs/{card.documentation}"
-        link = page.get_by_role("link", name=HELP)
-        expect(link).to_have_attribute("href", target.removeprefix(documented.url))
-        expect(link).to_have_attribute("target", "_blank")
-    with page.context.expect_page() as opened:
-        link.click()
+        with menu(page) as body:
+            link = body.get_by_role("link", name=HELP)
+            expect(link).to_have_attribute("href", target.removeprefix(documented.url))
+            expect(link).to_have_attribute("target", "_blank")
+    with menu(page) as body, page.context.expect_page() as opened:
+        body.get_by_role("link", name=HELP).click()
     with watching(opened.value, documented.url):
         expect(opened.value.locator(f"[id='{urldefrag(target).fragment}']")).to_be_in_viewport()
         assert opened.value.url == target

@@ -144,13 +144,13 @@ def test_triplets_are_read_by_key(page: Page, app: App, learned: None) -> None:
 def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
     made = commands.enqueue(app.store, "project", {"corpus": CORPUS, "model": MODEL, "limit": 400})
     wait_for_job(app, made.id, 90)
-    open_page(page, address(app, "map", corpus=CORPUS), "Map")
-    expect(page.locator(".map-view[data-ready]")).to_be_visible()
-    at_rest(page)
     with app.store.reading() as r:
         sampled = [m for m in r.maps.list() if m.sampled_from > 400]
         drawn = next(m for m in sampled if len(r.maps.points(m.id).sentence_ids) == 400)
         ids = r.maps.places(r.maps.points(drawn.id).sentence_ids).ids
+    open_page(page, address(app, "map", corpus=CORPUS, map=drawn.name), "Map")
+    expect(page.locator(".map-view[data-ready]")).to_be_visible()
+    at_rest(page)
     inside = {int(ids[row]) for row in drawn_around(page, "l")[0]}
     assert 5 < len(inside) < 400
     expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()

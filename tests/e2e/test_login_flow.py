@@ -17,7 +17,7 @@ from db.settings import Settings
 from db.store import Store
 from jobs.services import people
 from tests.e2e.conftest import App, serving
-from tests.e2e.hands import open_page, using
+from tests.e2e.hands import menu, open_page, using
 
 SECRET = "correct horse battery"
 HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"
@@ -60,8 +60,9 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     expect(page.get_by_role("alert")).to_have_text("Wrong name or password.")
     expect(page.get_by_label("Name", exact=True)).to_have_value("ada")
     sign_in(page, "ada")
-    expect(page.get_by_text("Users and their roles")).to_be_visible()
-    expect(page.get_by_text("ada admin")).to_be_visible()
+    expect(page.get_by_role("heading", name="People", exact=True)).to_be_visible()
+    with menu(page) as opened:
+        expect(opened.get_by_text("ada admin")).to_be_visible()
     (cookie,) = (c for c in page.context.cookies() if str(c["name"]).startswith("themescope-"))
     assert cookie["httpOnly"] and cookie["sameSite"] == "Lax" and "themescope-" not in page.evaluate("document.cookie")
     page.goto(f"{url}/people?{urlencode({'member': HOSTILE})}", wait_until="commit")
@@ -69,6 +70,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     assert page.evaluate("window.pwned") is None
     other.goto(f"{url}/corpora", wait_until="commit")
     expect(other.get_by_role("heading", name="Data")).to_be_visible()
+    page.locator(".st-key-frame-menu").get_by_role("button").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Password", exact=True)).to_be_visible()
     page.wait_for_timeout(5_000)  # as long as an open page takes to notice
@@ -78,7 +80,9 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     sign_in(other, "val")
     other.goto(f"{url}/corpora?view=Import", wait_until="commit")
     expect(other.get_by_text("Importing requires the admin role.")).to_be_visible()
-    expect(other.get_by_role("link", name="People")).to_have_count(0)
+    with menu(other) as opened:
+        expect(opened.get_by_role("link", name="Jobs")).to_have_count(1)
+        expect(opened.get_by_role("link", name="People")).to_have_count(0)
 
 
 def _until_kept(store: Store, name: str) -> None:
@@ -94,9 +98,10 @@ def _until_kept(store: Store, name: str) -> None:
 
 def test_a_browser_keeps_the_name_where_nobody_signs_in(app: App, page: Page) -> None:
     open_page(page, f"{app.url}/corpora", "Data")
-    name = page.get_by_role("textbox", name="Your name")
-    name.fill("Ada")
-    name.press("Enter")
-    _until_kept(app.store, "Ada")
+    with menu(page) as opened:
+        opened.get_by_role("textbox", name="Your name").fill("Ada")
+        opened.get_by_role("textbox", name="Your name").press("Enter")
+        _until_kept(app.store, "Ada")
     open_page(page, f"{app.url}/relabel", "Relabel")
-    expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ada")
+    with menu(page) as opened:
+        expect(opened.get_by_role("textbox", name="Your name")).to_have_value("Ada")

@@ -15,6 +15,7 @@ from db import label_tables
 from db.settings import Settings
 from db.store import Store
 from tests.e2e.conftest import wait_for
+from tests.e2e.hands import menu
 from webapp.middleware import SECURITY_HEADERS
 
 ROUTE = "themescope_route"
@@ -57,17 +58,19 @@ def route(page: Page) -> str:
 def test_a_page_goes_on_when_its_web_server_is_killed(proxied: Installation, page: Page) -> None:
     page.goto(f"{proxied.url}/corpora")
     expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible(timeout=60_000)
-    name = page.get_by_role("textbox", name="Your name")
-    name.fill("Ada")
-    name.press("Enter")
-    wait_for(lambda: "Ada" in kept_names(proxied), 60, "the name in the store")
+    with menu(page) as opened:
+        opened.get_by_role("textbox", name="Your name").fill("Ada")
+        opened.get_by_role("textbox", name="Your name").press("Enter")
+        wait_for(lambda: "Ada" in kept_names(proxied), 60, "the name in the store")
     first = route(page)
     proxied.web_of(first).kill()
     proxied.web_of(first).wait()
-    page.get_by_role("link", name="Relabel").click()
+    wait_for(lambda: page.evaluate("1") and route(page) != first, 60, "the other web server")
+    expect(page.locator(".stApp[data-test-connection-state=CONNECTED]")).to_be_visible()
+    page.get_by_role("link", name="Label", exact=True).click()
     expect(page.get_by_role("heading", name="Relabel", exact=True)).to_be_visible(timeout=60_000)
-    expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ada")
-    assert route(page) != first
+    with menu(page) as opened:
+        expect(opened.get_by_role("textbox", name="Your name")).to_have_value("Ada")
 
 
 def test_what_the_proxy_answers(proxied: Installation) -> None:

@@ -16,7 +16,7 @@ from db.label_records import NewLabelling, Sharing
 from db.records import VectorBlock
 from jobs.services.labelling import starts
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import at_rest, choose, draw, open_page, turn_to
+from tests.e2e.hands import at_rest, choose, draw, menu, open_page, turn_to
 
 CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")
@@ -74,9 +74,10 @@ def steps(app: App) -> list[tuple[str, str, str]]:
 
 
 def name_is(page: Page, person: str) -> None:
-    box = page.get_by_role("textbox", name="Your name")
-    box.fill(person)
-    box.press("Enter")
+    with menu(page) as opened:
+        opened.get_by_role("textbox", name="Your name").fill(person)
+        opened.get_by_role("textbox", name="Your name").press("Enter")
+        expect(page.locator(".st-key-frame-menu")).to_contain_text(person)
 
 
 def enter(page: Page, app: App, person: str) -> None:

@@ -76,7 +76,8 @@ def _link(card: PageCard, label: str, icon: str, is_current: bool) -> None:
     if not is_current:
         navigation.page_link(card.id, plain(label), icon=icon)
         return
-    address = f"/{'' if card.id == _HOME else card.id}?{urlencode(navigation.address(card), doseq=True)}"
+    query = urlencode(navigation.address(card), doseq=True)
+    address = f"/{'' if card.id == _HOME else card.id}{'?' if query else ''}{query}"
     name = icon.removeprefix(":material/").removesuffix(":")
     shown = f'<span class="icon" aria-hidden="true">{escape(name)}</span>' if name else ""
     link = f'<a class="frame-current" aria-current="page" href="{escape(address)}" target="_self">'
@@ -99,6 +100,7 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
                 ("Help with this page", ":material/help:", current.documentation),
                 ("Documentation", ":material/menu_book:", ""),
                 ("Glossary", ":material/dictionary:", "glossary.html"),
+                ("Keyboard shortcuts", ":material/keyboard:", "relabelling.html#keyboard-shortcuts"),
             ):
                 st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary")
         tour.start_button()
