@@ -166,6 +166,7 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     },
     "corpora.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.corpora.delete(s.corpus)))},
     "triplets.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.triplets.delete(s.set)))},
+    "runs.set_config": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.set_config(0, {})))},
     "models.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.delete(s.model)))},
     "jobs.services.people.set_role": {
         "of another": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name)),

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.models import REGISTRY
+from core.paths import default_models
 from db import tables as t
 from db.records import JobStatus, ScoreRecord, TripletSetRecord
 from db.store import Store
@@ -283,6 +284,9 @@ def test_comparison_and_missing_combinations(filled_store: Store, open_page: Ope
     table = at.dataframe[0].value
     assert list(table["Clusterer"]) == ["Iclust", "Random labels"]
     assert list(table.columns[3:7]) == ["MI", "AMI", "RI", "ARI"]
+    box = next(box for box in at.multiselect if box.label == "Models" and default_models()[0] in box.options)
+    assert box.value[0] == default_models()[0]  # the pretrained default, before the newest one
+    box.set_value([MODEL]).run()
     next(b for b in at.button if "missing" in b.label).click().run()
     (args,) = jobs_of(filled_store, "cluster")
     assert (args["model"], args["clusterer"], args["benchmark"]) == (MODEL, "kmeans", BENCHMARK)

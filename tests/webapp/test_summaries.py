@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.paths import default_models
 from db.records import JobStatus, ScoreRecord, VectorBlock
 from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
@@ -56,10 +57,13 @@ def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_pag
 
 def test_embedding_by_another_model_is_queued(filled_store: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
+    box = next(box for box in at.selectbox if box.label == "Model")
+    assert box.value == default_models()[0]  # the pretrained default, before the newest one
+    box.set_value(MODEL).run()
     next(button for button in at.button if button.label == "Embed corpus").click().run()
     with filled_store.reading() as r:
         args = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "embed"]
-    assert args == [{"corpus": CORPUS, "model": MODEL, "index": True}]
+    assert args == [{"corpus": CORPUS, "model": MODEL, "limit": 0, "index": True}]
 
 
 def test_no_method_and_no_article(filled_store: Store, open_page: Open) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.labelling.learning import moved_by_people
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids
 from db.label_records import LabellingRecord
@@ -16,6 +15,8 @@ _BY_PEOPLE = "table"
 
 def placed_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
     """Return the ascending ids of the assigned sentences that people placed; all of those imported from a table."""
+    from core.labelling.learning import moved_by_people
+
     assigned = partition.ids[partition.numbers != UNASSIGNED]
     if record.origin.get("from") == _BY_PEOPLE:
         return assigned
