@@ -129,3 +129,9 @@ def test_labels_do_not_overlap_and_lie_inside(n: int, names: int, seed: int, spr
     assert not any(one.covers(other) for one, other in combinations(labels, 2))
     if any(name.level in levels and (name.x, name.y) == (at[0], at[1]) for name in found):
         assert labels
+
+
+def test_names_of_themes_stand_on_the_map_with_their_first_phrases() -> None:
+    points, categories = clusters(2, 30)
+    found = names_of(points, categories, ["1. wind power · noise · birds", "2. tax"])
+    assert {name.text for name in found} == {"1. wind power · noise", "2. tax"}

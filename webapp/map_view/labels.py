@@ -39,6 +39,8 @@ _APART = 8
 _GAP = 4.0
 _SHIFTS, _ASIDE = (0, -1, 1, -2, 2), (0.0, -0.4, 0.4)
 """Lines, and shares of its width, by which a name may be moved to be free."""
+_PHRASES = 2
+"""Number of phrases of the name of a theme that stand on the map; the legend has all of them."""
 _SAMPLE, _TEXTS = 10_000, 2_000
 """Number of points and of texts that names are made from."""
 _NAMED = 0.5
@@ -132,12 +134,17 @@ def names_of(
     anchors = anchors_of(points, kinds, len(names))
     named = sorted({anchor[0] for anchor in anchors})
     share = float(np.isin(kinds, named).mean()) if n else 0.0
-    of_categories = [Name(CATEGORIES, names[kind], (kind,), x, y, kind) for kind, x, y, _ in anchors]
+    of_categories = [Name(CATEGORIES, _short(names[kind]), (kind,), x, y, kind) for kind, x, y, _ in anchors]
     if texts is None:
         return of_categories
     if share < _NAMED:
         return _of_regions(points, rows, texts)
     return _of_category_levels(points, kinds, rows, names, anchors, texts) + of_categories
+
+
+def _short(name: str) -> str:
+    """Return the first phrases of the name of a theme; other names as they are."""
+    return " · ".join(name.split(" · ")[:_PHRASES])
 
 
 def _of_category_levels(
