@@ -45,8 +45,8 @@ def choose(sheet: Sheet, key: str) -> TableColumns:
     with first:
         text = text_column("Text column", sheet, f"{key}_text")
     with second:
-        rows = st.segmented_control(
-            "Rows are", list(_ROWS), default="Detected", required=True, key=f"{key}_rows",
+        rows = st.selectbox(
+            "Rows are", list(_ROWS), key=f"{key}_rows",
             help="Documents are split into sentences. Detected: documents if the texts are long.",
         )  # fmt: skip
     with third:
