@@ -23,7 +23,7 @@ class FileColumn:
     name: str
     type: ColumnType
     values: Sequence[object]
-    """One value per row: text, float, :class:`~datetime.date` or, if not all are whole days, time; None is missing."""
+    """One value per row: text, number, :class:`~datetime.date` or, if not all are whole days, time; None is missing."""
 
 
 def file_columns(store: Store, corpus_id: int, sentences: Ids, taken: Iterable[str] = ()) -> list[FileColumn]:
@@ -49,6 +49,8 @@ def _file_values(column: ColumnRecord, values: Values) -> list[object]:
     plain: list[Value] = plain_values(ColumnType(column.type), values, column.categories)
     if column.type == ColumnType.DATE and column.about.get("days"):
         return [value.date() if isinstance(value, datetime) else None for value in plain]
+    if column.type == ColumnType.NUMBER and column.about.get("whole"):
+        return [int(value) if isinstance(value, float) else None for value in plain]
     return [*plain]
 
 

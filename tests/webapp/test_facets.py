@@ -20,7 +20,7 @@ from webapp.features.map.colourings import View
 from webapp.features.map.facet_values import Facet, masks, read_filters
 from webapp.map_view import scene as map_scene
 from webapp.shared import queries
-from webapp.shared.figures import histogram_svg, tones
+from webapp.shared.figures import histogram_html, tones
 
 Open = Callable[..., AppTest]
 LETTERS = ("a", "b", "c")
@@ -70,8 +70,9 @@ def test_any_address_is_read(text: str) -> None:
 
 
 def test_a_histogram_is_an_image_with_a_text() -> None:
-    svg = histogram_svg([4, 0, 2], [1, 0, 2], 'a "<b>"', tones("light"))
-    assert svg.count("<rect") == 4 and "&lt;b&gt;" in svg and "<b>" not in svg
+    html = histogram_html([4, 0, 2], [1, 0, 2], 'a "<b>"', tones("light"))
+    assert html.count("<span") == 3 and "&lt;b&gt;" in html and "<b>" not in html
+    assert "height:50.0%" in html and " 25.0%" in html
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_points_are_coloured_by_columns(columned: Store, open_page: Open) -> Non
     score = found["score"].make()
     assert score.sequential and score.shades[0] == 0 and score.shades[-1] == 1 and score.other == "no value"
     assert len({score.paint(tones("light"), i)[0] for i in range(len(score.names))}) == len(score.names)
-    assert found["day"].make().names[0].startswith("1970-01-01 … 1970-01-0")
+    assert found["day"].make().names[0].startswith("1970-01-01 – 01-0")
     at = open_page("map", corpus=CORPUS, colour="score")
     assert not at.exception
 

@@ -140,6 +140,15 @@ class Colouring:
     """Heading of the table column with the category; "" if the table has one already."""
     values: Numbers | None = None
     """(n,) the number behind the category, NaN where there is none."""
+    dates: bool = False
+    """Whether the numbers are dates, in microseconds since 1970."""
+
+    def value(self, row: int) -> float | str | None:
+        """Return the value of one row, a date in ISO form; None where there is none."""
+        found = None if self.values is None else float(self.values[row])
+        if found is None or np.isnan(found):
+            return None
+        return str(np.datetime64(int(found), "us").astype("datetime64[D]")) if self.dates else round(found, 6)
 
     def only(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Colouring:
         """Return the colouring of some rows."""

@@ -183,24 +183,16 @@ def _intervals(ordered: Sequence[IntervalRow], colour: int, tones: Tones) -> go.
     )
 
 
-_BAR, _BARS_HEIGHT = 10, 44
+_BARS_HEIGHT = 44
 
 
-def histogram_svg(every: Sequence[int], passing: Sequence[int], about: str, tones: Tones) -> str:
-    """Return a small histogram as SVG: all values in grey, and those that pass in colour; ``about`` is its text."""
+def histogram_html(every: Sequence[int], passing: Sequence[int], about: str, tones: Tones) -> str:
+    """Return a small histogram as HTML: all values in grey, and those that pass in colour; ``about`` is its text."""
     most = max(max(every, default=0), 1)
-
-    def bars(counts: Sequence[int], colour: str) -> str:
-        heights = [_BARS_HEIGHT * float(count) / most for count in counts]
-        return "".join(
-            f'<rect x="{place * _BAR}" y="{_BARS_HEIGHT - height:.1f}" width="{_BAR - 1}" height="{height:.1f}" '
-            f'fill="{colour}"/>'
-            for place, height in enumerate(heights)
-            if height
-        )
-
-    return (
-        f'<svg role="img" aria-label="{escape(about)}" viewBox="0 0 {_BAR * len(every)} {_BARS_HEIGHT}" width="100%" '
-        f'height="{_BARS_HEIGHT}" preserveAspectRatio="none">{bars(every, tones.faint)}{bars(passing, tones.accent)}'
-        "</svg>"
+    bars = "".join(
+        f'<span style="flex:1;height:{100 * count / most:.1f}%;background:linear-gradient(to top,{tones.accent} '
+        f'{100 * inside / max(count, 1):.1f}%,{tones.faint} 0)"></span>'
+        for count, inside in zip(every, passing, strict=True)
     )
+    style = f"display:flex;align-items:flex-end;gap:1px;height:{_BARS_HEIGHT}px"
+    return f'<div role="img" aria-label="{escape(about)}" style="{style}">{bars}</div>'

@@ -202,7 +202,7 @@ def _column(view: View, column: ColumnRecord) -> Colouring:
     name = _date_range if dates else _number_range
     names = [name(low, high) for low, high in ends]
     shades = np.linspace(0, 1, len(names)).tolist()
-    return Colouring(found, names, _NO_VALUE, (), shades, True, column.name, numbers)
+    return Colouring(found, names, _NO_VALUE, (), shades, True, column.name, numbers, dates)
 
 
 _NO_VALUE = "no value"
@@ -225,7 +225,9 @@ def _number_range(low: float, high: float) -> str:
 
 def _date_range(low: float, high: float) -> str:
     days = [str(np.datetime64(int(value), "us").astype("datetime64[D]")) for value in (low, high)]
-    return days[0] if days[0] == days[1] else f"{days[0]} … {days[1]}"
+    if days[0] == days[1]:
+        return days[0]
+    return f"{days[0]} – {days[1].removeprefix(days[0][:5])}"  # the year once
 
 
 # ---------------------------------------------------------------- clusters

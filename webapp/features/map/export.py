@@ -47,15 +47,10 @@ def columns(scene: Scene, colouring: Colouring, ids: Ids) -> dict[str, Sequence[
     rows = scene.rows_of(ids)
     return {
         "group": [colouring.name(row) for row in rows],
-        "value": [_value(colouring, row) for row in rows],
+        "value": [colouring.value(row) for row in rows],
         "x": scene.points[rows, 0].astype(float).tolist(),
         "y": scene.points[rows, 1].astype(float).tolist(),
     }
-
-
-def _value(colouring: Colouring, row: int) -> float | None:
-    value = None if colouring.values is None else float(colouring.values[row])
-    return None if value is None or np.isnan(value) else round(value, 6)
 
 
 def sampled(canvas: Canvas) -> Canvas:

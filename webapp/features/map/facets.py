@@ -22,7 +22,7 @@ from webapp.features.map import state
 from webapp.features.map.facet_values import Facet, Filters, Mask, ends_of, is_name, masks, read_filters
 from webapp.map_view.scene import LEAD, Scene
 from webapp.shared import column_queries
-from webapp.shared.figures import histogram_svg, tones
+from webapp.shared.figures import histogram_html, tones
 from webapp.shared.text import count, plain, shorten
 
 MISSING = "no value"
@@ -95,6 +95,8 @@ def button(of: Found) -> None:
 
     def toggle() -> None:
         st.session_state[state.FILTERS_SHOWN] = not panel_shown()
+        if panel_shown():  # on most screens there is no room for the map between both
+            st.session_state[state.LIST_SHOWN] = False
 
     label = f"Filter ({of.active})" if of.active else "Filter"
     help = "Shows or hides the filters by columns."
@@ -250,4 +252,4 @@ def _histogram(facet: Facet, others: Mask, values: npt.NDArray[np.float64], low:
     known = np.isfinite(values)
     every, passing = (np.histogram(values[known & mask], edges)[0] for mask in (np.ones_like(others), others))
     about = f"Histogram of {facet.name}: {int((known & others).sum()):,} of {int(known.sum()):,} sentences"
-    st.html(histogram_svg(every.tolist(), passing.tolist(), about, tones(st.context.theme.type)))
+    st.html(histogram_html(every.tolist(), passing.tolist(), about, tones(st.context.theme.type)))

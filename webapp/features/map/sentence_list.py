@@ -117,8 +117,12 @@ def _by_value(panel: Panel, rows: Rows) -> Ranking | None:
         return None
     sign = -1 if panel.moved is not None else 1
     order = rows[np.argsort(sign * values[rows], kind="stable")]
-    name = "Moved most" if panel.moved is not None else f"{panel.colouring.column}, lowest first"
-    notes = ["" if np.isnan(value) else f"{value:.2f}" for value in values[order].tolist()]
+    first = "earliest" if panel.colouring.dates else "lowest"
+    name = "Moved most" if panel.moved is not None else f"{panel.colouring.column}, {first} first"
+    if panel.moved is None and panel.colouring.dates:
+        notes = [str(panel.colouring.value(row) or "") for row in order.tolist()]
+    else:
+        notes = ["" if np.isnan(value) else f"{value:.2f}" for value in values[order].tolist()]
     return Ranking(name, panel.scene.ids[order], notes)
 
 
