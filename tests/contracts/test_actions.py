@@ -24,16 +24,17 @@ from argon2 import PasswordHasher
 
 from core.errors import StoreError
 from core.labelling import operations as op
+from core.selections import Origin, Selection, selected
 from db import label_tables as t
 from db.access import Actor, Right
-from db.label_records import NewLabelling, Role, Sharing
+from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from db.records import PaperTableRecord, Verdict
 from db.settings import Settings
 from db.sql import now
 from db.store import Store, Unit
 from db.tables import metadata
 from jobs.queue import control
-from jobs.services import people, pipeline, reproduction, samples
+from jobs.services import people, pipeline, reproduction, samples, selections
 from jobs.services import sign_in as service
 from jobs.services.labelling import files, starts
 from jobs.services.labelling.session import LabellingSession
@@ -119,6 +120,25 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
         "of their own": (Right.LABEL, lambda s: s.write(lambda w: w.views.delete(s.own_view))),
         "of another": (Right.MANAGE, lambda s: s.write(lambda w: w.views.delete(s.view))),
     },
+    "selections.add": {
+        "of their own": (
+            Right.LABEL, lambda s: s.write(lambda w: w.selections.add(_few(w, s.corpus, 2), "new", s.name)),
+        ),
+    },
+    "selections.delete": {
+        "of their own": (
+            Right.LABEL, lambda s: s.write(lambda w: w.selections.delete(_selection(w, s.corpus, s.name))),
+        ),
+        "of another": (
+            Right.MANAGE, lambda s: s.write(lambda w: w.selections.delete(_selection(w, s.corpus, "max"))),
+        ),
+    },
+    "jobs.services.selections.assign": {
+        "shared labelling": (Right.LABEL, lambda s: selections.assign(s.store, *_into_shared(s), 1, s.name)),
+    },
+    "jobs.services.selections.new_cluster": {
+        "shared labelling": (Right.LABEL, lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name)),
+    },
     "jobs.services.labelling.starts.begin": {"of their own": (Right.LABEL, _begin)},
     "jobs.services.labelling.session.LabellingSession": {"shared labelling": (Right.LABEL, _label)},
     "labellings.rename": {
@@ -166,7 +186,10 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     },
     "corpora.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.corpora.delete(s.corpus)))},
     "triplets.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.triplets.delete(s.set)))},
-    "runs.set_config": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.set_config(0, {})))},
+    "runs.rename_theme": {
+        "any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.rename_theme(w.runs.list()[0].id, 0, "new"))),
+    },
+    "runs.set_config": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.set_config(w.runs.list()[0].id, {})))},
     "models.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.delete(s.model)))},
     "jobs.services.people.set_role": {
         "of another": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name)),
@@ -177,11 +200,30 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     },
     "jobs.services.people.remove": {"another": (Right.MANAGE, lambda s: people.remove(s.store, "gone", "ada"))},
 }  # fmt: skip
+
+
+def _few(w: Unit, corpus: int, count: int) -> Selection:
+    return selected(corpus, w.corpora.sentence_ids(corpus)[:count], Origin("search", ("search",)))
+
+
+def _into_shared(s: Scene) -> tuple[Selection, LabellingRecord]:
+    """Return the last sentences of the shared labelling, which are not in its first cluster, and the labelling."""
+    with s.store.reading() as r:
+        ids = r.labellings.snapshot(s.labelling).partition.ids[-1:]
+        return selected(s.corpus, ids, Origin("search", ("search",))), r.labellings.get(s.labelling)
+
+
+def _selection(w: Unit, corpus: int, person: str) -> int:
+    return next(record.id for record in w.selections.list(corpus) if record.person == person)
+
+
 READING = {
     "jobs.common.model_notes.base_note",
+    "jobs.common.model_choice.best_first",
     "jobs.common.model_notes.language_note",
     "jobs.common.models.built_on",
     "jobs.common.models.selectable_models",
+    "jobs.common.theme_naming.materials_of_run",
     "jobs.kinds.learn_labels.placed_for_training",
     "jobs.kinds.learn_labels.training_labels",
     "jobs.services.backups.backup_state",
@@ -203,6 +245,14 @@ READING = {
     "jobs.services.remote.search.find_similar",
     "jobs.services.search.index_of",
     "jobs.services.search.near",
+    "jobs.services.columns.file_content",
+    "jobs.services.search.sentences_with_words",
+    "jobs.services.selections.centrality",
+    "jobs.services.selections.compare",
+    "jobs.services.selections.model_of",
+    "jobs.services.selections.read_sentences",
+    "jobs.services.selections.rows",
+    "jobs.services.selections.texts_of",
 }
 """Services of the pages that change nothing."""
 SIGNING_IN = {
@@ -210,8 +260,15 @@ SIGNING_IN = {
     "jobs.services.sign_in.keep_alive",
     "jobs.services.sign_in.remember_name",
     "jobs.services.sign_in.session_of",
+    "jobs.services.api_tokens.actor_of",
+    "jobs.services.api_tokens.create",
+    "jobs.services.api_tokens.revoke",
+    "jobs.services.sign_in.account_of",
 }
-"""Services of the server itself, before a visitor is known; tests/webapp/test_sign_in.py tests them."""
+"""Services of the server itself, before a visitor is known; tests/webapp/test_sign_in.py tests them.
+
+The account page, too, is one of the server: people make and revoke tokens of their own (tests/webapp/test_account.py).
+"""
 ON_AN_EMPTY_STORE = {"jobs.services.demo.seed_demo"}
 _ALL = Unit(None, None)  # type: ignore[arg-type]
 REPOSITORIES = {name for name, value in vars(_ALL).items() if type(value).__module__.startswith("db.repositories.")}
@@ -312,6 +369,7 @@ def _fill(store: Store) -> None:
         starts.begin(store, own, starts.from_sections)
         with store.writing() as w:
             w.views.add("map", f"of {name}", "a=1", name)
+            w.selections.add(_few(w, made.corpus_id, 1), f"of {name}", name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         for name, role in {**PEOPLE, "gone": Role.VIEWER}.items():
@@ -321,6 +379,8 @@ def _fill(store: Store) -> None:
     with store.writing() as w:
         w.labellings.delete(next(record.id for record in w.labellings.list() if record.name == "deleted"), "max")
         w.views.add("map", "of max", "a=1", "max")
+        w.selections.add(_few(w, made.corpus_id, 1), "of max", "max")
+        w.runs.add(kind="themes", digest="t", config={"themes": [{"name": "old"}]})
         w.jobs.add("embed", "x", {"corpus": "x", "model": "y"})
         w.papers.put("modern", "overview", "quick", {"paper": "modern", "profile": "quick"}, {})
 
