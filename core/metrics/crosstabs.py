@@ -111,11 +111,11 @@ def _period_name(start: str, period: str) -> str:
 
 
 def usual_period(dates: npt.NDArray[np.datetime64]) -> str:
-    """Return the longest period of which the dates cover at least six, else days."""
+    """Return the longest period of which the dates cover at least three, else days."""
     known = dates[~np.isnat(dates)]
     if len(known):
         span = int((known.max() - known.min()) / np.timedelta64(1, "D"))
         for period, days in zip(PERIODS, (365, 91, 30), strict=False):
-            if span >= 6 * days:
+            if span >= 3 * days:
                 return period
     return PERIODS[-1]

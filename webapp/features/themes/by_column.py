@@ -41,8 +41,8 @@ _CHARS = 60
 _COUNTS, _SHARES, _RESIDUALS = "Counts", "Shares", "Residuals"
 _NOTABLE = 2.0
 _DEPENDENT = (
-    "Sentences of an article depend on each other, so that the tests find too much; count each article once if "
-    "articles have several sentences."
+    "Sentences of an article depend on each other, so that the test finds too much; “Once per article” counts each "
+    "article once."
 )
 
 
@@ -99,7 +99,7 @@ def _rows(analysis: Analysis, listed: Listing) -> Classes:
     person = current_person()
     records = partition_queries.labellings(analysis.corpus.id)
     known = {f"Labels: {r.name}": r.id for r in records if not r.blind or r.owner == person}
-    chosen = st.selectbox("Rows", [state.THEMES, *known], key=state.CLASSES) if known else state.THEMES
+    chosen = st.selectbox("Rows", [state.THEMES, *known], key=state.CLASSES)
     if chosen == state.THEMES:
         names = [f"{number}. {theme['name']}" for number, theme in enumerate(analysis.themes, 1)]
         return Classes(chosen, listed.labels, names)
@@ -126,14 +126,16 @@ def _by_category(analysis: Analysis, listed: Listing, known: dict[str, Classes])
             help="Shares: of the categories in a row. Residuals: how far a count is from what is expected if rows and "
             "categories were independent, in standard deviations (adjusted Pearson residuals).",
         )  # fmt: skip
+    several = analysis.corpus.articles > 1
     with fourth:
-        once = st.toggle("Count each article once", key=state.ONCE, help="Once for each of its rows and categories.")
+        help = "Counts each article once for each of its rows and categories."
+        once = several and st.toggle("Once per article", key=state.ONCE, help=help)
     codes = rows.codes, columns.codes
     if once:
         kept = once_per_article(*codes, _articles(listed))
         codes = rows.codes[kept], columns.codes[kept]
     found = crosstab(*codes, (len(rows.names), len(columns.names)))
-    st.caption(_tested(found, once))
+    st.caption(" ".join([_tested(found, once), *([_DEPENDENT] if several and not once else [])]))
     _table(found, rows, columns, what)
     content = partial(csv_text, CELLS_HEADER, cells(found, rows.names, columns.names))
     download(
@@ -153,7 +155,7 @@ def _tested(found: Crosstab, once: bool) -> str:
             f"The expected count is below {LEAST_EXPECTED:g} in {found.low_expected:,} of {found.expected.size:,} "
             "cells, where residuals and the test are unreliable."
         )
-    return " ".join(parts if once else [*parts, _DEPENDENT])
+    return " ".join(parts)
 
 
 def _table(found: Crosstab, rows: Classes, columns: Classes, what: str) -> None:
@@ -241,7 +243,8 @@ def _over_time(analysis: Analysis, listed: Listing, known: dict[str, npt.NDArray
     figure = shares_figure(found, rows.names, periods, shown, tones(st.context.theme.type))
     st.plotly_chart(figure, key=state.TIME_CHART, config={"displayModeBar": False}, alt=_described(found, periods))
     table = over_time(found, rows.names, periods)
-    st.caption("Share of the sentences of a period, with 95 % intervals (Wilson). " + _DEPENDENT)
+    narrow = " They are too narrow where sentences of an article depend on each other."
+    st.caption("Share of the sentences of a period, with 95 % intervals (Wilson)." + narrow)
     frame = pd.DataFrame([row for row in table if row[1] in {rows.names[i] for i in shown}], columns=list(TIME_HEADER))
     st.dataframe(frame, hide_index=True, height=240, column_config=_TIME_COLUMNS)
     download("CSV", partial(csv_text, TIME_HEADER, table), "themes-over-time.csv")
@@ -291,8 +294,8 @@ def shares_figure(
             )
         )  # fmt: skip
     figure.update_layout(
-        height=320, margin={"l": 8, "r": 8, "t": 8, "b": 8}, showlegend=True,
-        legend={"orientation": "h", "y": -0.15, "font": {"size": 12, "color": tones.ink}},
+        height=340, margin={"l": 8, "r": 8, "t": 8, "b": 8}, showlegend=True,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": 12, "color": tones.ink}},
     )  # fmt: skip
     figure.update_yaxes(tickformat=".0%", rangemode="tozero", automargin=True)
     figure.update_xaxes(type="category", showgrid=False, automargin=True)
