@@ -50,7 +50,9 @@ def test_every_dependency_is_imported() -> None:
 def test_every_import_is_declared() -> None:
     extras = PROJECT["optional-dependencies"]
     optional = [
-        line for name in ("oidc", "postgres", "ray", "redis", "search", "encoder", "sib") for line in extras[name]
+        line
+        for name in ("oidc", "postgres", "ray", "redis", "search", "encoder", "sib", "mcp")
+        for line in extras[name]
     ]
     assert imported(*PACKAGES) - names([*PROJECT["dependencies"], *optional]) == set()
 
