@@ -24,7 +24,7 @@ from jobs.services.labelling.session import LabellingSession
 from jobs.services.labelling.starts import LEAD
 
 NO_THEME = -1
-MANY_WORDS, SAMPLE = 12, 2_000
+MANY_WORDS, SAMPLE = 12, 1_000
 """Number of distinctive words, and of sentences of each part that they are counted in."""
 HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme")
 
