@@ -93,18 +93,21 @@ def turn_to(page: Page, name: str) -> None:
     """Go to a page by the links of the frame, in the same session, and wait until it stands."""
     card = next(card for card in REGISTRY if card.title == name)
     place = place_of(card)
+    if page.get_by_role("heading", name=name, exact=True, level=1).is_visible():
+        return  # the link of the open page would load it anew
     if place is None and name != "Home":
         with menu(page) as opened:
             opened.get_by_role("link", name=name, exact=True).click()
             expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
     else:
-        title = place.title if place is not None else name
-        page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
-        tabs = page.locator(".st-key-frame-tabs").get_by_role("link", name=name, exact=True)
-        heading = page.get_by_role("heading", level=1)
-        expect(tabs.or_(heading.filter(has_text=re.compile(f"^{name}$"))).first).to_be_visible()
-        if heading.first.inner_text() != name:
-            tabs.click()
+        tab = page.locator(".st-key-frame-tabs").get_by_role("link", name=name, exact=True)
+        if not tab.is_visible():  # in another place; the link of the open one would load its page anew
+            title = place.title if place is not None else name
+            page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+            heading = page.get_by_role("heading", level=1).filter(has_text=re.compile(f"^{re.escape(name)}$"))
+            expect(tab.or_(heading).first).to_be_visible()
+        if not page.get_by_role("heading", name=name, exact=True, level=1).is_visible():
+            tab.click()
     expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
 
 
