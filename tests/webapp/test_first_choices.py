@@ -64,3 +64,9 @@ def test_pairs_of_sections_begin_with_those_of_some_weight() -> None:
     titles = [f"Part {i}" for i in range(60)]
     pairs = section_pairs(own, own + 1, titles, np.where(np.arange(len(own)) % 2, 1.0, -1.0), groups)
     assert starting_limits(pairs) == (5, 2)
+
+
+@pytest.mark.usefixtures("filled_store")
+def test_home_names_no_best_method_from_one_article(open_page: OpenPage) -> None:
+    at = open_page("home")
+    assert any("1 article: too few to name a best method (at least 6)." in caption.value for caption in at.caption)

@@ -16,7 +16,7 @@ from core.clustering.pairs import PairCalibration
 from core.errors import Cancelled, ConfigError, DataError
 from core.protocols import SILENT, NullReport
 from core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
-from core.tasks.themes import Themes, ThemesConfig, find_themes
+from core.tasks.themes import Themes, ThemesConfig, _central, find_themes
 
 EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
 """Without noise, the number of themes of equal size."""
@@ -212,3 +212,14 @@ def test_no_word_is_said_twice() -> None:
 
 def test_names_of_very_few_sentences() -> None:
     assert named(["", "of the"], ["Trade"]) == [(), ("trade",)]
+
+
+def test_central_sentences_are_no_near_duplicates() -> None:
+    texts = [
+        "Nuclear weapons deter wars",
+        "Nuclear weapons deter war.",
+        "States should disarm",
+        "nuclear  weapons deter wars",
+    ]
+    own = np.array([0.9, 0.8, 0.5, 0.7])
+    assert _central(texts, own, np.arange(4), 3) == (0, 2)
