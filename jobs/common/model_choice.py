@@ -71,9 +71,8 @@ def validated(store: Store, corpus_id: int | None = None) -> dict[int, float]:
 
 
 def articles_of(benchmark: BenchmarkRecord) -> int:
-    """Return the number of articles of a benchmark; a sampled one also counts those that were left out."""
-    counted = benchmark.counts.get("articles", 0)
-    return int(counted.get("taken", 0) if isinstance(counted, Mapping) else counted)
+    """Return the number of articles of a benchmark."""
+    return int(benchmark.counts.get("articles", {}).get("taken", 0))
 
 
 def _weight(benchmark: BenchmarkRecord, runs: Sequence[RunRecord], corpus_id: int | None) -> tuple[bool, int, int, int]:

@@ -37,7 +37,7 @@ def add_benchmark(store: Store, corpus_id: int, name: str = "scb") -> BenchmarkR
         BenchmarkItem(1, np.array([10]), np.array([3])),
     ]
     with store.writing() as w:
-        return w.benchmarks.add(corpus_id, name, {"min": 5}, f"digest of {name}", {"articles": 2}, items)
+        return w.benchmarks.add(corpus_id, name, {"min": 5}, f"digest of {name}", {"articles": {"taken": 2}}, items)
 
 
 class TestModels:

@@ -42,7 +42,7 @@ def fill(store: Store) -> None:
         )
         truth = np.array([s.section for s in first], dtype=np.int32)
         item = BenchmarkItem(first[0].article_id, np.array([s.id for s in first]), truth)
-        benchmark = w.benchmarks.add(corpus.id, BENCHMARK, {}, "b1", {"articles": 1}, [item])
+        benchmark = w.benchmarks.add(corpus.id, BENCHMARK, {}, "b1", {"articles": {"taken": 1}}, [item])
         for digest, clusterer, owner, value in (("c1", "iclust", model.id, 0.4), ("c2", "random", None, 0.01)):
             w.runs.add(
                 kind="clustering",

@@ -34,7 +34,7 @@ def with_more(filled_store: Store) -> Store:
         w.corpora.finish(corpus.id, {})
         made = w.triplets.create(corpus.id, "a set that nobody measured", "sentences", {}, 0, "t2")
         w.triplets.finish(made.id, {"triplets": {}})
-        w.benchmarks.add(corpus.id, "a benchmark that nobody ran", {}, "b2", {"articles": 0}, [])
+        w.benchmarks.add(corpus.id, "a benchmark that nobody ran", {}, "b2", {"articles": {"taken": 0}}, [])
     later = datetime.now(UTC) + timedelta(hours=1)
     with open_engine(filled_store.settings).begin() as connection:
         connection.execute(sa.update(t.benchmark).where(t.benchmark.c.digest == "b2").values(created=later))
