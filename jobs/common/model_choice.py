@@ -10,7 +10,7 @@ sentences of several articles are compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from core.paths import default_models, lacks_packages
 from core.text.languages import Shares
