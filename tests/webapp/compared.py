@@ -22,7 +22,9 @@ def add_comparison(store: Store, corpus_name: str, model_name: str) -> None:
             BenchmarkItem(i, np.array([s.id for s in t]), np.array([s.section for s in t], np.int32))
             for i, t in texts.items()
         ]
-        benchmark = w.benchmarks.add(corpus.id, SEVERAL, {"min_sections": 5}, "b2", {"articles": {"taken": len(items)}}, items)
+        benchmark = w.benchmarks.add(
+            corpus.id, SEVERAL, {"min_sections": 5}, "b2", {"articles": {"taken": len(items)}}, items
+        )
         about = {"method": "triplets-sen", "config": {}, "corpus_id": corpus.id, "metrics": {}}
         nets = [w.models.add(name=f"net seed {s}", seed=s, digest=f"n{s}", artifact=f"n{s}", **about) for s in (1, 2)]
         owners = [(nets[0].id, 0.6), (nets[1].id, 0.7), (w.models.by_name(model_name).id, 0.3), (None, 0.0)]
