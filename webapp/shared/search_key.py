@@ -1,4 +1,4 @@
-"""The search button of the header, its key "/", and the setting that switches the key off for a browser."""
+"""The search button of the header with its key "/", and the setting that switches off all shortcuts of a single key."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def button(current: str) -> None:
 
 
 def setting() -> None:
-    """Draw the switch of the key. A key of one character must be possible to switch off (WCAG 2.1.4)."""
-    draw_component("search_key_setting", _ASSETS, data={"label": "Key / opens the search"}, key="search_key_setting")
+    """Draw the switch of shortcuts of a single key, on all pages of this browser (WCAG 2.1.4)."""
+    draw_component("search_key_setting", _ASSETS, data={"label": "Shortcuts of a single key"}, key="search_key_setting")

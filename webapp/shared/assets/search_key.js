@@ -1,8 +1,10 @@
-// The search button; "/" clicks it unless somebody is typing or has switched the key off.
-const OFF = "themescope-search-key-off";
+// The search button, which "/" clicks. While shortcuts of a single key are switched off, letters, digits and signs reach
+// only what has the focus: fields, tables and maps.
+const OFF = "themescope-single-keys-off";
+const FIELDS = "input, textarea, select", FOCUSED = `${FIELDS}, canvas, .map-view`;
 
-function typing(target) {
-  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+function isIn(event, places) {
+  return event.composedPath().some((node) => node instanceof Element && (node.isContentEditable || node.matches(places)));
 }
 
 function isOff() {
@@ -11,6 +13,11 @@ function isOff() {
   } catch {
     return false; // the browser keeps nothing
   }
+}
+
+function withoutShortcuts(event) {
+  if (!/^[\p{L}\p{N}/?]$/u.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isOff() && !isIn(event, FOCUSED)) event.stopImmediatePropagation();
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -33,11 +40,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   root.replaceChildren(button);
   const pressed = (event) => {
-    const target = event.composedPath()[0];
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing(target) || isOff()) return;
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isIn(event, FIELDS)) return;
     event.preventDefault();
     button.click();
   };
   document.addEventListener("keydown", pressed);
-  return () => document.removeEventListener("keydown", pressed);
+  // Before every other listener of the page, of Streamlit too.
+  window.addEventListener("keydown", withoutShortcuts, true);
+  return () => {
+    document.removeEventListener("keydown", pressed);
+    window.removeEventListener("keydown", withoutShortcuts, true);
+  };
 }

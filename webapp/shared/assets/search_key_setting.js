@@ -1,5 +1,5 @@
-// Switch of the key "/", which this browser keeps.
-const OFF = "themescope-search-key-off";
+// Switch of all shortcuts of a single key, which this browser keeps.
+const OFF = "themescope-single-keys-off";
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".search_key_setting");
@@ -9,7 +9,7 @@ export default function ({ data, parentElement }) {
   try {
     box.checked = localStorage.getItem(OFF) !== "1";
   } catch {
-    box.checked = true; // the browser keeps nothing, so the key is on
+    box.checked = true; // the browser keeps nothing, so shortcuts are on
   }
   box.onchange = () => {
     try {

@@ -1,0 +1,129 @@
+"""What axe-core finds on every page and in its main states, in both themes, and whether pages fit narrow windows.
+
+docs/accessibility.md is the report on it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Page, expect
+
+from db.label_records import NewLabelling, Sharing
+from jobs.services.labelling import starts
+from tests.e2e.conftest import App, wait_for
+from tests.e2e.hands import at_rest
+from tests.pages import PAGES
+from tests.webapp.compared import SEVERAL
+from tests.webapp.filled import CORPUS, SET
+from webapp.shared.guard import BROKEN
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+LABELLING = "Rivers by section"
+ALL_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+# What fades while the page is drawn anew is on its way out.
+VIOLATIONS = """async (rules) => (await axe.run(
+  {exclude: [['[data-stale=true]']]}, {resultTypes: ['violations'], runOnly: rules}
+)).violations.map(v => `${v.id}: ${v.nodes.map(n => `${n.target} ${n.html.slice(0, 160)}`).join(' | ')}`)"""
+STATES = [
+    *((page, {}) for page in PAGES),
+    ("corpora", {"view": "Import"}),
+    ("corpora", {"view": "All projects"}),
+    ("map", {"shape": "0_0_65535_0_65535_65535_0_65535"}),
+    ("relabel", {"view": "Edit", "labelling": LABELLING}),
+    ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Table"}),
+    ("relabel", {"view": "Files and settings", "labelling": LABELLING}),
+    ("compare", {"tab": "Two methods", "benchmark": SEVERAL}),
+    ("compare", {"tab": "One article", "benchmark": SEVERAL}),
+    ("compare", {"tab": "Triplet accuracy"}),
+    ("triplets", {"view": "Margins", "set": SET}),
+    ("triplets", {"view": "New set"}),
+    ("train", {"view": "Models"}),
+    ("themes", {"view": "Results"}),
+]
+REFLOWED = [state for state in STATES if not state[1]]
+WIDER = """() => {
+  const width = document.documentElement.clientWidth, main = document.querySelector('[data-testid=stMain]');
+  return Math.max(document.documentElement.scrollWidth, main.scrollWidth - main.clientWidth + width) - width;
+}"""
+
+
+@pytest.fixture(scope="module")
+def project(filled: App) -> App:
+    """The app with a labelling beside everything else."""
+    with filled.store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+    starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
+    return filled
+
+
+def visit(page: Page, app: App, state: tuple[str, dict[str, str]]) -> None:
+    """Open a page in a state, and wait until it stands."""
+    name, view = state
+    query = {"corpus": CORPUS, **{f"{name}_{key}": value for key, value in view.items()}}
+    page.goto(f"{app.url}/{'' if name == 'home' else name}?{urlencode(query)}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    at_rest(page)
+
+
+def test_axe_finds_no_violation_on_any_page_in_light_and_dark(page: Page, project: App) -> None:
+    found = {}
+    for state in STATES:
+        visit(page, project, state)
+        page.evaluate(AXE.read_text("utf-8"))
+        found[f"{state} in the light"] = violations(page, ALL_RULES)
+        paint(page, "dark")
+        found[f"{state} in the dark"] = violations(page, COLOUR_RULES)
+        paint(page, "light")
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("control", ["frame-menu", "frame_project", "jobs_tray"])
+def test_axe_finds_no_violation_in_the_menus_of_the_header(page: Page, project: App, control: str) -> None:
+    visit(page, project, ("home", {}))
+    page.locator(f".st-key-{control}").get_by_role("button").first.click()
+    expect(page.get_by_test_id("stPopoverBody").first).to_be_visible()
+    at_rest(page)
+    page.evaluate(AXE.read_text("utf-8"))
+    assert violations(page, ALL_RULES) == []
+
+
+@pytest.mark.parametrize("width", [320, 640])
+def test_pages_need_no_second_direction_of_scrolling(page: Page, project: App, width: int) -> None:
+    """640 px is a window of 1,280 px at a zoom of 200 %; 320 px is the width of WCAG 1.4.10."""
+    size = page.viewport_size
+    assert size is not None
+    page.set_viewport_size({"width": width, "height": 800})
+    try:
+        wider = {}
+        for state in REFLOWED:
+            visit(page, project, state)
+            wider[state[0]] = page.evaluate(WIDER)
+    finally:
+        page.set_viewport_size(size)
+    assert {name: pixels for name, pixels in wider.items() if pixels > 1} == {}
+
+
+def paint(page: Page, scheme: str) -> None:
+    """Let the system ask for light or dark, and wait until the page has followed."""
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    dark = scheme == "dark"
+    wait_for(lambda: brightness(page) < 150 if dark else brightness(page) > 600, 20, f"a {scheme} page")
+    at_rest(page)
+
+
+def violations(page: Page, rules: list[str]) -> list[str]:
+    """What axe finds, and whether something broke."""
+    broken = page.get_by_test_id("stException").or_(page.get_by_text(BROKEN)).all_inner_texts()
+    return [*broken, *page.evaluate(VIOLATIONS, rules)]
+
+
+def brightness(page: Page) -> int:
+    """Red, green and blue of the ground, together."""
+    colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    return sum(int(part) for part in re.findall(r"\d+", colour)[:3])

@@ -1,0 +1,135 @@
+"""The main tasks by keyboard only, and by clicks without any dragging (WCAG 2.1.1, 2.1.4 and 2.5.7)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from db.label_records import NewLabelling, Sharing
+from jobs.services.labelling import starts
+from tests.e2e.conftest import App
+from tests.e2e.hands import at_rest, open_page
+from tests.webapp.filled import CORPUS
+
+LABELLING = "Rivers by keys"
+MOST_TABS = 150
+FOCUSED = """() => {
+  let found = document.activeElement;
+  while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+  return [found?.getAttribute('aria-label'), found?.title, found?.textContent].filter(Boolean).join(' ').trim();
+}"""
+
+
+@pytest.fixture(scope="module")
+def labelled(filled: App) -> App:
+    """The app with a labelling that starts from the sections."""
+    with filled.store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+    starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
+    return filled
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the control whose name or text begins with ``name`` has the focus."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED).startswith(name):
+            return
+    raise AssertionError(f"{MOST_TABS} presses of Tab do not reach “{name}”")
+
+
+def open_labelling(page: Page, app: App) -> None:
+    query = {"corpus": CORPUS, "relabel_view": "Edit", "relabel_labelling": LABELLING}
+    open_page(page, f"{app.url}/relabel?{urlencode(query)}", "Relabel")
+    expect(page.locator(".columns li").first).to_be_visible()
+    at_rest(page)
+
+
+def status(page: Page, words: str) -> None:
+    expect(page.locator(".toolbar .status")).to_contain_text(words)
+
+
+def open_map(page: Page, app: App) -> None:
+    open_page(page, f"{app.url}/map?{urlencode({'corpus': CORPUS})}", "Map")
+    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    at_rest(page)
+
+
+def test_pages_search_and_reader_by_keyboard_only(page: Page, filled: App) -> None:
+    open_page(page, f"{filled.url}/?{urlencode({'corpus': CORPUS})}", "Home")
+    tab_to(page, "Explore")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
+    at_rest(page)
+    page.keyboard.press("/")
+    expect(page.get_by_role("heading", name="Search", level=1)).to_be_visible()
+    at_rest(page)
+    page.keyboard.type("Danube Course paragraph 1", delay=5)
+    page.keyboard.press("Enter")
+    result = page.get_by_text(re.compile("Danube Course paragraph 1 sentence 0")).first
+    expect(result).to_be_visible()
+
+
+def test_a_selection_on_the_map_by_keyboard_only(page: Page, filled: App) -> None:
+    open_map(page, filled)
+    tab_to(page, page.locator(".map-view .stage").get_attribute("aria-label") or "")
+    page.keyboard.press("t")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.get_by_text(re.compile(r"^\d+ sentences selected|^\d+ sentences$")).first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text(re.compile("^All .* sentences shown"))).to_be_visible()
+
+
+def test_a_selection_on_the_map_by_clicks_without_dragging(page: Page, filled: App) -> None:
+    open_map(page, filled)
+    page.get_by_role("button", name=re.compile("^Polygon")).click()
+    stage = page.locator(".map-view .stage")
+    box = stage.bounding_box()
+    assert box is not None
+    corners = [(0.2, 0.2), (0.8, 0.2), (0.8, 0.8), (0.2, 0.8)]
+    for x, y in corners:
+        page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("^All .* sentences shown"))).to_have_count(0)
+    expect(page).to_have_url(re.compile("map_shape"))
+
+
+def test_labels_by_keyboard_only(page: Page, labelled: App) -> None:
+    open_labelling(page, labelled)
+    page.locator(".columns li").first.focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("2")
+    status(page, "1 sentence →")
+    page.keyboard.press("u")
+    status(page, "Undone")
+
+
+def test_labels_by_clicks_without_dragging(page: Page, labelled: App) -> None:
+    open_labelling(page, labelled)
+    page.locator(".columns li").first.click()
+    page.locator(".toolbar .cluster").nth(2).click()
+    status(page, "1 sentence →")
+    page.locator(".toolbar [data-action=undo]").click()
+    status(page, "Undone")
+
+
+def test_shortcuts_of_a_single_key_can_be_switched_off(page: Page, labelled: App) -> None:
+    open_labelling(page, labelled)
+    page.locator(".st-key-frame-menu").get_by_role("button").first.click()
+    page.get_by_role("checkbox", name="Shortcuts of a single key").uncheck()
+    page.keyboard.press("Escape")
+    page.locator(".columns li").first.click()
+    status(page, "Saved")
+    before = page.locator(".toolbar .status").inner_text()
+    page.keyboard.press("2")
+    page.keyboard.press("/")
+    page.locator(".columns li").nth(1).focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".columns li[aria-selected=true]")).to_have_count(2)
+    at_rest(page)
+    assert page.locator(".toolbar .status").inner_text() == before
+    expect(page.get_by_role("heading", name="Relabel", level=1)).to_be_visible()
