@@ -31,12 +31,12 @@ def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
 def test_the_key_can_be_switched_off(page: Page, filled: App) -> None:
     open_page(page, f"{filled.url}/jobs", "Jobs")
     page.locator(".st-key-frame-menu button").first.click()
-    page.get_by_label("Key / opens the search").uncheck()
+    page.get_by_label("Shortcuts of a single key").uncheck()
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.get_by_role("button", name="Search").click()  # the button still works
     expect(page.get_by_role("combobox", name="Search")).to_be_focused()
-    assert page.evaluate("localStorage.getItem('themescope-search-key-off')") == "1"
+    assert page.evaluate("localStorage.getItem('themescope-single-keys-off')") == "1"
 
 
 def test_the_tour_is_walked_by_keys_and_not_offered_again(page: Page, filled: App) -> None:
