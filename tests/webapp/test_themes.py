@@ -195,3 +195,23 @@ def test_an_analysis_goes_with_its_corpus(analysed: Store) -> None:
     with analysed.writing() as w:
         w.corpora.delete(w.corpora.by_name("My list").id)
     assert partition_queries.analyses() == []
+
+
+def test_the_selector_and_the_page_show_the_same_result(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view="Themes found")
+    box = at.selectbox(key=state.RESULT)
+    assert box.value.endswith("2 themes")
+    at.session_state[state.REQUESTED] = ("My list", 1)
+    with analysed.writing() as w:
+        (run,) = w.runs.list(kind="themes")
+        themes = [*run.config["themes"], {"name": "three", "words": ["three"], "size": 0, "central": []}]
+        ids, margins = w.runs.margins(run.id, Split.TEST)
+        w.runs.add(
+            kind="themes", digest="th2", model_id=run.model_id, clusterer="iclust", seconds=1.0,
+            config={**run.config, "themes": themes}, assignments=w.runs.labels(run.id),
+            margins={Split.TEST: (ids, margins)},
+        )  # fmt: skip
+    at.run()
+    assert at.selectbox(key=state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
+    at.selectbox(key=state.RESULT).set_value(next(o for o in box.options if o.endswith("2 themes"))).run()
+    assert not at.exception and at.metric[1].value == "2"
