@@ -8,6 +8,7 @@ sample is a function word of whatever language the sentences are in, so it is le
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -52,6 +53,7 @@ def level_names(
         The name of each group. A group has no word of the group that it is part of; "" where nothing is left.
     """
     counts, terms, frequencies = _counted(texts, levels[0])
+    forms = _forms(texts, terms)
     names: list[list[str]] = []
     above: list[str] = []
     for level in reversed(range(len(levels))):
@@ -59,7 +61,7 @@ def level_names(
         used = [above[owner].lower() for owner in _owners(levels[level], levels[level + 1])] if above else [""] * sizes
         known = (given or {}).get(level)
         above = list(known) if known else [
-            " · ".join(_picked(weights, terms, _WORD.findall(taken), words))
+            " · ".join(_written(term, forms) for term in _picked(weights, terms, _WORD.findall(taken), words))
             for weights, taken in zip(_weighted(parts, frequencies), used, strict=True)
         ]  # fmt: skip
         names.insert(0, above)
@@ -78,6 +80,24 @@ def _terms(text: str) -> list[str]:
             found.append(f"{before} {word}")
         before = word
     return found
+
+
+def _forms(texts: Sequence[str], terms: Sequence[str]) -> dict[str, str]:
+    """Return how words are written most often inside sentences, by the word in small letters.
+
+    The first word of a sentence has a capital in any case, so it does not count.
+    """
+    written = Counter(word for text in texts for word in _WORD.findall(text)[1:])
+    known, forms = set(terms), dict[str, str]()
+    for word, _ in sorted(written.items(), key=lambda item: (-item[1], item[0])):
+        if (small := word.lower()) in known:
+            forms.setdefault(small, word)
+    return forms
+
+
+def _written(term: str, forms: Mapping[str, str]) -> str:
+    """Return a word or a pair of words with the capitals that it has in the texts."""
+    return " ".join(forms.get(word, word) for word in term.split())
 
 
 def _counted(texts: Sequence[str], groups: Labels) -> tuple[sparse.csr_array, list[str], npt.NDArray[np.float64]]:

@@ -26,6 +26,16 @@ def test_a_group_is_named_by_its_own_words() -> None:
     assert not {"video", "games", "children"} & set(" ".join(parts[:2]).split())
 
 
+def test_names_have_the_capitals_of_the_texts() -> None:
+    texts = [
+        "Anger of Achilles fills a poem",
+        "The poem of Achilles",
+        "The BBC is paid by fees",
+        "Nobody pays fees to the BBC",
+    ]
+    assert level_names(texts, [np.array([0, 0, 1, 1], np.int32)]) == [["Achilles · poem", "BBC · fees"]]
+
+
 def test_given_names_are_kept_and_their_words_not_repeated() -> None:
     fine, coarse = np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32)
     parts, groups = level_names(TEXTS, [fine, coarse], given={1: ["1. Training with games", "2. Ring"]})
