@@ -77,9 +77,9 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
     return rows
 
 
-def open_tab(names: Sequence[str], key: str) -> tuple[str, DeltaGenerator]:
-    """Draw tabs with the URL key ``key``; return the name of the open one and its container."""
-    tabs = st.tabs(names, key=key, bind="query-params", on_change="rerun")
+def open_tab(names: Sequence[str], key: str, default: str | None = None) -> tuple[str, DeltaGenerator]:
+    """Draw tabs with the URL key ``key``; return the name of the open one, at first ``default``, and its container."""
+    tabs = st.tabs(names, default=default, key=key, bind="query-params", on_change="rerun")
     return next((name, tab) for name, tab in zip(names, tabs, strict=True) if tab.open)
 
 

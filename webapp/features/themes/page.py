@@ -6,11 +6,11 @@ from webapp.shared.choose import by_name, nothing, open_tab
 from webapp.shared.guard import closed
 from webapp.shared.navigation import show_view
 
-pipeline_status.watch()
 if (ready := new_list.finished()) is not None:
     show_view({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
 found = partition_queries.analyses(projects.current_id())
-view, tab = open_tab([state.NEW, state.RESULTS], state.VIEW)
+pipeline_status.watch(None if found else projects.current())
+view, tab = open_tab([state.NEW, state.RESULTS], state.VIEW, default=state.RESULTS if found else state.NEW)
 with tab:
     if view == state.NEW:
         if not closed("Finding themes in a new list"):
@@ -19,4 +19,4 @@ with tab:
         best = partition_queries.best_first(found)
         results.show(by_name("Result", best, state.RESULT, lambda analysis: analysis.name))
     else:
-        nothing("No themes yet.", "Open the tab “New list”, paste or upload sentences, and click “Find themes”.")
+        nothing("No themes yet.", "Find the themes of this project, or open the tab “New list” and paste sentences.")
