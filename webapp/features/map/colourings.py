@@ -114,9 +114,13 @@ class Option:
 
 
 def options(view: View) -> dict[str, Option]:
-    """Return the options of all sources by name; of equal names the first."""
+    """Return the options of all sources by name, best first; of equal names the first.
+
+    Where all sentences are of one section, as in a list, themes come first.
+    """
     found: dict[str, Option] = {}
-    for source in SOURCES:
+    divided = len(np.unique(view.scene.sections)) > 1
+    for source in SOURCES if divided else sorted(SOURCES, key=lambda source: source is not of_themes):
         for option in source(view):
             found.setdefault(option.name, option)
     return found
