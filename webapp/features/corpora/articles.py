@@ -73,6 +73,8 @@ def draw_article(sections: Sequence[SectionRecord], sentences: Sequence[Sentence
 
 
 _LISTED = 500
+_LIST_HEIGHT, _ROW_HEIGHT = 500, 35
+"""Maximum height of the list of articles, and height of a row, in pixels."""
 _UNSPACED_NOTE = (
     "words are not separated by spaces. Chinese and Japanese sentences are split, and themes are named by pairs of "
     "characters. Thai, Lao, Khmer and Burmese text is split only at line breaks and spaces. Word overlap and tf-idf "
@@ -188,7 +190,7 @@ def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord
     event = st.dataframe(
         pd.DataFrame({"Article": [a.title for a in found]}),
         hide_index=True,
-        height=500,
+        height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
         on_select="rerun",
         selection_mode="single-cell",
         key=f"{state.ARTICLES}_{corpus.id}-{hash(tuple(a.id for a in found))}",
@@ -275,8 +277,8 @@ def _eligibility(kept: int, usable: int, rules: TripletRules) -> str:
     """Return the line that explains the marks of sentences that are eligible for triplets."""
     if kept < rules.min_sections:
         return (
-            f"Only {count(kept, 'section')} remain after the triplet rules, which require {rules.min_sections}: no "
-            "triplets are drawn from this article."
+            f"Sections left by the triplet rules: {kept} of at least {rules.min_sections}. No triplets are drawn from "
+            "this article."
         )
     return f":primary[▍] {count(usable, 'sentence')} eligible for triplets · :gray[▍] other paragraph openings"
 

@@ -36,5 +36,8 @@ with tab:
     else:
         nothing(
             "No labellings yet.",
-            f"Open the tab “{NEW}” and start from a clustering, from sections or from unassigned sentences.",
+            "Start from a clustering, from sections or from unassigned sentences.",
+            "relabel",
+            NEW,
+            {"view": NEW},
         )
