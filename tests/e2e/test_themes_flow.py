@@ -24,7 +24,7 @@ def themes_found(app: App) -> bool:
 
 
 def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: object) -> None:
-    open_page(page, f"{app.url}/themes", "Themes")
+    open_page(page, f"{app.url}/themes?themes_view=New+list", "Themes")
     page.get_by_role("button", name="Load example").click()
     expect(page.get_by_text("48 sentences")).to_be_visible()
     expect(page.get_by_role("button", name="Find themes")).to_be_visible()

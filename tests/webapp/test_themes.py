@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +19,12 @@ from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.listed import listed, listing
 from tests.webapp.test_pages import words_of
+from webapp.features.map import colourings
+from webapp.features.map.colourings import View
 from webapp.features.themes import results, state
 from webapp.features.themes.new_list import EXAMPLE
-from webapp.shared import partition_queries
+from webapp.map_view import scene as map_scene
+from webapp.shared import partition_queries, queries
 
 Open = Callable[..., AppTest]
 
@@ -215,3 +219,19 @@ def test_the_selector_and_the_page_show_the_same_result(analysed: Store, open_pa
     assert at.selectbox(key=state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
     at.selectbox(key=state.RESULT).set_value(next(o for o in box.options if o.endswith("2 themes"))).run()
     assert not at.exception and at.metric[1].value == "2"
+
+
+def test_the_page_opens_at_the_themes_of_the_project(analysed: Store, open_page: Open) -> None:
+    assert open_page("themes", corpus="My list").selectbox(key=state.RESULT).value
+    assert open_page("themes", corpus=CORPUS).text_area
+    without = open_page("themes", corpus=CORPUS, themes_view=state.RESULTS)
+    assert "Find themes and draw the map" in [button.label for button in without.button]
+    assert open_page("themes", corpus="My list", themes_view=state.NEW).text_area
+
+
+def test_a_list_without_sections_is_coloured_by_its_themes(analysed: Store) -> None:
+    (corpus,) = [one for one in queries.corpora() if one.name == "My list"]
+    scene = map_scene.opened(queries.maps(1)[0])
+    undivided = replace(scene, sections=np.zeros_like(scene.sections))
+    assert next(iter(colourings.options(View(corpus, scene, scene)))) == "Section"
+    assert next(iter(colourings.options(View(corpus, scene, undivided)))).startswith("2 themes")

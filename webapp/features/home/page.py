@@ -106,6 +106,7 @@ _OTHERS = (
         "themes",
         "Import a text file instead",
         "corpora",
+        query={"view": "New list"},
     ),
 )
 

@@ -1,5 +1,7 @@
 """Themes: cluster any list of sentences and name the clusters."""
 
+import streamlit as st
+
 from webapp.features.themes import new_list, results, state
 from webapp.shared import partition_queries, pipeline_status, projects
 from webapp.shared.choose import by_name, nothing, open_tab
@@ -9,8 +11,10 @@ from webapp.shared.navigation import show_view
 if (ready := new_list.finished()) is not None:
     show_view({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
 found = partition_queries.analyses(projects.current_id())
-pipeline_status.watch(None if found else projects.current())
+progress = st.container()
 view, tab = open_tab([state.NEW, state.RESULTS], state.VIEW, default=state.RESULTS if found else state.NEW)
+with progress:
+    pipeline_status.watch(projects.current() if view == state.RESULTS and not found else None)
 with tab:
     if view == state.NEW:
         if not closed("Finding themes in a new list"):
