@@ -183,7 +183,7 @@ OF_KIND: dict[str, Callable[[], Fingerprint]] = {
 }
 WITHOUT_RESULTS = frozenset({
     "train", "embed", "add-model", "export-bundle", "import-bundle", "import-list", "clean-triplets", "reproduce",
-    "evaluate-speed", "back-up", "export-dataset",
+    "evaluate-speed", "back-up", "export-dataset", "name-themes",
 })  # fmt: skip
 """Job kinds that store what models and readers compute, or what people gave, and compute nothing themselves."""
 
