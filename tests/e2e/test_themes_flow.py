@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
@@ -14,13 +15,17 @@ from tests.e2e.conftest import PAYLOAD, App, wait_for
 from tests.e2e.hands import open_page
 from webapp.features.themes.new_list import EXAMPLE
 
+NAME = "My sentences"
+"""Name that the form suggests for the list."""
+
 
 def themes_found(app: App) -> bool:
     """Whether the themes are there, and their map."""
     with app.store.reading() as r:
         assert [job.error for job in r.jobs.list(status=JobStatus.FAILED) if job.kind == "find-themes"] == []
-        corpora = {run.config["corpus_id"] for run in r.runs.list(kind="themes")}
-        return any(found.corpus_id in corpora for found in r.maps.list())
+        own = [corpus.id for corpus in r.corpora.list() if corpus.name == NAME]
+        found = {run.config["corpus_id"] for run in r.runs.list(kind="themes")}
+        return any(record.corpus_id in found for record in r.maps.list() if record.corpus_id in own)
 
 
 def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: object) -> None:
@@ -35,7 +40,7 @@ def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: obje
     expect(page.get_by_text("49 sentences")).to_be_visible()
     page.get_by_role("button", name="Find themes").click()
     wait_for(lambda: themes_found(app), 150, "the search for themes")
-    open_page(page, f"{app.url}/themes?view=Themes+found", "Themes")
+    open_page(page, f"{app.url}/themes?view=Themes+found&corpus={quote(NAME)}", "Themes")
     expect(page.get_by_text("probably between")).to_be_visible()
     expect(page.locator(".map-view[data-ready]")).to_be_visible(timeout=90_000)
     with page.expect_download() as download:

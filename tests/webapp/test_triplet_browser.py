@@ -208,6 +208,28 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
     assert not [s for s in asked if "FROM triplet " in s and "triplet.id IN" not in s]
 
 
+def test_an_address_from_before_the_last_key_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit sends the address of the browser with every message, also one that the last key has changed since."""
+    address = {"triplets_triplet": "7"}
+    monkeypatch.setattr(review_keys.st, "query_params", address)
+    state, visited = review_keys.Acknowledged(), list[str]()
+
+    def forward(view: object) -> None:
+        visited.append(address["triplets_triplet"])
+        address["triplets_triplet"] = str(int(address["triplets_triplet"]) + 1)
+
+    def send(number: int, seen: int) -> None:
+        message = {"session": state.session, "actions": [{"number": number, "kind": "next"}], "seen": seen}
+        review_keys.dispatch(state, None, {"next": forward}, message)  # type: ignore[arg-type]
+
+    send(1, 0)
+    address["triplets_triplet"] = "7"  # what the browser still had
+    send(2, 0)
+    address["triplets_triplet"] = "3"  # a click on a row, after the browser had seen the second key
+    send(3, 2)
+    assert visited == ["7", "8", "3"]
+
+
 def test_every_key_is_handled_once_and_in_order() -> None:
     state, handled = review_keys.Acknowledged(), list[str]()
     handlers = {kind: lambda view, kind=kind: handled.append(kind) for kind in browser.HANDLERS}

@@ -14,7 +14,7 @@ from uuid import uuid4
 import streamlit as st
 
 from webapp.features.triplets.selection import View
-from webapp.features.triplets.state import REVIEW_KEYS
+from webapp.features.triplets.state import REVIEW_KEYS, TRIPLET
 from webapp.shared.components import draw_component
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -29,6 +29,8 @@ class Acknowledged:
     session: str = field(default_factory=lambda: uuid4().hex)
     number: int = 0
     """Number of the last action that was handled."""
+    triplet: str = ""
+    """Triplet in the address after that action."""
 
 
 Handlers = Mapping[str, Callable[[View], None]]
@@ -57,6 +59,9 @@ def dispatch(state: Acknowledged, view: View, handlers: Handlers, message: Any) 
     """Handle the actions of a message from the browser in their order; those handled before are skipped."""
     if not isinstance(message, Mapping) or message.get("session") != state.session:
         return
+    if isinstance(message.get("seen"), int) and message["seen"] < state.number:
+        # The browser sent this before the address of the last action had reached it.
+        st.query_params[TRIPLET] = state.triplet
     sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and type(one.get("number")) is int]
     for action in sorted(sent, key=lambda one: int(one["number"])):
         if action["number"] > state.number:
@@ -64,3 +69,4 @@ def dispatch(state: Acknowledged, view: View, handlers: Handlers, message: Any) 
             handler = handlers.get(str(action.get("kind")))
             if handler is not None:
                 handler(view)
+    state.triplet = st.query_params.get(TRIPLET, "")

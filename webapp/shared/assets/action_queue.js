@@ -23,6 +23,7 @@ class ActionQueue {
       this.actions = [];
       this.number = 0;
     }
+    this.seen = number;
     this.number = Math.max(this.number, number);
     this.actions = this.actions.filter((action) => action.number > number);
     if (!this.actions.length) this.stopRetrying();
@@ -43,11 +44,12 @@ class ActionQueue {
     this.notify();
   }
 
-  // `attempt` makes every message different; the connection may have been lost.
+  // `attempt` makes every message different; the connection may have been lost. `seen` tells which state of the page and
+  // of its address the browser had.
   send(attempt = 0) {
     const late = this.late || attempt > 0;
     this.stopRetrying();
-    this.deliver?.({ session: this.session, actions: this.actions, attempt });
+    this.deliver?.({ session: this.session, actions: this.actions, attempt, seen: this.seen });
     this.timer = window.setTimeout(() => this.send(attempt + 1), RETRY_MS);
     this.late = late;
     this.notify();
