@@ -125,7 +125,10 @@ def _arrow(values: Sequence[Any], type: ColumnType | None) -> Any:
         return pa.array(values, pa.string()).dictionary_encode()
     if type is ColumnType.DATE:
         return pa.array([_time(value) for value in values], pa.timestamp("us", "UTC"))
-    return pa.array(values, pa.float64() if type is ColumnType.NUMBER else pa.string())
+    if type is ColumnType.NUMBER:
+        # Whole numbers arrive as integers; those above 2^53 are no float64 to Arrow until they are one to Python.
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array(values, pa.string())
 
 
 def _time(value: date | None) -> datetime | None:

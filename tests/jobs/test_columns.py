@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from core.columns import ColumnLevel, ColumnType, plain_values
@@ -185,6 +185,7 @@ TYPES = {"number": "number", "day": "date", "kind": "category", "note": "text"}
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(rows=[{"number": 9007199254740994.0, "day": None, "kind": None, "note": None}])
 @given(rows=ROWS)
 def test_an_exported_parquet_file_is_imported_with_the_same_columns(
     rows: list[dict[str, Any]], sqlite_store: Store, tmp_path: Path
