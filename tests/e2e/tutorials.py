@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.hands import TRIES, at_rest, choose, shown, turn_to
+from tests.e2e.hands import TRIES, at_rest, choose, menu, shown, turn_to
 
 JOBS_MS = 120_000
 """Time for the jobs that a tutorial waits for."""
@@ -67,6 +67,16 @@ class Reader:
         """Open a page by the links of the frame."""
         turn_to(self.page, name)
 
+    def open_project(self, name: str) -> None:
+        """Open a project by the menu at the start of the breadcrumb, unless it is open."""
+        at = self.page.locator(".st-key-frame_project").get_by_role("button").first
+        expect(at).to_be_visible()
+        if name not in at.inner_text():
+            at.click()
+            entries = self.page.get_by_test_id("stPopoverBody").get_by_role("button")
+            entries.filter(has_text=re.compile(f"{re.escape(name)}$")).click()
+            expect(at).to_contain_text(name)
+
     def open_tab(self, name: str) -> None:
         """Open a tab of the page."""
         self.page.get_by_role("tab", name=name, exact=True).click()
@@ -92,6 +102,13 @@ class Reader:
             if self._box(label).input_value() == text:
                 return
         raise AssertionError(f"“{label}” does not keep “{text}”.")
+
+    def enter_in_menu(self, text: str, label: str) -> None:
+        """Fill a box of the menu of the person in."""
+        with menu(self.page) as opened:
+            opened.get_by_role("textbox", name=label).fill(text)
+            opened.get_by_role("textbox", name=label).press("Enter")
+            expect(self.page.locator(".st-key-frame-menu")).to_contain_text(text)
 
     def choose(self, option: str, label: str) -> None:
         """Choose from a list."""
@@ -166,10 +183,12 @@ def save_picture(page: Page, path: Path) -> None:
 
 FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"Open the page \*\*(.+?)\*\*\.", Reader.open_page),
+    (r"Open the project `(.+?)`\.", Reader.open_project),
     (r"Open the tab \*\*(.+?)\*\*\.", Reader.open_tab),
     (r"Click \*\*(.+?)\*\*\.", Reader.click),
     (r"Click the sentence at place (\d+)\.", Reader.click_sentence),
     (r"Enter `(.+?)` in \*\*(.+?)\*\*\.", Reader.enter),
+    (r"Enter `(.+?)` in \*\*(.+?)\*\*, in the menu at the right of the header\.", Reader.enter_in_menu),
     (r"Choose `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose),
     (r"Choose \*\*(.+?)\*\* under \*\*(.+?)\*\*\.", Reader.choose_segment),
     (r"Press `(\w)`\.", Reader.press),

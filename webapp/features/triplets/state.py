@@ -91,6 +91,9 @@ _DEFAULTS: dict[str, Any] = {
 """Every filter setting and its value where it selects all triplets."""
 
 
+_MODELS = (CORRECT_MODEL, WRONG_MODEL, MARGIN_MODEL)
+
+
 def heading(title: str) -> str:
     """Return a section title as it is shown."""
     return title or UNTITLED
@@ -100,6 +103,11 @@ def open_triplets(settings: Mapping[str, Any], pair: tuple[str, str] | None = No
     """Browse the triplets that these filter settings select; for callbacks."""
     reset_filter()
     st.session_state.update(settings)
+    for name in _MODELS:
+        if settings.get(name):
+            # Streamlit leaves out of the address what a widget that is bound to it has in the session from the start.
+            del st.session_state[name]
+            st.query_params[name] = settings[name]
     if pair is not None:
         st.query_params[PAIR] = list(pair)
     st.session_state[VIEW] = BROWSE
