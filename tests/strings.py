@@ -61,6 +61,8 @@ def strings(root: Path = ROOT) -> list[Shown]:
             tree = ast.parse(path.read_text(encoding="utf-8"))
             found.update(Shown(name, line, text) for line, text in _Visitor(name).collect(tree))
         for path in sorted((root / package).rglob("*.js")):
+            if "site" in path.relative_to(root).parts:  # the built documentation, with its theme
+                continue
             found.update(_in_script(path, root))
     return sorted(found)
 

@@ -16,7 +16,7 @@ from db.label_records import NewLabelling, Sharing
 from db.records import VectorBlock
 from jobs.services.labelling import starts
 from tests.e2e.conftest import PAYLOAD, App
-from tests.e2e.hands import at_rest, choose, draw, menu, open_page, turn_to
+from tests.e2e.hands import at_rest, draw, menu, open_page, turn_to
 
 CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")
@@ -250,7 +250,6 @@ def out_and_in(page: Page, app: App) -> None:
     )
     import_button = part.get_by_role("button", name="Import", exact=True)
     expect(import_button).to_be_visible()
-    choose(page, "Corpus that contains its sentences", CORPUS)
     import_button.click()
     expect(page.locator(".columns li").first).to_be_visible()
     assert state(app).to_bytes() == before.to_bytes()
