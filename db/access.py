@@ -91,6 +91,7 @@ _RIGHTS: Mapping[str, Right] = {
         for table in (
             t.labelling,
             t.label_cluster,
+            t.label_entry,
             t.label,
             t.label_step,
             t.label_event,

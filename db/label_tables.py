@@ -1,7 +1,8 @@
 """Tables of people, accounts and labellings. Rows of ``label_step`` and ``label_event``, the history, are only added.
 
-``label`` and ``label_cluster`` hold the current state, updated in the transaction that writes the events. The
-``version`` of a row is the step that changed it last (0 at the start); it is used to detect conflicts.
+``label``, ``label_cluster`` and ``label_entry`` hold the current state, updated in the transaction that writes the
+events. The ``version`` of a row is the step that changed it last (0 at the start); it is used to detect conflicts.
+Entries are compared by their value instead.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ label_cluster = sa.Table(
     sa.Column("colour", sa.Integer, nullable=False),
     sa.Column("deleted", sa.Boolean, nullable=False),
     sa.Column("version", Big, nullable=False),
+    # Number of the theme of a sub-theme.
+    sa.Column("parent", Big),
 )
 
 # No foreign key to the sentence: sentences are deleted with their corpus, which deletes its labellings.
@@ -126,6 +129,15 @@ label = sa.Table(
     sa.Column("uncertain", sa.Integer, nullable=False),
     sa.Column("note", Text, nullable=False),
     sa.Column("version", Big, nullable=False),
+)
+
+label_entry = sa.Table(
+    "label_entry",
+    metadata,
+    _of_labelling(),
+    sa.Column("kind", Text, primary_key=True),
+    sa.Column("key", Text, primary_key=True),
+    sa.Column("value", Json, nullable=False),
 )
 
 label_step = sa.Table(

@@ -6,7 +6,7 @@ changes nothing. Undo is therefore exact, or rejected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import ConflictError
+from core.labelling.entries import Entry, EntryKey, EntryKind, renumbered_key
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, Rows
 from core.types import Ids
 
@@ -61,7 +62,21 @@ class ClusterChange:
         return ClusterChange(self.new, self.old)
 
 
-Change: TypeAlias = SentenceChanges | ClusterChange
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """Creation (``old`` None), deletion (``new`` None) or change of an entry."""
+
+    kind: EntryKind
+    key: str
+    old: Entry | None
+    new: Entry | None
+
+    def inverse(self) -> EntryChange:
+        """Return the inverse change."""
+        return replace(self, old=self.new, new=self.old)
+
+
+Change: TypeAlias = SentenceChanges | ClusterChange | EntryChange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,18 +147,40 @@ def values(partition: Partition, field: Field, rows: Rows) -> npt.NDArray[Any]:
 def apply(partition: Partition, change_set: ChangeSet) -> Partition:
     """Return the partition after ``change_set``.
 
-    Raises :class:`StaleChangeError` if a current value differs from that in the change set, or a sentence would be in
-    an unknown cluster.
+    Raises :class:`StaleChangeError` if a current value differs from that in the change set, a sentence would be in an
+    unknown cluster, or the levels of the clusters would not be two.
     """
-    clusters = dict(partition.clusters)
-    after = partition.with_clusters(clusters)
+    clusters, entries = dict(partition.clusters), dict(partition.entries)
+    after = replace(partition, clusters=clusters, entries=entries)
     for change in change_set:
         if isinstance(change, ClusterChange):
             _put(clusters, change)
+        elif isinstance(change, EntryChange):
+            _enter(partition, entries, change)
         else:
             after = _write(after, change)
     _check_members(after, change_set)
+    wrong = misplaced(clusters)
+    if wrong:
+        raise StaleChangeError(clusters=wrong)
     return after
+
+
+def misplaced(clusters: Mapping[int, Cluster]) -> list[int]:
+    """Return the numbers of the sub-themes whose theme does not exist or is a sub-theme itself."""
+    parents = {number: c.parent for number, c in clusters.items() if c.parent is not None}
+    return sorted(n for n, parent in parents.items() if parent == n or parent not in clusters or parent in parents)
+
+
+def _enter(partition: Partition, entries: dict[EntryKey, Entry], change: EntryChange) -> None:
+    key = change.kind, change.key
+    if entries.get(key) != change.old:
+        raise StaleChangeError(sentences=change.old.sentences if change.old else ())
+    if change.new is None:
+        entries.pop(key, None)
+    else:
+        partition.rows(change.new.sentences)
+        entries[key] = change.new
 
 
 def _put(clusters: dict[int, Cluster], change: ClusterChange) -> None:
@@ -199,18 +236,27 @@ def difference(before: Partition, after: Partition) -> ChangeSet:
         if len(differ):
             moved.append(SentenceChanges(field, before.ids[differ], old[differ], new[differ]))
     stay, go = [c for c in turned if c.new is not None], [c for c in turned if c.new is None]
-    return ChangeSet((*stay, *moved, *go))
+    keys = sorted({*before.entries, *after.entries})
+    entered = [EntryChange(*key, before.entries.get(key), after.entries.get(key)) for key in keys]
+    return ChangeSet((*stay, *moved, *go, *(change for change in entered if change.old != change.new)))
 
 
 def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
     """Return the change set with new numbers for its created clusters, if theirs are taken."""
 
     def named(cluster: Cluster | None) -> Cluster | None:
-        return cluster and replace(cluster, number=names.get(cluster.number, cluster.number))
+        if cluster is None:
+            return None
+        parent = None if cluster.parent is None else names.get(cluster.parent, cluster.parent)
+        return replace(cluster, number=names.get(cluster.number, cluster.number), parent=parent)
 
     def turned(change: Change) -> Change:
         if isinstance(change, ClusterChange):
             return ClusterChange(named(change.old), named(change.new))
+        if isinstance(change, EntryChange):
+            key = renumbered_key(change.kind, change.key, names)
+            sides = (entry and entry.with_clusters(names) for entry in (change.old, change.new))
+            return EntryChange(change.kind, key, *sides)
         if change.field is not Field.CLUSTER:
             return change
         new = np.array([names.get(int(n), int(n)) for n in change.new], dtype=np.int64)
@@ -236,6 +282,11 @@ def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
                 left = left[:0]
             if now != change.new:
                 changes.append(ClusterChange(now, change.new))
+            continue
+        if isinstance(change, EntryChange):
+            there = partition.entries.get((change.kind, change.key))
+            if there != change.new:
+                changes.append(replace(change, old=there))
             continue
         old, new = values(partition, change.field, partition.rows(change.ids)), np.asarray(change.new)
         differ = np.asarray(old != new, dtype=bool)

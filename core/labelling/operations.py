@@ -13,7 +13,16 @@ from enum import StrEnum
 import numpy as np
 
 from core.errors import DataError, DuplicateNameError
-from core.labelling.changes import Change, ChangeSet, ClusterChange, Field, SentenceChanges, difference, marked
+from core.labelling.changes import (
+    Change,
+    ChangeSet,
+    ClusterChange,
+    EntryChange,
+    Field,
+    SentenceChanges,
+    difference,
+    marked,
+)
 from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from core.types import Ids
 
@@ -79,13 +88,19 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
 
 
 def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
-    """Merge several clusters into one of them."""
+    """Merge several clusters into one of them. Sub-themes of the others go to the theme of the one that is kept."""
     kept = partition.cluster(into)
     others = [partition.cluster(n) for n in dict.fromkeys(numbers) if n != into]
     ids = partition.ids[np.isin(partition.numbers, [c.number for c in others])]
     change = marked(partition, Field.CLUSTER, ids, into)
     names = " + ".join(c.name for c in others)
-    change_set = _change_set(change, *(ClusterChange(c, None) for c in others))
+    gone = {c.number for c in others}
+    risen = kept.parent in gone
+    above = into if risen or kept.parent is None else kept.parent
+    moved = _moved_up(partition, gone, above, but=into)
+    if risen:
+        moved.append(ClusterChange(kept, replace(kept, parent=None)))
+    change_set = _change_set(change, *moved, *(ClusterChange(c, None) for c in others))
     return Operation(OperationKind.MERGE, f"{names} → {kept.name}, {_sentences(change)}", change_set)
 
 
@@ -141,11 +156,12 @@ def recolour(partition: Partition, number: int, colour: int) -> Operation:
 
 
 def delete(partition: Partition, number: int) -> Operation:
-    """Delete a cluster; its sentences become unassigned."""
+    """Delete a cluster; its sentences become unassigned, its sub-themes become themes."""
     old = partition.cluster(number)
     change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
     summary = f"{old.name} deleted, {_sentences(change)} unassigned"
-    return Operation(OperationKind.DELETE, summary, _change_set(change, ClusterChange(old, None)))
+    moved = _moved_up(partition, {number}, None)
+    return Operation(OperationKind.DELETE, summary, _change_set(change, *moved, ClusterChange(old, None)))
 
 
 def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
@@ -180,6 +196,11 @@ def around(now: Partition, then: Partition, fixed: int) -> Operation:
         f"{len(change_set.sentences()):,} sentences moved around {fixed:,} placed ones",
         change_set,
     )
+
+
+def entries(kind: OperationKind, summary: str, changes: Iterable[EntryChange]) -> Operation:
+    """Change entries; changes from a value to the same value are left out."""
+    return Operation(kind, summary, ChangeSet(tuple(change for change in changes if change.old != change.new)))
 
 
 def free_colour(partition: Partition) -> int:
@@ -235,6 +256,12 @@ def _colour(place: int) -> int:
     if not 0 <= place < COLOURS:
         raise DataError(f"A colour is an index of the palette, 0 to {COLOURS - 1}, not {place}.")
     return place
+
+
+def _moved_up(partition: Partition, gone: set[int], parent: int | None, but: int | None = None) -> list[ClusterChange]:
+    """Return the changes that give the sub-themes of clusters that will be gone another parent."""
+    left = [c for _, c in sorted(partition.clusters.items()) if c.parent in gone and c.number not in {*gone, but}]
+    return [ClusterChange(c, replace(c, parent=parent)) for c in left]
 
 
 def _turn(old: Cluster, new: Cluster) -> ChangeSet:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import DataError
+from core.labelling.entries import Entry, EntryKey
 from core.types import Ids
 
 UNASSIGNED = -1
@@ -26,6 +29,13 @@ class Cluster:
     number: int
     name: str
     colour: int
+    parent: int | None = None
+    """Number of the theme of which this is a sub-theme; None for a theme. There are two levels."""
+
+    def packed(self) -> list[Any]:
+        """Return the cluster as a JSON value; themes are written as version 0.1 wrote clusters."""
+        own = [self.number, self.name, self.colour]
+        return own if self.parent is None else [*own, self.parent]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +52,8 @@ class Partition:
     """Sentence id → note, for sentences with a note."""
     clusters: Mapping[int, Cluster] = field(default_factory=dict)
     """Number → cluster, including empty clusters."""
+    entries: Mapping[EntryKey, Entry] = field(default_factory=dict)
+    """(kind, key) → entry, see :mod:`core.labelling.entries`."""
 
     def rows(self, ids: Iterable[int] | Ids) -> Rows:
         """Return the (m,) rows of sentences in order. Raises :class:`DataError` for one outside the labelling."""
@@ -72,10 +84,16 @@ class Partition:
 
     def to_bytes(self) -> bytes:
         """Return a canonical serialisation: equal states give equal bytes, different states different bytes."""
-        clusters = [(c.number, c.name, c.colour) for _, c in sorted(self.clusters.items())]
-        head = json.dumps([clusters, sorted(self.notes.items())], ensure_ascii=True).encode("ascii")
+        parts: list[Any] = [[c.packed() for _, c in sorted(self.clusters.items())], sorted(self.notes.items())]
+        if self.entries:
+            parts.append([[*key, *entry.packed()] for key, entry in sorted(self.entries.items(), key=itemgetter(0))])
+        head = json.dumps(parts, ensure_ascii=True, sort_keys=True).encode("ascii")
         arrays = (self.ids.astype("<i8"), self.numbers.astype("<i8"), self.uncertain.astype("u1"))
         return b"|".join([head, *(array.tobytes() for array in arrays)])
+
+    def children(self, number: int) -> list[Cluster]:
+        """Return the sub-themes of a theme, by number."""
+        return [c for _, c in sorted(self.clusters.items()) if c.parent == number]
 
     def with_clusters(self, clusters: Mapping[int, Cluster]) -> Partition:
         """Return the partition with other clusters."""

@@ -15,12 +15,15 @@ from core.labelling.changes import (
     Change,
     ChangeSet,
     ClusterChange,
+    EntryChange,
     Field,
     SentenceChanges,
     StaleChangeError,
     apply,
+    misplaced,
     renumbered,
 )
+from core.labelling.entries import EntryKind, unpacked
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED, Cluster, Partition
 from core.types import Ids
@@ -33,6 +36,7 @@ from db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
 from db.types import dump_json
 
 _CLUSTER_ITSELF = "itself"
+_ENTRY = "entry"
 _EVENT = ("step_id", "position", "field", "sentence_id", "old", "new")
 _COLUMN = {Field.CLUSTER: t.label.c.number, Field.UNCERTAIN: t.label.c.uncertain, Field.NOTE: t.label.c.note}
 _STEP = [
@@ -70,6 +74,7 @@ class LabelSteps(Repository):
         self._check(labelling_id, change_set, snapshot)
         step = self._enter(labelling_id, draft, change_set)
         self._write(labelling_id, step.id, change_set)
+        self._check_levels(labelling_id, change_set, snapshot)
         return step, change_set
 
     def take_over(self, labelling_id: int, log: Sequence[tuple[Step, ChangeSet]], start: Partition) -> None:
@@ -95,6 +100,8 @@ class LabelSteps(Repository):
         for change in change_set:
             if isinstance(change, ClusterChange):
                 self._write_cluster(labelling_id, change, step_id)
+            elif isinstance(change, EntryChange):
+                self._write_entry(labelling_id, change)
             else:
                 self._write_sentences(labelling_id, change, step_id)
 
@@ -120,8 +127,21 @@ class LabelSteps(Repository):
             changed.update(_differing(sentences, seen, ids, versions))
         clusters = self._changed_clusters(labelling_id, change_set, snapshot)
         left = self._left_behind(labelling_id, change_set, sentences)
-        if changed or clusters or left:
+        if changed or clusters or left or self._entries_differ(labelling_id, change_set):
             raise self._stale(labelling_id, sorted(changed | left), sorted(clusters), snapshot.step)
+
+    def _entries_differ(self, labelling_id: int, change_set: ChangeSet) -> bool:
+        changes = [change for change in change_set if isinstance(change, EntryChange)]
+        there = Labellings(self.connection).entries(labelling_id) if changes else {}
+        return any(there.get((change.kind, change.key)) != change.old for change in changes)
+
+    def _check_levels(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
+        """Check that the written sub-themes, with those of other people, are under themes that exist."""
+        if not any(isinstance(change, ClusterChange) for change in change_set):
+            return
+        wrong = misplaced(Labellings(self.connection).clusters(labelling_id))
+        if wrong:
+            raise self._stale(labelling_id, [], wrong, snapshot.step)
 
     def _changed_clusters(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> set[int]:
         c = t.label_cluster.c
@@ -133,7 +153,7 @@ class LabelSteps(Repository):
                 known = there.get(change.number)
                 if known is not None and known.version != snapshot.cluster_versions.get(change.number):
                     changed.add(change.number)
-            elif change.field is Field.CLUSTER:
+            elif isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
                 used = {int(number) for number in np.unique(change.new)} - {UNASSIGNED, *change_set.created()}
                 changed |= {number for number in used if number not in there or there[number].deleted}
         return changed
@@ -165,11 +185,19 @@ class LabelSteps(Repository):
         one = (c.labelling_id == labelling_id) & (c.number == change.number)
         values: dict[str, Any] = {"deleted": change.new is None, "version": version}
         if change.new is not None:
-            values |= {"name": change.new.name, "colour": change.new.colour}
+            values |= {"name": change.new.name, "colour": change.new.colour, "parent": change.new.parent}
         if self.connection.execute(t.label_cluster.update().where(one).values(**values)).rowcount == 0:
             self.connection.execute(
                 t.label_cluster.insert().values(labelling_id=labelling_id, number=change.number, **values)
             )
+
+    def _write_entry(self, labelling_id: int, change: EntryChange) -> None:
+        c = t.label_entry.c
+        one = (c.labelling_id == labelling_id) & (c.kind == change.kind.value) & (c.key == change.key)
+        self.connection.execute(t.label_entry.delete().where(one))
+        if change.new is not None:
+            place = {"labelling_id": labelling_id, "kind": change.kind.value, "key": change.key}
+            self.connection.execute(t.label_entry.insert().values(**place, value=change.new.packed()))
 
     def _write_sentences(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
         c = t.label.c
@@ -245,6 +273,11 @@ def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str
             yield step_id, position, _CLUSTER_ITSELF, None, _packed(change.old), _packed(change.new)
             position += 1
             continue
+        if isinstance(change, EntryChange):
+            old, new = (dump_json([change.kind, change.key, e and e.packed()]) for e in (change.old, change.new))
+            yield step_id, position, _ENTRY, None, old, new
+            position += 1
+            continue
         columns = (np.asarray(change.ids).tolist(), np.asarray(change.old).tolist(), np.asarray(change.new).tolist())
         pack = dump_json if change.field is Field.NOTE else str  # JSON of an integer
         for id, old, new in zip(*columns, strict=True):
@@ -253,7 +286,7 @@ def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str
 
 
 def _packed(cluster: Cluster | None) -> str:
-    return dump_json(None if cluster is None else [cluster.number, cluster.name, cluster.colour])
+    return dump_json(None if cluster is None else cluster.packed())
 
 
 def _change_set(rows: Sequence[Any]) -> ChangeSet:
@@ -263,11 +296,19 @@ def _change_set(rows: Sequence[Any]) -> ChangeSet:
         if field == _CLUSTER_ITSELF:
             changes += [ClusterChange(*(value and Cluster(*value) for value in (row.old, row.new))) for row in group]
             continue
+        if field == _ENTRY:
+            changes += [_entry_change(row.old, row.new) for row in group]
+            continue
         ids, old, new = zip(*((row.sentence_id, row.old, row.new) for row in group), strict=True)
         kind = object if Field(field) is Field.NOTE else np.int64
         arrays = [np.array(values, dtype=kind) for values in (old, new)]
         changes.append(SentenceChanges(Field(field), np.array(ids, dtype=np.int64), *arrays))
     return ChangeSet(tuple(changes))
+
+
+def _entry_change(old: Any, new: Any) -> EntryChange:
+    kind, key, _ = old
+    return EntryChange(EntryKind(kind), key, *(value[2] and unpacked(value[2]) for value in (old, new)))
 
 
 def _step(row: Any) -> Step:

@@ -8,6 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from core.errors import AccessError, StoreError
+from core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
 from core.labelling.partition import Cluster, Partition
 from core.types import Ids
 from db import label_tables as t
@@ -17,9 +18,11 @@ from db.label_records import LabellingRecord, NewLabelling, Role, Sharing, Snaps
 from db.repositories.base import NamedRepository
 from db.repositories.people import People
 from db.sql import bulk_insert, id_columns, now
+from db.types import dump_json
 
 _LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
-_CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version")
+_CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version", "parent")
+_ENTRY = ("labelling_id", "kind", "key", "value")
 
 
 class Labellings(NamedRepository[LabellingRecord]):
@@ -46,8 +49,10 @@ class Labellings(NamedRepository[LabellingRecord]):
         values = {f: getattr(new, f) for f in NewLabelling.__dataclass_fields__}
         values |= {"name": self._free_name(t.labelling, new.name), "kind": new.kind.value, "origin": dict(new.origin)}
         id = self._insert(t.labelling, **values, sentences=len(start.ids), created=now())
-        clusters = [(id, c.number, c.name, c.colour, False, 0) for c in start.clusters.values()]
+        clusters = [(id, c.number, c.name, c.colour, False, 0, c.parent) for c in start.clusters.values()]
         bulk_insert(self.connection, t.label_cluster, _CLUSTER, clusters)
+        entries = [(id, *key, dump_json(entry.packed())) for key, entry in start.entries.items()]
+        bulk_insert(self.connection, t.label_entry, _ENTRY, entries)
         columns = (start.ids.tolist(), start.numbers.tolist(), start.uncertain.astype(np.int64).tolist())
         rows = ((id, i, number, mark, start.notes.get(i, ""), 0) for i, number, mark in zip(*columns, strict=True))
         bulk_insert(self.connection, t.label, _LABEL, rows)
@@ -93,15 +98,26 @@ class Labellings(NamedRepository[LabellingRecord]):
         ids, numbers, uncertain, versions = columns
         written = sa.select(c.sentence_id, c.note).where(c.labelling_id == labelling_id, c.note != "")
         notes = {int(i): str(note) for i, note in self.connection.execute(written)}
-        rows = self._clusters(labelling_id)
-        clusters = {row.number: Cluster(row.number, row.name, row.colour) for row in rows if not row.deleted}
+        rows, clusters = self._clusters(labelling_id), self.clusters(labelling_id)
         step = self._number(sa.select(sa.func.max(t.label_step.c.id)).where(_steps_of(labelling_id)))
-        partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters)
+        partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters, self.entries(labelling_id))
         return Snapshot(partition, versions, {row.number: row.version for row in rows}, step)
+
+    def clusters(self, labelling_id: int) -> dict[int, Cluster]:
+        """Return the clusters of a labelling by number."""
+        rows = [row for row in self._clusters(labelling_id) if not row.deleted]
+        return {row.number: Cluster(row.number, row.name, row.colour, row.parent) for row in rows}
+
+    def entries(self, labelling_id: int) -> dict[EntryKey, Entry]:
+        """Return the entries of a labelling."""
+        c = t.label_entry.c
+        query = sa.select(c.kind, c.key, c.value).where(c.labelling_id == labelling_id).order_by(c.kind, c.key)
+        return {(EntryKind(kind), key): unpacked(value) for kind, key, value in self.connection.execute(query)}
 
     def _clusters(self, labelling_id: int) -> builtins.list[sa.Row[tuple[object, ...]]]:
         c = t.label_cluster.c
-        query = sa.select(c.number, c.name, c.colour, c.deleted, c.version).where(c.labelling_id == labelling_id)
+        columns = (c.number, c.name, c.colour, c.deleted, c.version, c.parent)
+        query = sa.select(*columns).where(c.labelling_id == labelling_id)
         return [*self.connection.execute(query.order_by(c.number))]
 
     # --- the labelling itself ---------------------------------------------------------------------------------------

@@ -11,13 +11,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core.errors import ReadError
-from core.labelling.changes import Change, ChangeSet, ClusterChange, Field, SentenceChanges
+from core.labelling.changes import Change, ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges, misplaced
+from core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
 from core.labelling.history import Kind, Step, replay, rewind
 from core.labelling.partition import COLOURS, Cluster, Partition
 from core.labelling.partition import start as begun
@@ -101,7 +103,9 @@ def to_lines(document: Document) -> Iterator[str]:
     yield _line({"format": FORMAT, "version": VERSION, "about": dict(document.about), "end": end})
     start = document.start
     for _, cluster in sorted(start.clusters.items()):
-        yield _line({"cluster": _packed(cluster)})
+        yield _line({"cluster": cluster.packed()})
+    for key, entry in sorted(start.entries.items(), key=itemgetter(0)):
+        yield _line({"entry": [*key, entry.packed()]})
     for id, number, mark in zip(start.ids.tolist(), start.numbers.tolist(), start.uncertain.tolist(), strict=True):
         place = document.places[id]
         facts = {"id": id, "article": place.article, "position": place.position, "text": place.text}
@@ -125,6 +129,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
     """Read what :func:`to_lines` wrote; raise :class:`ReadError` if a line is damaged or missing."""
     head: dict[str, Any] = {}
     clusters: list[Cluster] = []
+    entries: dict[EntryKey, Entry] = {}
     sentences: list[_Sentence] = []
     log: list[tuple[Step, ChangeSet]] = []
     steps: set[int] = set()
@@ -137,6 +142,8 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
                 head = _head(entry)
             elif "cluster" in entry:
                 clusters.append(_cluster(entry["cluster"]))
+            elif "entry" in entry:
+                _add_entry(entries, entry["entry"])
             elif "sentence" in entry:
                 sentences.append(_sentence(entry))
             else:
@@ -146,7 +153,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
             raise ReadError(path, problem, f"line {number}", "Export it again.") from error
     if not head:
         raise ReadError(path, "the file is empty.", "", "Export the labelling again.")
-    document = _assembled(head, clusters, sentences, log)
+    document = _assembled(head["about"], _start(clusters, entries, sentences), sentences, log)
     _check(document, head["end"], path)
     return document
 
@@ -172,23 +179,31 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assembled(
-    head: dict[str, Any], clusters: list[Cluster], sentences: list[_Sentence], log: list[tuple[Step, ChangeSet]]
+    about: dict[str, Any], first: Partition, sentences: list[_Sentence], log: list[tuple[Step, ChangeSet]]
 ) -> Document:
+    return Document(about, first, tuple(log), {s.id: s.place for s in sorted(sentences, key=lambda s: s.id)})
+
+
+def _start(clusters: list[Cluster], entries: dict[EntryKey, Entry], sentences: list[_Sentence]) -> Partition:
     order = sorted(sentences, key=lambda sentence: sentence.id)
-    first = Partition(
+    return Partition(
         np.array([s.id for s in order], dtype=np.int64),
         np.array([s.number for s in order], dtype=np.int64),
         np.array([s.uncertain for s in order], dtype=np.bool_),
         {s.id: s.note for s in order if s.note},
         {cluster.number: cluster for cluster in clusters},
+        entries,
     )
-    return Document(head["about"], first, tuple(log), {s.id: s.place for s in order})
 
 
 def _check(document: Document, end: str, path: Path | str) -> None:
     try:
         # Invalid initial states are rejected: a duplicate sentence, or one in an unknown cluster.
         begun(document.start.ids, document.start.numbers, document.start.clusters.values())
+        if misplaced(document.start.clusters):
+            raise ValueError("a sub-theme without a theme")
+        for entry in document.start.entries.values():
+            document.start.rows(entry.sentences)
         found = hashlib.sha256(document.end().to_bytes()).hexdigest()
     except Exception as error:
         raise ReadError(path, "its steps do not fit its sentences.", "", "Export it again.") from error
@@ -202,7 +217,8 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
     ids = np.array([names[int(i)] for i in start.ids], dtype=np.int64)
     order = np.argsort(ids, kind="stable")
     notes = {names[i]: note for i, note in start.notes.items()}
-    first = Partition(ids[order], start.numbers[order], start.uncertain[order], notes, start.clusters)
+    entries = {key: entry.with_sentences(names) for key, entry in start.entries.items()}
+    first = Partition(ids[order], start.numbers[order], start.uncertain[order], notes, start.clusters, entries)
     log = tuple((step, ChangeSet(tuple(_renamed(c, names) for c in change_set))) for step, change_set in document.log)
     return Document(document.about, first, log, {names[i]: place for i, place in document.places.items()})
 
@@ -220,6 +236,9 @@ def numbered(document: Document) -> Document:
 def _renamed(change: Change, names: Mapping[int, int]) -> Change:
     if isinstance(change, ClusterChange):
         return change
+    if isinstance(change, EntryChange):
+        sides = (entry and entry.with_sentences(names) for entry in (change.old, change.new))
+        return EntryChange(change.kind, change.key, *sides)
     ids: Ids = np.array([names[int(i)] for i in change.ids], dtype=np.int64)
     order = np.argsort(ids, kind="stable")
     return replace(change, ids=ids[order], old=np.asarray(change.old)[order], new=np.asarray(change.new)[order])
@@ -230,18 +249,21 @@ def _line(entry: dict[str, Any]) -> str:
     return json.dumps(entry, ensure_ascii=True) + "\n"
 
 
-def _packed(cluster: Cluster | None) -> list[Any] | None:
-    return None if cluster is None else [cluster.number, cluster.name, cluster.colour]
-
-
 def _change(change: Change) -> dict[str, Any]:
     if isinstance(change, ClusterChange):
-        return {"old": _packed(change.old), "new": _packed(change.new)}
+        return {"old": change.old and change.old.packed(), "new": change.new and change.new.packed()}
+    if isinstance(change, EntryChange):
+        old, new = (entry and entry.packed() for entry in (change.old, change.new))
+        return {"entry": [change.kind.value, change.key], "old": old, "new": new}
     columns = {name: np.asarray(getattr(change, name)).tolist() for name in ("ids", "old", "new")}
     return {"field": change.field.value, **columns}
 
 
 def _unpacked(entry: dict[str, Any]) -> Change:
+    if "entry" in entry:
+        kind, key = entry["entry"]
+        sides = (None if value is None else unpacked(value) for value in (entry["old"], entry["new"]))
+        return EntryChange(EntryKind(kind), string(key), *sides)
     if "field" not in entry:
         old, new = (None if value is None else _cluster(value) for value in (entry["old"], entry["new"]))
         if len({cluster.number for cluster in (old, new) if cluster is not None}) != 1:
@@ -287,8 +309,16 @@ def _sentence(entry: dict[str, Any]) -> _Sentence:
     return _Sentence(whole_number(facts["id"]), place, number, uncertain, string(entry["note"]))
 
 
-def _cluster(value: list[Any]) -> Cluster:
-    number, name, colour = value
-    if whole_number(number) < 0 or not 0 <= whole_number(colour) < COLOURS:
+def _add_entry(entries: dict[EntryKey, Entry], value: list[Any]) -> None:
+    kind, key, packed = value
+    place = EntryKind(kind), string(key)
+    if place in entries:
         raise ValueError(value)
-    return Cluster(number, string(name), colour)
+    entries[place] = unpacked(packed)
+
+
+def _cluster(value: list[Any]) -> Cluster:
+    number, name, colour, *parent = value
+    if whole_number(number) < 0 or not 0 <= whole_number(colour) < COLOURS or len(parent) > 1:
+        raise ValueError(value)
+    return Cluster(number, string(name), colour, *map(whole_number, parent))

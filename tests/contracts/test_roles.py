@@ -28,7 +28,7 @@ PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 # What it takes to write into each table. A new table fails the test until somebody has decided.
 LOOK = {"label_presence"}
 LABEL = {
-    "labelling", "label_cluster", "label", "label_step", "label_event", "person", "triplet_review",
+    "labelling", "label_cluster", "label_entry", "label", "label_step", "label_event", "person", "triplet_review",
     "saved_view", "selection",
 }  # fmt: skip
 MANAGE = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sqlalchemy as sa
@@ -10,9 +12,10 @@ from hypothesis import strategies as st
 
 from core.errors import DuplicateNameError, StoreError
 from core.labelling import operations as op
-from core.labelling.changes import StaleChangeError
+from core.labelling.changes import ChangeSet, ClusterChange, EntryChange, StaleChangeError
+from core.labelling.entries import Entry, EntryKind
 from core.labelling.history import Kind, rewind
-from core.labelling.partition import UNASSIGNED, Cluster, start
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from db.label_records import Draft, LabellingRecord, NewLabelling, Role, Sharing
 from db.store import Store
 from tests.db.texts import add_corpus
@@ -35,6 +38,17 @@ def do(store: Store, id: int, operation: op.Operation, snapshot: object, person:
         return w.label_steps.append(id, draft, operation.change_set, snapshot)[0].id  # type: ignore[arg-type]
 
 
+def entered(partition: Partition, entry: Entry | None, key: str = "4") -> op.Operation:
+    change = EntryChange(EntryKind.CODE, key, partition.entries.get((EntryKind.CODE, key)), entry)
+    return op.entries(op.OperationKind.NOTE, "codebook", [change])
+
+
+def under(partition: Partition, number: int, parent: int) -> op.Operation:
+    cluster = partition.cluster(number)
+    change = ClusterChange(cluster, replace(cluster, parent=parent))
+    return op.Operation(op.OperationKind.RECOLOUR, "level", ChangeSet((change,)))
+
+
 def snapshot(store: Store, id: int):
     with store.reading() as r:
         return r.labellings.snapshot(id)
@@ -53,6 +67,24 @@ def test_a_labelling_comes_back_as_it_went_in(store: Store) -> None:
         w.labellings.create(NewLabelling(record.corpus_id, "towns", "ben"), now.partition)
 
 
+def test_entries_and_levels_of_two_people_are_checked(store: Store) -> None:
+    record = make(store)
+    seen = snapshot(store, record.id)
+    do(store, record.id, entered(seen.partition, Entry({"definition": "hers"})), seen)
+    with pytest.raises(StaleChangeError):
+        do(store, record.id, entered(seen.partition, Entry({"definition": "his"})), seen, "ben")
+    now = snapshot(store, record.id)
+    assert now.partition.entries == {(EntryKind.CODE, "4"): Entry({"definition": "hers"})}
+    do(store, record.id, under(now.partition, 1, 2), now)
+    third = op.create(now.partition, 3, "Three", np.array([1]))
+    do(store, record.id, third, snapshot(store, record.id))
+    for wrong in (under(seen.partition, 2, 1), op.delete(seen.partition, 2)):
+        with pytest.raises(StaleChangeError):
+            do(store, record.id, wrong, now, "ben")
+    with store.reading() as r:
+        assert {n: c.parent for n, c in r.labellings.clusters(record.id).items()} == {1: 2, 2: None, 3: None}
+
+
 def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> None:
     record = make(store)
     first = snapshot(store, record.id).partition.to_bytes()
@@ -64,7 +96,11 @@ def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> Non
         lambda p: op.merge(p, [3, 2], 1),
         lambda p: op.split(p, 1, [("One", p.members(1)[:5]), ("Half", p.members(1)[5:])], 4),
         lambda p: op.recolour(p, 4, 9),
+        lambda p: entered(p, Entry({"definition": HOSTILE}, (3, 6), (4,))),
+        lambda p: under(p, 4, 1),
+        lambda p: entered(p, Entry({"definition": "x"}, (6,))),
         lambda p: op.delete(p, 4),
+        lambda p: entered(p, None),
     ):
         now = snapshot(store, record.id)
         do(store, record.id, make_operation(now.partition), now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,7 +13,18 @@ from hypothesis import strategies as st
 
 from core.errors import DataError, DuplicateNameError, ThemescopeError
 from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, StaleChangeError, apply, difference, renumbered
+from core.labelling.changes import (
+    ChangeSet,
+    ClusterChange,
+    EntryChange,
+    StaleChangeError,
+    apply,
+    difference,
+    misplaced,
+    rebased,
+    renumbered,
+)
+from core.labelling.entries import Entry, EntryKind
 from core.labelling.history import Kind, Step, UndoState, replay, rewind, touched_clusters, undo_state
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
@@ -32,6 +44,8 @@ def check(partition: Partition) -> None:
     assert set(partition.numbers.tolist()) <= {*partition.clusters, UNASSIGNED}
     assert set(partition.notes) <= set(IDS.tolist())
     assert sum(partition.sizes().values()) == len(IDS)
+    assert not misplaced(partition.clusters)
+    assert all(set(entry.sentences) <= set(IDS.tolist()) for entry in partition.entries.values())
 
 
 Choose = Callable[[Partition, int], op.Operation]
@@ -51,6 +65,30 @@ def split_in_two(partition: Partition, number: int, names: tuple[str, str], firs
     return op.split(partition, number, [(names[0], ids[::2]), (names[1], ids[1::2])], first)
 
 
+def put_under(partition: Partition, number: int, parent: int | None) -> op.Operation:
+    """A change of level as a page could ask for it; often one that is not allowed."""
+    cluster = partition.cluster(number)
+    change = ClusterChange(cluster, replace(cluster, parent=parent))
+    return op.Operation(op.OperationKind.RENAME, "", ChangeSet((change,) if change.old != change.new else ()))
+
+
+def entered(partition: Partition, key: str, entry: Entry | None) -> op.Operation:
+    change = EntryChange(EntryKind.ANSWER, key, partition.entries.get((EntryKind.ANSWER, key)), entry)
+    return op.entries(op.OperationKind.NOTE, "", [change])
+
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+an_entry = st.builds(
+    Entry,
+    st.dictionaries(st.text(max_size=3), json, max_size=2),
+    st.lists(st.sampled_from([*IDS.tolist(), 1_234]), max_size=2).map(tuple),
+    st.lists(st.integers(1, 5), max_size=2).map(tuple),
+)
+
 intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w)), some, place),
     st.builds(lambda i, w: lambda p, n: op.accept(p, {at(p, w): i}), some, place),
@@ -63,6 +101,9 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda w: lambda p, n: op.delete(p, at(p, w)), place),
     st.builds(lambda i, u: lambda p, n: op.mark(p, i, u), some, st.booleans()),
     st.builds(lambda i, t: lambda p, n: op.note(p, i, t), some, text),
+    st.builds(lambda w, v: lambda p, n: put_under(p, at(p, w), at(p, v)), place, place),
+    st.builds(lambda w: lambda p, n: put_under(p, at(p, w), None), place),
+    st.builds(lambda k, e: lambda p, n: entered(p, k, e), st.sampled_from("ab"), st.none() | an_entry),
 )
 
 
@@ -86,6 +127,7 @@ class LabellingSession:
         before = self.state.to_bytes()
         try:
             change_set = choose(self.state, self.issued + 1).change_set
+            apply(self.state, change_set)
         except ThemescopeError:
             assert self.state.to_bytes() == before
             return
@@ -205,6 +247,45 @@ def test_numbers_that_somebody_else_took_first_are_given_anew() -> None:
     both = apply(apply(p, theirs.change_set), renumbered(mine.change_set, {3: 4}))
     assert both.members(4).tolist() == [3]
     assert both.clusters[4].name == "Mine"
+
+
+def with_levels() -> Partition:
+    clusters = [Cluster(1, "Past", 0), Cluster(2, "War", 1, 1), Cluster(3, "Art", 2, 1), Cluster(4, "Money", 3)]
+    return start(IDS, [1, 2, 3, 4, UNASSIGNED, 2, 3, 4], clusters)
+
+
+def test_no_sub_theme_is_lost_when_its_theme_is_merged_or_deleted() -> None:
+    p = with_levels()
+
+    def parents(operation: op.Operation) -> dict[int, int | None]:
+        return {n: c.parent for n, c in apply(p, operation.change_set).clusters.items()}
+
+    assert parents(op.delete(p, 1)) == {2: None, 3: None, 4: None}
+    assert parents(op.merge(p, [1], 4)) == {2: 4, 3: 4, 4: None}
+    assert parents(op.merge(p, [1], 2)) == {2: None, 3: 2, 4: None}
+    assert parents(op.merge(p, [4], 2)) == {1: None, 2: 1, 3: 1}
+
+
+def test_there_are_two_levels() -> None:
+    p = with_levels()
+    for number, parent in ((4, 2), (1, 4), (4, 4), (4, 77)):
+        with pytest.raises(StaleChangeError):
+            apply(p, put_under(p, number, parent).change_set)
+
+
+def test_an_entry_follows_its_clusters_and_its_conflicts_are_found() -> None:
+    p = made()
+    cluster, text = ClusterChange(None, Cluster(3, "New", 5)), Entry({"definition": "x"}, (3,), (3,))
+    mine = ChangeSet((cluster, EntryChange(EntryKind.CODE, "3", None, text)))
+    moved = apply(p, renumbered(mine, {3: 8}))
+    assert moved.entries == {(EntryKind.CODE, "8"): Entry({"definition": "x"}, (3,), (8,))}
+    first, other = entered(p, "a", Entry({"yes": True})), entered(p, "a", Entry({"yes": 1}))
+    after = apply(p, first.change_set)
+    with pytest.raises(StaleChangeError):
+        apply(after, other.change_set)
+    forced = apply(after, rebased(after, other.change_set))
+    assert forced.entries[EntryKind.ANSWER, "a"].data == {"yes": 1}
+    assert forced.to_bytes() != after.to_bytes()
 
 
 def test_every_person_has_their_own_undo() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 
 from core.errors import ReadError
 from core.labelling import operations as op
-from core.labelling.changes import ChangeSet
+from core.labelling.changes import ChangeSet, EntryChange
+from core.labelling.entries import Entry, EntryKind
 from core.labelling.history import Kind, Step
 from core.labelling.partition import Cluster, start
 from jobs.bundles.labellings import Document, Place, from_lines, to_lines
@@ -28,13 +30,16 @@ FREE = {("about", "corpus"), ("about", "origin", "from")}
 
 
 def document() -> Document:
-    first = start([3, 5, 7], [0, 1, -1], [Cluster(0, "A", 0), Cluster(1, "B", 1)])
+    first = start([3, 5, 7], [0, 1, -1], [Cluster(0, "A", 0), Cluster(1, "B", 1, 0)])
+    first = replace(first, entries={(EntryKind.CODE, "1"): Entry({"definition": "x"}, (3,), (1,))})
     change_sets = [op.assign(first, np.array([7]), 1).change_set, op.note(first, np.array([3]), "why").change_set]
     change_sets += [op.mark(first, np.array([5]), True).change_set, op.create(first, 2, "C", np.array([3])).change_set]
+    old = first.entries[EntryKind.CODE, "1"]
+    change_sets.insert(2, ChangeSet((EntryChange(EntryKind.CODE, "1", old, replace(old, sentences=(5, 7))),)))
     log: list[tuple[Step, ChangeSet]] = []
     for id, change_set in enumerate(change_sets, 1):
         log.append((Step(id, Kind.DO, "x", "said", "ada", NOW, None, "", "", 1), change_set))
-    log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 4, "", "", 1), change_sets[-1].inverse()))
+    log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 5, "", "", 1), change_sets[-1].inverse()))
     places = {id: Place("article", id, f"text {id}") for id in (3, 5, 7)}
     return Document(ABOUT, first, tuple(log), places)
 
@@ -64,10 +69,10 @@ def test_it_comes_back() -> None:
     assert list(to_lines(from_lines(lines))) == lines
 
 
-@pytest.mark.parametrize("number", range(11))
+@pytest.mark.parametrize("number", range(13))
 def test_what_was_put_there_by_another_hand_is_refused(number: int) -> None:
     lines = list(to_lines(document()))
-    assert len(lines) == 11
+    assert len(lines) == 13
     entry, refused = json.loads(lines[number]), 0
     for path in walk(entry):
         for value in STRANGE if path else [x for x in STRANGE if x is not LEFT_OUT]:
@@ -91,6 +96,7 @@ def test_lines_that_no_labelling_has() -> None:
     for damaged in (
         [lines[0], "[" * 100_000 + "\n", *lines[1:]],
         [*lines[:4], lines[3], *lines[4:]],
+        [*lines[:5], lines[4], *lines[5:]],
         [*lines[:1], *lines[2:]],
         [*lines, lines[-1]],
         [],

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.changes import ChangeSet, ClusterChange, Field, SentenceChanges
+from core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges
+from core.labelling.entries import EntryKind
 from core.labelling.history import Kind, Step
 from core.labelling.partition import UNASSIGNED
 from webapp.features.relabel import queries
@@ -126,20 +127,37 @@ def _lines(state: RelabelState, changes: ChangeSet) -> list[str]:
             names.setdefault(known.number, known.name)
     for change in changes:
         if isinstance(change, ClusterChange):
-            lines.append(_cluster_line(change))
+            lines.append(_cluster_line(change, names))
+        elif isinstance(change, EntryChange):
+            lines.append(_entry_line(change))
         else:
             lines += _sentence_lines(state, change, names)
     return lines
 
 
-def _cluster_line(change: ClusterChange) -> str:
+def _cluster_line(change: ClusterChange, names: dict[int, str]) -> str:
     if change.old is None or change.new is None:
         known, verb = (change.new, "created") if change.old is None else (change.old, "deleted")
         assert known is not None
         return f"{verb}: {known.name}"
     if change.old.name != change.new.name:
         return f"renamed: {change.old.name} → {change.new.name}"
+    if change.old.parent != change.new.parent:
+        theme = "" if change.new.parent is None else names.get(change.new.parent, "a deleted theme")
+        return f"{change.new.name}: now {f'a sub-theme of {theme}' if theme else 'a theme'}"
     return f"recoloured: {change.new.name}"
+
+
+_ENTRY_NAMES = {
+    EntryKind.ANSWER: "answer to a question",
+    EntryKind.CODE: "codebook entry",
+    EntryKind.TRAINING: "training item",
+}
+
+
+def _entry_line(change: EntryChange) -> str:
+    verb = "added" if change.old is None else "removed" if change.new is None else "changed"
+    return f"{verb}: {_ENTRY_NAMES[change.kind]}"
 
 
 def _sentence_lines(state: RelabelState, change: SentenceChanges, names: dict[int, str]) -> list[str]:
