@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,10 @@ import numpy as np
 from benchmarks import _backups_in_load
 from core.errors import ThemescopeError
 from core.labelling import operations as op
-from core.labelling.changes import StaleChangeError
+from core.labelling.changes import ChangeSet, ClusterChange, EntryChange, StaleChangeError
+from core.labelling.entries import Entry, EntryKind
 from core.labelling.history import replay, rewind
-from core.labelling.partition import Cluster, start
+from core.labelling.partition import Cluster, Partition, start
 from core.types import Article, Paragraph, Section
 from db.label_records import NewLabelling, Sharing
 from db.records import VectorBlock
@@ -108,9 +110,43 @@ def label(store: Store, labelling: int, user: str, stop: Any, logs: Path) -> Non
             time.sleep(max(0.0, 1.0 - (time.perf_counter() - started)))
 
 
+def _assignment(partition: Partition, rng: random.Random) -> op.Operation:
+    chosen = np.array(rng.sample(partition.ids.tolist(), rng.choice([1, 1, 1, 5])))
+    return op.assign(partition, chosen, rng.randint(1, _CLUSTERS))
+
+
+def _answer(partition: Partition, rng: random.Random) -> op.Operation:
+    """Answer a question about two sentences, and move the second to the cluster of the first, in one step."""
+    first, second = rng.sample(partition.ids.tolist(), 2)
+    moved = op.assign(partition, np.array([second]), int(partition.numbers[partition.rows([first])[0]]))
+    answer = EntryChange(
+        EntryKind.ANSWER, f"{rng.getrandbits(64):016x}", None, Entry({"value": "yes"}, (first, second))
+    )
+    return op.Operation(op.OperationKind.ACCEPT, "answer", ChangeSet((*moved.change_set, answer)))
+
+
+def _codebook_text(partition: Partition, rng: random.Random) -> op.Operation:
+    """Change the codebook entry of a cluster, which other users change too."""
+    number = rng.randint(1, _CLUSTERS)
+    old = partition.entries.get((EntryKind.CODE, str(number)))
+    new = Entry({"definition": f"definition {rng.random()}"}, (rng.choice(partition.ids.tolist()),), (number,))
+    return op.entries(op.OperationKind.NOTE, "codebook", [EntryChange(EntryKind.CODE, str(number), old, new)])
+
+
+def _level(partition: Partition, rng: random.Random) -> op.Operation:
+    """Make one of the last clusters a sub-theme of one of the first, or a theme again."""
+    cluster = partition.cluster(rng.randint(_CLUSTERS // 2 + 1, _CLUSTERS))
+    new = replace(cluster, parent=rng.choice([None, *range(1, _CLUSTERS // 2 + 1)]))
+    change_set = ChangeSet((ClusterChange(cluster, new),) if new != cluster else ())
+    return op.Operation(op.OperationKind.RECOLOUR, "level", change_set)
+
+
+_EDITS = (*[_assignment] * 4, *[_answer] * 3, _codebook_text, _level)
+"""Edits of a user, drawn at random; :func:`_assignment` is the kind that version 0.1 had."""
+
+
 def _edit(session: LabellingSession, rng: random.Random, started: float) -> dict[str, Any]:
-    chosen = np.array(rng.sample(session.partition.ids.tolist(), rng.choice([1, 1, 1, 5])))
-    operation = op.assign(session.partition, chosen, rng.randint(1, _CLUSTERS))
+    operation = rng.choice(_EDITS)(session.partition, rng)
     try:
         step = session.do(operation)
     except StaleChangeError as error:
