@@ -1,0 +1,139 @@
+"""Operations on the codebook and on the training items of a labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from core.errors import DataError
+from core.labelling import training
+from core.labelling.changes import Change, ChangeSet, ClusterChange
+from core.labelling.codebook import versions
+from core.labelling.codebook.entries import (
+    CodebookEntry,
+    change,
+    entry_of,
+    with_example,
+    without_example,
+)
+from core.labelling.codebook.portable import PortableCode, entry_for, one_line
+from core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
+from core.labelling.partition import COLOURS, Cluster, Partition
+from core.labelling.training import TrainingItem
+
+MOST_CODES = 2_000
+"""Maximum number of codes of a file."""
+
+
+def write(partition: Partition, number: int, entry: CodebookEntry) -> Operation:
+    """Replace the codebook entry of a cluster; an empty one removes it."""
+    name = partition.cluster(number).name
+    return entries(OperationKind.CODEBOOK, f"codebook entry of {name}", [change(partition, number, entry)])
+
+
+def add_examples(partition: Partition, number: int, ids: Iterable[int], counter: bool = False) -> Operation:
+    """Make sentences examples of a cluster, or counter-examples."""
+    name, added = partition.cluster(number).name, tuple(ids)
+    made = change(partition, number, with_example(entry_of(partition, number), added, counter))
+    count = f"{len(added)} {'counter-' if counter else ''}example{'' if len(added) == 1 else 's'}"
+    return entries(OperationKind.CODEBOOK, f"{count} of {name}", [made])
+
+
+def remove_example(partition: Partition, number: int, id: int) -> Operation:
+    """Make a sentence no example and no counter-example of a cluster."""
+    name = partition.cluster(number).name
+    made = change(partition, number, without_example(entry_of(partition, number), id))
+    return entries(OperationKind.CODEBOOK, f"example of {name} removed", [made])
+
+
+def record_version(partition: Partition, key: str, name: str) -> Operation:
+    """Record the present codebook as a version; ``key`` is a new one."""
+    made = versions.named(partition, key, name)
+    return entries(OperationKind.VERSION, f"version “{one_line(name)}” of the codebook", [made])
+
+
+def restore_version(partition: Partition, version: versions.Version) -> Operation:
+    """Give the clusters their codebook entries of a version."""
+    made = versions.restored(partition, version)
+    return entries(OperationKind.CODEBOOK, f"codebook back to version “{version.name}”", made)
+
+
+def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int], explanation: str = "") -> Operation:
+    """Make sentences training items; ``keys`` are new ones."""
+    made = training.chosen(partition, keys, ids, explanation)
+    noun = "training item" if len(made) == 1 else "training items"
+    return entries(OperationKind.TRAINING, f"{len(made)} {noun}", made)
+
+
+def explain_training(partition: Partition, item: TrainingItem, explanation: str) -> Operation:
+    """Change the explanation of a training item."""
+    made = training.explained(partition, item, explanation)
+    return entries(OperationKind.TRAINING, "explanation of a training item", [made])
+
+
+def drop_training(partition: Partition, item: TrainingItem) -> Operation:
+    """Make a sentence no training item."""
+    return entries(OperationKind.TRAINING, "training item removed", [training.dropped(partition, item)])
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """Codes of a file as an operation, with what changes."""
+
+    operation: Operation
+    created: int
+    """Number of new clusters."""
+    changed: int
+    """Number of clusters with another entry."""
+    missing: int
+    """Number of example sentences that the labelling does not have."""
+
+
+def adopt(
+    partition: Partition, codes: Sequence[PortableCode], found: Callable[[str], int | None], first_number: int
+) -> Adoption:
+    """Take over the codes of a file: entries of clusters with the same name are replaced, other codes are created.
+
+    ``found`` returns the id of a sentence for a reference. Clusters that the file does not have stay as they are.
+
+    Raises :class:`DataError` for a file without codes, or with too many.
+    """
+    created, known = _clusters(partition, codes, first_number)
+    made: list[Change] = [ClusterChange(None, cluster) for cluster in created]
+    changed = missing = 0
+    for number, code in known:
+        entry, lost = entry_for(code, found)
+        one = change(partition, number, entry)
+        missing += lost
+        if one.old != one.new:
+            made.append(one)
+            changed += 1
+    summary = f"codebook of {len(known):,} codes imported"
+    return Adoption(Operation(OperationKind.CODEBOOK, summary, ChangeSet(tuple(made))), len(created), changed, missing)
+
+
+def _clusters(
+    partition: Partition, codes: Sequence[PortableCode], first_number: int
+) -> tuple[list[Cluster], list[tuple[int, PortableCode]]]:
+    """Return the clusters that are new, and each code with the number of its cluster, those of themes first."""
+    if not codes or len(codes) > MOST_CODES:
+        raise DataError(f"A codebook needs 1 to {MOST_CODES:,} codes; this file has {len(codes):,}.")
+    clusters = dict(partition.clusters)
+    by_name = {cluster.name: number for number, cluster in clusters.items()}
+    known = []
+    for code in sorted(codes, key=lambda code: bool(code.theme)):
+        name = code_name(code.name)
+        if name not in by_name:
+            now = replace(partition, clusters=clusters)
+            above = clusters.get(by_name.get(code_name(code.theme), -1)) if code.theme else None
+            parent = above and (above.number if above.parent is None else above.parent)
+            colour = code.colour if code.colour in range(COLOURS) else free_colour(now)
+            cluster = Cluster(first_number + len(clusters) - len(partition.clusters), name, colour, parent)
+            clusters[cluster.number], by_name[name] = cluster, cluster.number
+        known.append((by_name[name], code))
+    return [cluster for number, cluster in clusters.items() if number not in partition.clusters], known
+
+
+def code_name(name: str) -> str:
+    """Return the name of a cluster for a name in a file."""
+    return one_line(name)[:NAME_LIMIT].strip() or "Code"

@@ -1,0 +1,158 @@
+"""Codes without ids, as files hold them: example sentences are given by their text and place.
+
+Programs for qualitative analysis have one text for each code. :func:`description` writes all fields of a code into it,
+below headings, and :func:`described` reads them again; a line of a field that looks like a heading gets a backslash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.labelling.codebook.entries import (
+    EXAMPLE_LIMIT,
+    SENTENCES,
+    TEXT_LIMIT,
+    TEXTS,
+    Code,
+    CodebookEntry,
+    clean_text,
+)
+from core.labelling.partition import COLOURS
+
+_TITLES = {**TEXTS, **SENTENCES}
+_HEADED = {f"{title}:": name for name, title in _TITLES.items() if name != "definition"}
+_LIKE_HEADING = re.compile(r"\\*(?:" + "|".join(map(re.escape, _HEADED)) + ")")
+_ITEM = "- "
+_PLACE = re.compile(r"(.*) \(.*, sentence \d+\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PortableCode:
+    """A code as files hold it."""
+
+    name: str
+    theme: str = ""
+    """Name of its theme, if it is a sub-theme."""
+    colour: int | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Field → text, of :data:`core.labelling.codebook.entries.TEXTS`; empty ones are left out."""
+    examples: tuple[str, ...] = ()
+    """Sentences as :func:`reference` writes them, or texts of sentences."""
+    counter_examples: tuple[str, ...] = ()
+    sentences: int = 0
+    """Number of sentences in the cluster."""
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` with single spaces."""
+    return " ".join(clean_text(text).split())
+
+
+def reference(text: str, article: str, number: int) -> str:
+    """Return the text of a sentence with its place: its article and its number in it, from 1."""
+    return f"{one_line(text)} ({one_line(article)}, sentence {number})"
+
+
+def text_of(reference: str) -> str:
+    """Return the text in a reference; texts without a place stay."""
+    found = _PLACE.fullmatch(reference)
+    return found[1] if found else reference
+
+
+def portable(listed: Iterable[Code], references: Mapping[int, str], sizes: Mapping[int, int]) -> list[PortableCode]:
+    """Return codes with the references of their sentences; ``sizes`` are the numbers of sentences of clusters."""
+    listed = list(listed)
+    names = {code.cluster.number: code.cluster.name for code in listed}
+
+    def made(code: Code) -> PortableCode:
+        texts = {name: text for name in TEXTS if (text := getattr(code.entry, name))}
+        shown = {name: tuple(references[id] for id in getattr(code.entry, name)) for name in SENTENCES}
+        theme = "" if code.cluster.parent is None else names[code.cluster.parent]
+        size = sizes.get(code.cluster.number, 0)
+        return PortableCode(code.cluster.name, theme, code.cluster.colour, texts, sentences=size, **shown)
+
+    return [made(code) for code in listed]
+
+
+def entry_for(code: PortableCode, found: Callable[[str], int | None]) -> tuple[CodebookEntry, int]:
+    """Return the codebook entry of a code, and how many of its sentences ``found`` does not know.
+
+    ``found`` returns the id of a sentence for a reference. What is beyond the limits is cut.
+    """
+    missing, ids = 0, {}
+    for name in SENTENCES:
+        wanted = [found(shown) for shown in getattr(code, name)]
+        ids[name] = tuple(dict.fromkeys(id for id in wanted if id is not None))[:EXAMPLE_LIMIT]
+        missing += wanted.count(None)
+    texts = {name: clean_text(text)[:TEXT_LIMIT].strip() for name, text in code.texts.items() if name in TEXTS}
+    ids["counter_examples"] = tuple(id for id in ids["counter_examples"] if id not in ids["examples"])
+    return CodebookEntry(**texts, **ids), missing
+
+
+def description(code: PortableCode) -> str:
+    """Return all fields of a code as one text: the definition, and the other fields below their titles."""
+    parts = [_guarded(code.texts.get("definition", ""))]
+    for name, title in _TITLES.items():
+        if name != "definition":
+            body = _guarded(code.texts.get(name, "")) if name in TEXTS else _items(getattr(code, name))
+            parts += [f"{title}:\n{body}"] if body else []
+    return "\n\n".join(part for part in parts if part)
+
+
+def described(code: PortableCode, text: str) -> PortableCode:
+    """Return the code with the fields that :func:`description` wrote; any other text is its definition."""
+    parts: dict[str, list[str]] = {"definition": []}
+    lines = parts["definition"]
+    for line in clean_text(text).split("\n"):
+        name = _HEADED.get(line)
+        if name is None:
+            lines.append(_unguarded(line))
+        else:
+            lines = parts.setdefault(name, [])
+    texts = {name: found for name in TEXTS if (found := "\n".join(parts.get(name, ())).strip())}
+    items = {name: _listed(parts.get(name, ())) for name in SENTENCES}
+    return replace(code, texts=texts, examples=items["examples"], counter_examples=items["counter_examples"])
+
+
+def _guarded(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join("\\" + line if _LIKE_HEADING.fullmatch(line) else line for line in lines)
+
+
+def _unguarded(line: str) -> str:
+    return line[1:] if line.startswith("\\") and _LIKE_HEADING.fullmatch(line) else line
+
+
+def _items(shown: Sequence[str]) -> str:
+    return "\n".join(_ITEM + one_line(item) for item in shown)
+
+
+def _listed(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(line.removeprefix(_ITEM) for line in lines if line.strip())
+
+
+# Nine hues of Paul Tol's schemes (SRON/EPS/TN/09-002), in four shades: one colour for each place of the palette.
+_HUES = (0x1B7F79, 0xC2542D, 0x4A5FB0, 0xA8891B, 0x8A2F6B, 0x3F8F3F, 0x2F89C5, 0xC0587E, 0x6B6B2A)
+
+
+def hex_colour(place: int) -> str:
+    """Return the colour of a place of the palette as ``#rrggbb``; places with the same hue differ in lightness."""
+    hue, white = _HUES[place % len(_HUES)], 0.18 * (place // len(_HUES))
+    parts = (hue >> shift & 255 for shift in (16, 8, 0))
+    return "#" + "".join(f"{round(part + (255 - part) * white):02x}" for part in parts)
+
+
+def nearest_colour(shown: str) -> int | None:
+    """Return the place of the palette that is nearest to a colour such as ``#1b7f79`` or ``#fff``; None for none."""
+    digits = shown.strip().removeprefix("#")
+    digits = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
+    if not re.fullmatch("[0-9A-Fa-f]{6}", digits):
+        return None
+
+    def apart(place: int) -> int:
+        other = hex_colour(place)[1:]
+        return sum((int(digits[at : at + 2], 16) - int(other[at : at + 2], 16)) ** 2 for at in (0, 2, 4))
+
+    return min(range(COLOURS), key=apart)
