@@ -20,6 +20,8 @@ class EntryKind(StrEnum):
     """Answer to a question about sentences."""
     CODE = "code"
     """Codebook entry of a cluster; the key is the number of the cluster."""
+    VERSION = "version"
+    """Named state of the codebook."""
     TRAINING = "training"
     """Sentence with its right cluster, on which new labellers practise."""
 

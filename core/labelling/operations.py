@@ -23,6 +23,7 @@ from core.labelling.changes import (
     difference,
     marked,
 )
+from core.labelling.codebook import entries as codebook
 from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from core.types import Ids
 
@@ -47,6 +48,9 @@ class OperationKind(StrEnum):
     NOTE = "note"
     BACK = "back"
     RECLUSTER = "re-cluster"
+    CODEBOOK = "codebook"
+    VERSION = "version"
+    TRAINING = "training"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +92,10 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
 
 
 def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
-    """Merge several clusters into one of them. Sub-themes of the others go to the theme of the one that is kept."""
+    """Merge several clusters into one of them, which gets the codebook texts of all.
+
+    Sub-themes of the others go to the theme of the one that is kept.
+    """
     kept = partition.cluster(into)
     others = [partition.cluster(n) for n in dict.fromkeys(numbers) if n != into]
     ids = partition.ids[np.isin(partition.numbers, [c.number for c in others])]
@@ -100,7 +107,8 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
     moved = _moved_up(partition, gone, above, but=into)
     if risen:
         moved.append(ClusterChange(kept, replace(kept, parent=None)))
-    change_set = _change_set(change, *moved, *(ClusterChange(c, None) for c in others))
+    texts = codebook.merged(partition, others, kept)
+    change_set = _change_set(change, *moved, *(ClusterChange(c, None) for c in others), *texts)
     return Operation(OperationKind.MERGE, f"{names} → {kept.name}, {_sentences(change)}", change_set)
 
 
@@ -156,12 +164,13 @@ def recolour(partition: Partition, number: int, colour: int) -> Operation:
 
 
 def delete(partition: Partition, number: int) -> Operation:
-    """Delete a cluster; its sentences become unassigned, its sub-themes become themes."""
+    """Delete a cluster and its codebook entry; its sentences become unassigned, its sub-themes become themes."""
     old = partition.cluster(number)
     change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
     summary = f"{old.name} deleted, {_sentences(change)} unassigned"
     moved = _moved_up(partition, {number}, None)
-    return Operation(OperationKind.DELETE, summary, _change_set(change, *moved, ClusterChange(old, None)))
+    texts = codebook.removed(partition, number)
+    return Operation(OperationKind.DELETE, summary, _change_set(change, *moved, ClusterChange(old, None), *texts))
 
 
 def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:

@@ -68,7 +68,9 @@ def _sentences(code: PortableCode) -> str:
 
 def web_page(title: str, about: str, codes: Sequence[PortableCode], language: str = "en") -> str:
     """Return a codebook as one HTML file without scripts, laid out for printing."""
-    head = f"<!DOCTYPE html>\n<html lang='{escape(language)}'><head><meta charset='utf-8'><title>{escape(title)}</title>"
+    head = (
+        f"<!DOCTYPE html>\n<html lang='{escape(language)}'><head><meta charset='utf-8'><title>{escape(title)}</title>"
+    )
     parts = [f"{head}\n<style>{_STYLE}</style></head><body>", f"<h1>{escape(title)}</h1>"]
     parts.append(f"<p class='about'>{escape(about)}</p>")
     parts += [_section(code) for code in codes]
@@ -78,7 +80,9 @@ def web_page(title: str, about: str, codes: Sequence[PortableCode], language: st
 def _section(code: PortableCode) -> str:
     level = "h3" if code.theme else "h2"
     count = f"<span class='count'>{code.sentences:,} {_sentences(code)}</span>"
-    rows = [f"<dt>{shown}</dt><dd>{escape(code.texts[name])}</dd>" for name, shown in TEXTS.items() if name in code.texts]
+    rows = [
+        f"<dt>{shown}</dt><dd>{escape(code.texts[name])}</dd>" for name, shown in TEXTS.items() if name in code.texts
+    ]
     for name, shown in SENTENCES.items():
         items = "".join(f"<li>{escape(item)}</li>" for item in getattr(code, name))
         rows += [f"<dt>{shown}</dt><dd><ul>{items}</ul></dd>"] if items else []
@@ -111,11 +115,11 @@ def from_json(text: str) -> list[PortableCode]:
 
 def _code(row: dict[str, Any]) -> PortableCode:
     texts = {name: _string(row[name]) for name in TEXTS if row.get(name)}
-    sentences = {name: tuple(map(_string, row.get(name, ()))) for name in SENTENCES}
+    examples, counter = (tuple(map(_string, row.get(name, ()))) for name in SENTENCES)
     colour = row.get("colour")
     if not isinstance(colour, int | None):
         raise TypeError(row)
-    return PortableCode(_string(row["name"]), _string(row.get("theme", "")), colour, texts, **sentences)
+    return PortableCode(_string(row["name"]), _string(row.get("theme", "")), colour, texts, examples, counter)
 
 
 def _string(value: Any) -> str:
@@ -143,6 +147,6 @@ def from_rows(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[Por
         row = dict(zip(header, values, strict=False))
         if name := row[HEADER[0]].strip():
             texts = {text: row[text] for text in TEXTS if row.get(text)}
-            listed = {kind: tuple(filter(None, row.get(kind, "").split("\n"))) for kind in SENTENCES}
-            found.append(PortableCode(name, row.get("theme", "").strip(), None, texts, **listed))
+            examples, counter = (tuple(filter(None, row.get(kind, "").split("\n"))) for kind in SENTENCES)
+            found.append(PortableCode(name, row.get("theme", "").strip(), None, texts, examples, counter))
     return found

@@ -158,5 +158,5 @@ def with_example(entry: CodebookEntry, ids: Iterable[int], counter: bool = False
 
 def without_example(entry: CodebookEntry, id: int) -> CodebookEntry:
     """Return the entry without a sentence."""
-    kept = {name: tuple(i for i in getattr(entry, name) if i != id) for name in SENTENCES}
+    kept: dict[str, Any] = {name: tuple(i for i in getattr(entry, name) if i != id) for name in SENTENCES}
     return replace(entry, **kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.errors import DataError
@@ -120,18 +120,29 @@ def _clusters(
         raise DataError(f"A codebook needs 1 to {MOST_CODES:,} codes; this file has {len(codes):,}.")
     clusters = dict(partition.clusters)
     by_name = {cluster.name: number for number, cluster in clusters.items()}
-    known = []
-    for code in sorted(codes, key=lambda code: bool(code.theme)):
-        name = code_name(code.name)
+    known: list[tuple[int, PortableCode]] = []
+    for name, code in sorted(_distinct(codes), key=lambda pair: bool(pair[1].theme)):
         if name not in by_name:
             now = replace(partition, clusters=clusters)
             above = clusters.get(by_name.get(code_name(code.theme), -1)) if code.theme else None
-            parent = above and (above.number if above.parent is None else above.parent)
-            colour = code.colour if code.colour in range(COLOURS) else free_colour(now)
+            parent = None if above is None else above.number if above.parent is None else above.parent
+            colour = free_colour(now) if code.colour not in range(COLOURS) else int(code.colour or 0)
             cluster = Cluster(first_number + len(clusters) - len(partition.clusters), name, colour, parent)
             clusters[cluster.number], by_name[name] = cluster, cluster.number
         known.append((by_name[name], code))
     return [cluster for number, cluster in clusters.items() if number not in partition.clusters], known
+
+
+def _distinct(codes: Iterable[PortableCode]) -> Iterator[tuple[str, PortableCode]]:
+    """Yield each code with the name of its cluster; repeated names are numbered."""
+    taken: set[str] = set()
+    for code in codes:
+        name, base, number = code_name(code.name), code_name(code.name), 1
+        while name in taken:
+            number += 1
+            name = f"{base[: NAME_LIMIT - 8]} ({number})"
+        taken.add(name)
+        yield name, code
 
 
 def code_name(name: str) -> str:

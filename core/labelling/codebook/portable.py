@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
@@ -81,12 +82,13 @@ def entry_for(code: PortableCode, found: Callable[[str], int | None]) -> tuple[C
 
     ``found`` returns the id of a sentence for a reference. What is beyond the limits is cut.
     """
-    missing, ids = 0, {}
+    missing, ids, texts = 0, dict[str, Any](), dict[str, Any]()
     for name in SENTENCES:
         wanted = [found(shown) for shown in getattr(code, name)]
         ids[name] = tuple(dict.fromkeys(id for id in wanted if id is not None))[:EXAMPLE_LIMIT]
         missing += wanted.count(None)
-    texts = {name: clean_text(text)[:TEXT_LIMIT].strip() for name, text in code.texts.items() if name in TEXTS}
+    for name in TEXTS:
+        texts[name] = clean_text(code.texts.get(name, ""))[:TEXT_LIMIT].strip()
     ids["counter_examples"] = tuple(id for id in ids["counter_examples"] if id not in ids["examples"])
     return CodebookEntry(**texts, **ids), missing
 

@@ -193,4 +193,3 @@ def word_difference(old: str, new: str) -> list[Piece]:
         pieces += [Piece("".join(a[i:j]), "old")] if j > i else []
         pieces += [Piece("".join(b[k:m]), "new")] if m > k else []
     return pieces
-

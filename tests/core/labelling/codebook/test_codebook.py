@@ -1,0 +1,234 @@
+"""Codebook entries, versions, training items and files of codes keep what people wrote."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import DataError
+from core.labelling import operations as op
+from core.labelling.changes import apply
+from core.labelling.codebook import operations as book
+from core.labelling.codebook.documents import HEADER, from_json, from_rows, json_text, markdown, rows, web_page
+from core.labelling.codebook.entries import (
+    EXAMPLE_LIMIT,
+    TEXT_LIMIT,
+    CodebookEntry,
+    checked,
+    codes,
+    entry_of,
+    packed,
+    unpacked,
+)
+from core.labelling.codebook.portable import (
+    PortableCode,
+    described,
+    description,
+    entry_for,
+    hex_colour,
+    nearest_colour,
+    portable,
+    reference,
+    text_of,
+)
+from core.labelling.codebook.versions import differences, versions, word_difference
+from core.labelling.partition import COLOURS, Cluster, Partition, start
+from core.labelling.training import share_right, training_items
+
+IDS = np.arange(10, 18, dtype=np.int64)
+HEADINGS = st.sampled_from(["Inclusion rules:", "\\Examples:", "Notes:", "- a", "\\\\Notes:", ""])
+hostile = st.text(max_size=30) | st.lists(st.text(max_size=8) | HEADINGS, max_size=5).map("\n".join)
+ids = st.lists(st.sampled_from(IDS.tolist()), max_size=4).map(tuple)
+entry_strategy = st.builds(CodebookEntry, hostile, hostile, hostile, hostile, ids, ids).map(checked)
+
+
+def made() -> Partition:
+    clusters = [Cluster(1, "Past", 0), Cluster(2, "War", 1, 1), Cluster(3, "Money", 9)]
+    return start(IDS, [1, 1, 2, 2, 3, 3, 3, -1], clusters)
+
+
+def written(partition: Partition, number: int, entry: CodebookEntry) -> Partition:
+    return apply(partition, book.write(partition, number, entry).change_set)
+
+
+@given(entry_strategy)
+def test_an_entry_comes_back_from_the_labelling(entry: CodebookEntry) -> None:
+    assert unpacked(packed(entry)) == entry
+    assert checked(entry) == entry
+
+
+@given(entry_strategy, entry_strategy)
+def test_writing_merging_and_deleting_are_undone_byte_for_byte(first: CodebookEntry, second: CodebookEntry) -> None:
+    p = written(written(made(), 1, first), 3, second)
+    before = p.to_bytes()
+    for operation in (
+        book.write(p, 2, second),
+        book.add_examples(p, 1, [10, 12], counter=True),
+        op.merge(p, [1, 3], 3),
+        op.delete(p, 1),
+        book.record_version(p, "a", "First"),
+        book.choose_training(p, ["k", "l"], [10, 14], first.definition),
+    ):
+        after = apply(p, operation.change_set)
+        assert apply(after, operation.change_set.inverse()).to_bytes() == before
+
+
+def test_a_merge_keeps_both_texts_and_a_deletion_takes_the_entry_along() -> None:
+    p = written(made(), 1, CodebookEntry("what was", include="years", examples=(10,)))
+    p = written(p, 3, CodebookEntry("what is paid", exclude="gifts", examples=(14,), counter_examples=(10,)))
+    merged = apply(p, op.merge(p, [1], 3).change_set)
+    assert entry_of(merged, 3) == CodebookEntry("what is paid\n\nPast:\nwhat was", "years", "gifts", "", (14, 10), ())
+    assert not entry_of(apply(p, op.delete(p, 3).change_set), 3)
+    assert len(merged.entries) == 1
+
+
+def test_a_split_keeps_the_entry_at_the_part_that_keeps_the_number() -> None:
+    p = written(made(), 3, CodebookEntry("what is paid"))
+    parts = [("Money", IDS[4:6]), ("Coins", IDS[6:7])]
+    after = apply(p, op.split(p, 3, parts, 4).change_set)
+    assert [bool(code.entry) for code in codes(after)] == [False, False, True, False]
+
+
+def test_texts_and_examples_have_limits() -> None:
+    with pytest.raises(DataError, match="20,000"):
+        checked(CodebookEntry("a" * (TEXT_LIMIT + 1)))
+    with pytest.raises(DataError, match="counter-examples"):
+        checked(CodebookEntry(examples=tuple(range(EXAMPLE_LIMIT + 1))))
+    assert checked(CodebookEntry(" a\r\nb\x01 ")).definition == "a\nb\ufffd"
+
+
+@given(st.dictionaries(st.sampled_from(["definition", "include", "exclude", "notes"]), hostile, max_size=4))
+def test_one_text_holds_all_fields(texts: dict[str, str]) -> None:
+    clean = checked(CodebookEntry(**texts))
+    code = PortableCode("A", texts={name: text for name in texts if (text := getattr(clean, name))})
+    assert described(PortableCode("A"), description(code)) == code
+
+
+@given(st.lists(entry_strategy, min_size=3, max_size=3))
+def test_codes_come_back_from_description_json_and_table(entries: list[CodebookEntry]) -> None:
+    p = made()
+    for number, entry in enumerate(entries, 1):
+        p = written(p, number, entry)
+    shown = {int(id): reference(f"Sentence {id} (that)", "Art (icle)", int(id)) for id in IDS}
+    known = {text: id for id, text in shown.items()}
+    listed = portable(codes(p), shown, p.sizes())
+    cells = [[str(cell) for cell in row] for row in rows(listed)]
+    bare = [PortableCode(c.name, c.theme, c.colour) for c in listed]
+    for again in (
+        from_json(json_text("x", listed)),
+        from_rows(HEADER, cells),
+        [described(code, description(c)) for code, c in zip(bare, listed, strict=True)],
+    ):
+        assert [entry_for(code, known.get) for code in again] == [(code.entry, 0) for code in codes(p)]
+        assert [(code.name, code.theme) for code in again] == [("Past", ""), ("War", "Past"), ("Money", "")]
+
+
+def test_another_file_is_no_codebook() -> None:
+    for text in (
+        "",
+        "[]",
+        '{"format": "themescope codebook"}',
+        '{"format":"themescope codebook","version":1,"codes":[1]}',
+    ):
+        with pytest.raises(DataError, match="codebook in JSON"):
+            from_json(text)
+    with pytest.raises(DataError, match="column “code”"):
+        from_rows(["name"], [["a"]])
+
+
+def test_the_texts_of_users_are_not_markup() -> None:
+    code = PortableCode("# <b>x</b>", texts={"definition": "*a*\n1. b\n- c <script>"}, examples=("_e_ & <i>",))
+    page, text = web_page("<t>", "", [code]), markdown("<t>", "", [code])
+    assert "<script>" not in page and "<b>" not in page and "<i>" not in page and "<t>" not in page
+    assert "\\<script\\>" in text and "\\*a\\*" in text and "1\\. b" in text and "\\- c" in text
+
+
+@given(entry_strategy, entry_strategy)
+def test_versions_keep_a_state_and_give_it_back(first: CodebookEntry, second: CodebookEntry) -> None:
+    p = written(made(), 2, first)
+    p = apply(p, book.record_version(p, "a", "First").change_set)
+    (version,) = versions(p)
+    assert list(version.codes) == codes(p) and not differences(version.codes, codes(p))
+    later = apply(written(p, 2, second), op.delete(p, 3).change_set)
+    found = differences(version.codes, codes(later))
+    assert [one.kind for one in found] == [*(["changed"] if first != second else []), "removed"]
+    back = apply(later, book.restore_version(later, version).change_set)
+    assert entry_of(back, 2) == first
+
+
+def test_a_version_has_a_name_of_its_own() -> None:
+    p = made()
+    p = apply(p, book.record_version(p, "a", "First").change_set)
+    for name in ("", "First", "x" * 121):
+        with pytest.raises(DataError):
+            book.record_version(p, "b", name)
+    p = apply(p, op.rename(p, 1, "History").change_set)
+    p = apply(p, book.record_version(p, "b", "Second").change_set)
+    first, second = versions(p)
+    assert (first.number, second.number) == (1, 2)
+    assert [one.kind for one in differences(first.codes, second.codes)] == ["renamed"]
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_the_pieces_of_a_difference_give_both_texts(old: str, new: str) -> None:
+    pieces = word_difference(old, new)
+    assert "".join(piece.text for piece in pieces if piece.state != "new") == old
+    assert "".join(piece.text for piece in pieces if piece.state != "old") == new
+
+
+def test_a_file_of_codes_creates_clusters_and_replaces_texts() -> None:
+    p = written(made(), 3, CodebookEntry("old", notes="kept only here"))
+    listed = [
+        PortableCode("Loans", "Money", 5, {"definition": "borrowed"}),
+        PortableCode("Money", "", None, {"definition": "new"}, examples=("there", "not there")),
+        PortableCode("Loans", "Elsewhere"),
+    ]
+    done = book.adopt(p, listed, {"there": 14}.get, 4)
+    after = apply(p, done.operation.change_set)
+    assert (done.created, done.changed, done.missing) == (2, 2, 1)
+    assert after.clusters[4] == Cluster(4, "Loans", 5, 3)
+    assert after.clusters[5].name == "Loans (2)" and after.clusters[5].parent is None
+    assert entry_of(after, 3) == CodebookEntry("new", examples=(14,))
+    again = book.adopt(after, listed, {"there": 14}.get, 6)
+    assert not again.operation.change_set
+    with pytest.raises(DataError):
+        book.adopt(p, [], {}.get, 4)
+
+
+def test_training_items_are_sentences_with_their_cluster() -> None:
+    p = made()
+    p = apply(p, book.choose_training(p, ["k", "l"], [14, 10], "because").change_set)
+    assert [(item.sentence, item.cluster, item.explanation) for item in training_items(p)] == [
+        (10, 1, "because"), (14, 3, "because"),
+    ]  # fmt: skip
+    item = training_items(p)[0]
+    p = apply(p, book.explain_training(p, item, "a year").change_set)
+    assert training_items(p)[0].explanation == "a year"
+    moved = apply(p, op.assign(p, IDS[:1], 3).change_set)
+    again = apply(moved, book.choose_training(moved, [], [10], "now").change_set)
+    assert training_items(again)[0].cluster == 3
+    assert len(training_items(apply(p, book.drop_training(p, item).change_set))) == 1
+    assert len(training_items(apply(p, op.delete(p, 1).change_set))) == 1
+    with pytest.raises(DataError, match="Assign the sentence"):
+        book.choose_training(p, ["m"], [17])
+
+
+def test_the_share_of_right_answers_has_an_interval() -> None:
+    assert share_right([]) is None
+    found = share_right([True] * 8 + [False] * 2)
+    assert found is not None and (found.value, found.n) == (0.8, 10)
+    # Wilson's interval of 8 of 10, computed by hand: (0.8 + z²/20 ± z√(0.016 + z²/400)) / (1 + z²/10), z = 1.96.
+    assert (found.low, found.high) == (pytest.approx(0.4902, abs=1e-4), pytest.approx(0.9433, abs=1e-4))
+
+
+def test_every_colour_comes_back_from_its_code() -> None:
+    assert [nearest_colour(hex_colour(place)) for place in range(COLOURS)] == list(range(COLOURS))
+    assert nearest_colour("red") is None and nearest_colour("#fff") is not None
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_a_reference_holds_the_text(text: str, title: str) -> None:
+    assert text_of(reference(text, title, 3)).startswith(reference(text, "", 3).removesuffix(" (, sentence 3)"))
