@@ -95,6 +95,7 @@ _RIGHTS: Mapping[str, Right] = {
             t.label,
             t.label_step,
             t.label_event,
+            t.practice,
             t.person,
             s.triplet_review,
             s.saved_view,

@@ -168,6 +168,22 @@ label_event = sa.Table(
     sa.Column("new", Json, nullable=False),
 )
 
+# One attempt of a person at the training items of a labelling.
+practice = sa.Table(
+    "practice",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), nullable=False, index=True),
+    sa.Column("person", Text, nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
+    # Number of items, and of right answers.
+    sa.Column("items", sa.Integer, nullable=False),
+    sa.Column("correct", sa.Integer, nullable=False),
+    # [sentence, number of the chosen cluster, number of the right one] of each item, in their order.
+    sa.Column("answers", Json, nullable=False),
+    sqlite_autoincrement=True,
+)
+
 label_presence = sa.Table(
     "label_presence",
     metadata,

@@ -31,6 +31,7 @@ from db.repositories.labellings import Labellings
 from db.repositories.maps import Maps
 from db.repositories.models import Models
 from db.repositories.people import People, Views
+from db.repositories.practice import Practice
 from db.repositories.runs import Papers, Runs
 from db.repositories.selections import Selections
 from db.repositories.text_search import TextSearch
@@ -64,6 +65,7 @@ class Unit:
         self.audit_log = AuditLog(connection)
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)
+        self.practice = Practice(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)
 

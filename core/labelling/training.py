@@ -5,13 +5,13 @@ People who may change the labelling choose them. Tasks use the same items to che
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.errors import DataError
 from core.labelling.changes import EntryChange
 from core.labelling.codebook.entries import clean_text
-from core.labelling.entries import Entry, EntryKind
+from core.labelling.entries import Entry, EntryKey, EntryKind
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Estimate
 
@@ -32,11 +32,16 @@ class TrainingItem:
 
 
 def training_items(partition: Partition) -> list[TrainingItem]:
-    """Return the training items whose cluster exists, by sentence; of several for one sentence, the first."""
+    """Return the training items of a labelling, see :func:`items_of`."""
+    return items_of(partition.entries, partition.clusters)
+
+
+def items_of(entries: Mapping[EntryKey, Entry], clusters: Collection[int]) -> list[TrainingItem]:
+    """Return the training items whose cluster is one of ``clusters``, by sentence; of several for one, the first."""
     found: dict[int, TrainingItem] = {}
-    for (kind, key), entry in sorted(partition.entries.items(), key=lambda pair: pair[0]):
+    for (kind, key), entry in sorted(entries.items(), key=lambda pair: pair[0]):
         item = _item(key, entry) if kind is EntryKind.TRAINING else None
-        if item is not None and item.cluster in partition.clusters:
+        if item is not None and item.cluster in clusters:
             found.setdefault(item.sentence, item)
     return [found[id] for id in sorted(found)]
 

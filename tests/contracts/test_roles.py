@@ -29,7 +29,7 @@ PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 LOOK = {"label_presence"}
 LABEL = {
     "labelling", "label_cluster", "label_entry", "label", "label_step", "label_event", "person", "triplet_review",
-    "saved_view", "selection",
+    "saved_view", "selection", "practice",
 }  # fmt: skip
 MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",

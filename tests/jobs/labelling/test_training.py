@@ -1,0 +1,68 @@
+"""Training items are read with the labelling, and attempts are kept for each person."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import AccessError, DataError, StoreError
+from core.labelling import operations as op
+from core.labelling.codebook import operations as book
+from db.label_records import NewLabelling, Role
+from db.store import Store
+from jobs.services import people
+from jobs.services.labelling import files, starts, training
+from jobs.services.labelling.session import LabellingSession
+from tests.db.texts import add_corpus
+
+
+def started(store: Store) -> LabellingSession:
+    corpus = add_corpus(store)
+    record = starts.begin(store, NewLabelling(corpus.id, "gold", "lea"), starts.from_sections)
+    return LabellingSession(store, record.id, "lea")
+
+
+def test_items_follow_the_labelling_and_its_export(store: Store) -> None:
+    session = started(store)
+    placed = session.partition.ids[session.partition.numbers > 0][:3].tolist()
+    session.do(book.choose_training(session.partition, ["a", "b", "c"], placed, "see the rules"))
+    with store.reading() as r:
+        found = training.items(r, session.record.id)
+    assert [item.sentence for item in found] == placed and {item.explanation for item in found} == {"see the rules"}
+    lines = files.export_lines(store, session.record.id).splitlines(True)
+    again = files.import_lines(store, session.record.corpus_id, lines, "x")
+    with store.reading() as r:
+        assert training.items(r, again.id) == found
+    session.do(op.delete(session.partition, found[0].cluster))
+    with store.reading() as r:
+        assert len(training.items(r, session.record.id)) < 3
+    session.undo()
+    session.undo()
+    with store.reading() as r:
+        assert training.items(r, session.record.id) == []
+
+
+def test_attempts_are_kept_by_person(store: Store) -> None:
+    id = started(store).record.id
+    training.record_attempt(store, id, "ben", [(1, 1, 1), (2, 2, 1)])
+    training.record_attempt(store, id, "ben", [(1, 1, 1), (2, 1, 1)])
+    training.record_attempt(store, id, "ana", [(1, 2, 1)])
+    with store.reading() as r:
+        ana, ben = training.progress(r, id)
+        assert [p.person for p in training.progress(r, id, "ben")] == ["ben"]
+    assert (ana.last.value, ben.best.value, len(ben.attempts)) == (0.0, 1.0, 2)
+    assert ben.attempts[0].answers == ((1, 1, 1), (2, 2, 1)) and ben.attempts[0].correct == 1
+    assert ben.last.low < 1.0 and np.isclose(ben.last.high, 1.0)
+    with pytest.raises(DataError):
+        training.record_attempt(store, id, "ben", [])
+
+
+def test_nobody_stores_an_attempt_for_another_person(sqlite_store: Store) -> None:
+    people.set_role(sqlite_store, "ada", Role.ADMIN)
+    people.set_role(sqlite_store, "val", Role.VIEWER)
+    people.set_role(sqlite_store, "lea", Role.LABELLER)
+    id = started(sqlite_store).record.id
+    with pytest.raises(AccessError):
+        training.record_attempt(sqlite_store.by(lambda: "lea"), id, "ada", [(1, 1, 1)])
+    with pytest.raises((AccessError, StoreError)):
+        training.record_attempt(sqlite_store.by(lambda: "val"), id, "val", [(1, 1, 1)])
