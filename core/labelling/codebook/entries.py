@@ -27,7 +27,8 @@ TEXTS: Mapping[str, str] = {
 """Fields that are texts, with their titles."""
 SENTENCES: Mapping[str, str] = {"examples": "Examples", "counter_examples": "Counter-examples"}
 """Fields that are sentences, with their titles."""
-_NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+"""Characters that XML 1.0 cannot hold (section 2.2)."""
 _COUNT = "examples"
 """Key in the data of the number of sentences that are examples; the others are counter-examples."""
 
@@ -70,7 +71,7 @@ def checked(entry: CodebookEntry) -> CodebookEntry:
 def clean_text(text: str) -> str:
     """Return ``text`` trimmed, with line ends as newlines, and characters that XML cannot hold replaced."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _NOT_IN_XML.sub("\ufffd", lines).strip()
+    return NOT_IN_XML.sub("\ufffd", lines).strip()
 
 
 def packed(entry: CodebookEntry) -> Entry | None:

@@ -1,0 +1,257 @@
+"""Codebooks and projects in the REFI-QDA format follow its schema and come back as they were written."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import xmlschema
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.errors import ReadError
+from core.labelling.codebook.entries import TEXTS, clean_text
+from core.labelling.codebook.portable import PortableCode, one_line
+from core.labelling.codebook.qda_project import (
+    QDE,
+    ProjectHead,
+    ProjectReader,
+    Selection,
+    Source,
+    write_project,
+)
+from core.labelling.codebook.qda_xml import codebook, read_codebook
+from core.labelling.codebook.sources import Spans, layout, located
+from core.types import Sentence
+
+SCHEMAS = Path(__file__).parent / "schemas"
+HOSTILE = st.sampled_from(
+    ["]]>", "<!ENTITY a 'b'>", "&amp;", "\r\n", "\t", "\x85", "\u2028", "😀", "e\u0301", "\ufffe", "'\"<"]
+)
+text = st.lists(st.text(max_size=8) | HOSTILE, max_size=5).map("".join)
+name = text.map(lambda found: one_line(found)).filter(bool)
+field = text.map(clean_text)
+
+
+def valid(schema: str, document: bytes) -> None:
+    _schema(schema).validate(io.BytesIO(document))
+
+
+@cache
+def _schema(schema: str) -> xmlschema.XMLSchema:
+    return xmlschema.XMLSchema(str(SCHEMAS / f"{schema}.xsd"))
+
+
+@st.composite
+def code_lists(draw: st.DrawFn) -> list[PortableCode]:
+    names = draw(st.lists(name, min_size=1, max_size=4, unique=True))
+    found: list[PortableCode] = []
+    for at, one in enumerate(names):
+        theme = draw(st.sampled_from(["", *(code.name for code in found if not code.theme)])) if at else ""
+        texts = {key: value for key in TEXTS if (value := draw(field))}
+        examples = tuple(one_line(shown) or "x" for shown in draw(st.lists(text, max_size=2)))
+        found.append(PortableCode(one, theme, draw(st.integers(0, 35)), texts, examples))
+    return found
+
+
+def by_name(codes: list[PortableCode]) -> dict[str, PortableCode]:
+    return {code.name: code for code in codes}
+
+
+@given(code_lists())
+def test_a_codebook_follows_the_schema_and_comes_back(codes: list[PortableCode]) -> None:
+    written = codebook(codes, "seed")
+    valid("Codebook", written)
+    assert by_name(read_codebook(io.BytesIO(written), "x.qdc")) == by_name(codes)
+
+
+@st.composite
+def source_lists(draw: st.DrawFn) -> list[Source]:
+    found = []
+    for title in draw(st.lists(name, max_size=2, unique=True)):
+        content = draw(text)
+        ends = sorted(draw(st.lists(st.integers(0, len(content)), max_size=4, unique=True)))
+        selections = [
+            Selection(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
+            for start, end in pairwise(ends)
+        ]
+        found.append(Source(title, content, selections))
+    return found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(code_lists(), source_lists())
+def test_a_project_follows_the_schema_and_comes_back(
+    tmp_path: Path, codes: list[PortableCode], sources: list[Source]
+) -> None:
+    path = tmp_path / "p.qdpx"
+    first = next(code.name for code in codes if not code.theme)
+    made = datetime(2026, 1, 2, tzinfo=UTC)
+    named = [
+        replace(s, selections=[replace(x, codes=x.codes and (first,), person="ana", when=made) for x in s.selections])
+        for s in sources
+    ]
+    with path.open("wb") as out:
+        write_project(out, ProjectHead("P & <p>", codes, ["ana", ""], "seed"), named)
+    with zipfile.ZipFile(path) as archive:
+        valid("Project", archive.read(QDE))
+        assert len(archive.namelist()) >= 1 + len(sources)
+    with ProjectReader(path) as project:
+        assert by_name(project.codes) == by_name(codes)
+        assert project.codes[0].name == first
+        assert [*project.sources()] == sources
+        assert project.name == "P & <p>" and not project.skipped
+
+
+def test_the_same_labelling_gives_the_same_ids() -> None:
+    codes = [PortableCode("A", texts={"definition": "one"}), PortableCode("B", "A")]
+    first, second = codebook(codes, "seed"), codebook([PortableCode("A"), PortableCode("B", "A")], "seed")
+    ids = re.compile(rb'guid="([^"]+)"')
+    assert ids.findall(first) == ids.findall(second) and len(set(ids.findall(first))) == 2
+    assert ids.findall(first) != ids.findall(codebook(codes, "other"))
+
+
+OTHER_PROGRAM = """<?xml version="1.0" encoding="utf-8"?>
+<Project xmlns="urn:QDA-XML:project:1.0" name="Study" origin="another program">
+ <CodeBook><Codes>
+  <Code guid="{1FF58B12-6F6F-4B0C-8BE5-BBDC91F55294}" name="Work" isCodable="true" color="#46AA00">
+   <Description>all about work</Description><NoteRef targetGUID="2FF58B12-6F6F-4B0C-8BE5-BBDC91F55294"/>
+   <Code guid="3FF58B12-6F6F-4B0C-8BE5-BBDC91F55294" name="Pay" isCodable="true">
+    <Code guid="4FF58B12-6F6F-4B0C-8BE5-BBDC91F55294" name="Late" isCodable="true"/>
+   </Code>
+  </Code>
+ </Codes></CodeBook>
+ <Sources>
+  <PictureSource guid="5FF58B12-6F6F-4B0C-8BE5-BBDC91F55294" name="photo" path="internal://a.png"/>
+  <TextSource guid="6FF58B12-6F6F-4B0C-8BE5-BBDC91F55294" name="one" plainTextPath="internal://A1.txt">
+   <PlainTextSelection guid="7FF58B12-6F6F-4B0C-8BE5-BBDC91F55294" startPosition="0" endPosition="5">
+    <Coding guid="8FF58B12-6F6F-4B0C-8BE5-BBDC91F55294">
+     <CodeRef targetGUID="4ff58b12-6f6f-4b0c-8be5-bbdc91f55294"/></Coding>
+   </PlainTextSelection>
+  </TextSource>
+ </Sources>
+ <Notes><Note guid="2FF58B12-6F6F-4B0C-8BE5-BBDC91F55294"><PlainTextContent>a memo</PlainTextContent></Note></Notes>
+</Project>"""
+
+
+def zipped(path: Path, files: dict[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_a_project_of_another_program(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.qdpx", {QDE: OTHER_PROGRAM, "Sources/a1.TXT": "Hello there."})
+    with ProjectReader(path) as project:
+        assert [(code.name, code.theme) for code in project.codes] == [
+            ("Work", ""),
+            ("Pay", "Work"),
+            ("Pay / Late", "Work"),
+        ]
+        assert project.codes[0].texts == {"definition": "all about work", "notes": "a memo"}
+        assert [*project.sources()] == [Source("one", "Hello there.", [Selection(0, 5, ("2",))])]
+        assert project.skipped == {"PictureSource": 1}
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><Project name="&b;"/>'
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({QDE: BOMB}, "document type or entities"),
+        ({QDE: '<!DOCTYPE x SYSTEM "file:///etc/passwd"><Project/>'}, "document type or entities"),
+        ({QDE: "<Project>"}, "not well-formed"),
+        ({QDE: "<CodeBook/>"}, "not with a project"),
+        ({"other.txt": "a"}, "no project.qde"),
+        ({QDE: "<a>" * 60 + "</a>" * 60}, "begins with"),
+        ({QDE: "<Project>" + "<a>" * 60 + "</a>" * 60 + "</Project>"}, "more than 50 elements"),
+        ({QDE: "<Project/>", "sources/a.txt": b"a" * 12_000_000}, "which is too much"),
+        ({QDE: OTHER_PROGRAM.replace('"0"', '"x"'), "sources/A1.txt": "a"}, "no position"),
+    ],
+)
+def test_a_bad_project_is_refused_with_a_sentence(tmp_path: Path, files: dict[str, str], problem: str) -> None:
+    path = zipped(tmp_path / "bad.qdpx", files)
+    with pytest.raises(ReadError, match=problem):
+        ProjectReader(path)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({QDE: OTHER_PROGRAM}, "is not in the archive"),
+        ({QDE: OTHER_PROGRAM.replace("internal://A1.txt", "absolute:///etc/passwd")}, "is not in the archive"),
+        ({QDE: OTHER_PROGRAM.replace("internal://A1.txt", "internal://../../A1.txt")}, "is not in the archive"),
+        ({QDE: OTHER_PROGRAM, "sources/A1.txt": b"\xff\xfe\xff"}, "not in UTF-8"),
+    ],
+)
+def test_only_texts_of_the_archive_are_read(tmp_path: Path, files: dict[str, str], problem: str) -> None:
+    path = zipped(tmp_path / "bad.qdpx", files)
+    with ProjectReader(path) as project, pytest.raises(ReadError, match=problem):
+        list(project.sources())
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.qdpx", {QDE: OTHER_PROGRAM})
+    whole = path.read_bytes()
+    for size in (0, 10, len(whole) // 2):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ReadError):
+            ProjectReader(path)
+    path.write_bytes(whole[:60] + b"\0" * 40 + whole[100:])
+    with pytest.raises(ReadError):
+        ProjectReader(path)
+
+
+def test_a_codebook_without_codes_or_with_entities_is_refused() -> None:
+    for content, problem in (
+        (b"<CodeBook/>", "no codes"),
+        (b"<Project/>", "not a codebook"),
+        (BOMB.encode(), "entities"),
+    ):
+        with pytest.raises(ReadError, match=problem):
+            read_codebook(io.BytesIO(content), "x.qdc")
+
+
+def sentences(*texts: str) -> list[Sentence]:
+    return [Sentence(one, id, 1, section=id // 3, paragraph=id // 2, position=id) for id, one in enumerate(texts)]
+
+
+@given(st.lists(text, min_size=1, max_size=7), st.lists(text, min_size=3, max_size=3))
+def test_every_sentence_is_at_its_position(texts: list[str], titles: list[str]) -> None:
+    listed, named = sentences(*texts), dict(enumerate(titles))
+    whole, spans = layout(named, listed)
+    assert [whole[start:end] for start, end in spans] == texts
+    assert located(named, listed, whole) == spans
+    found = Spans(spans)
+    for row, (start, end) in enumerate(spans):
+        assert row in [at for at, _ in found.covered(start, end)]
+        if texts[row]:
+            assert [at for at, common in found.covered(start, end) if common] == [row]
+
+
+def test_positions_count_code_points() -> None:
+    whole, spans = layout({0: "Title"}, sentences("😀 first.", "Second."))
+    assert whole == "Title\n\n😀 first. Second." and spans == [(7, 15), (16, 23)]
+
+
+def test_sentences_are_found_in_a_text_with_other_spaces() -> None:
+    listed = sentences("One two.", "Three.", "Not there.", "Four.")
+    assert located({}, listed, "One\r\n two.   Three.\r\n\r\nFour.") == [(0, 10), (13, 19), None, (23, 28)]
+    assert located({}, listed, "Another text.") is None
+
+
+def test_a_selection_counts_for_sentences_of_which_it_has_half() -> None:
+    spans = Spans([(0, 10), (11, 21), None, (22, 30)])
+    assert spans.covered(0, 10) == [(0, 10)]
+    assert spans.covered(4, 17) == [(0, 6), (1, 6)]
+    assert spans.covered(8, 13) == []
+    assert spans.covered(0, 29) == [(0, 10), (1, 10), (3, 7)]
