@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.errors import DataError
@@ -87,6 +87,8 @@ class Adoption:
     """Number of clusters with another entry."""
     missing: int
     """Number of example sentences that the labelling does not have."""
+    numbers: Mapping[int, int]
+    """Index of a code in the file → number of its cluster."""
 
 
 def adopt(
@@ -101,27 +103,29 @@ def adopt(
     created, known = _clusters(partition, codes, first_number)
     made: list[Change] = [ClusterChange(None, cluster) for cluster in created]
     changed = missing = 0
-    for number, code in known:
-        entry, lost = entry_for(code, found)
+    for place, number in known.items():
+        entry, lost = entry_for(codes[place], found)
         one = change(partition, number, entry)
         missing += lost
         if one.old != one.new:
             made.append(one)
             changed += 1
     summary = f"codebook of {len(known):,} codes imported"
-    return Adoption(Operation(OperationKind.CODEBOOK, summary, ChangeSet(tuple(made))), len(created), changed, missing)
+    operation = Operation(OperationKind.CODEBOOK, summary, ChangeSet(tuple(made)))
+    return Adoption(operation, len(created), changed, missing, known)
 
 
 def _clusters(
     partition: Partition, codes: Sequence[PortableCode], first_number: int
-) -> tuple[list[Cluster], list[tuple[int, PortableCode]]]:
-    """Return the clusters that are new, and each code with the number of its cluster, those of themes first."""
+) -> tuple[list[Cluster], dict[int, int]]:
+    """Return the clusters that are new, and the index of each code → the number of its cluster, themes first."""
     if not codes or len(codes) > MOST_CODES:
         raise DataError(f"A codebook needs 1 to {MOST_CODES:,} codes; this file has {len(codes):,}.")
     clusters = dict(partition.clusters)
     by_name = {cluster.name: number for number, cluster in clusters.items()}
-    known: list[tuple[int, PortableCode]] = []
-    for name, code in sorted(_distinct(codes), key=lambda pair: bool(pair[1].theme)):
+    known: dict[int, int] = {}
+    for place, name in sorted(enumerate(_names(codes)), key=lambda pair: bool(codes[pair[0]].theme)):
+        code = codes[place]
         if name not in by_name:
             now = replace(partition, clusters=clusters)
             above = clusters.get(by_name.get(code_name(code.theme), -1)) if code.theme else None
@@ -129,12 +133,12 @@ def _clusters(
             colour = free_colour(now) if code.colour not in range(COLOURS) else int(code.colour or 0)
             cluster = Cluster(first_number + len(clusters) - len(partition.clusters), name, colour, parent)
             clusters[cluster.number], by_name[name] = cluster, cluster.number
-        known.append((by_name[name], code))
+        known[place] = by_name[name]
     return [cluster for number, cluster in clusters.items() if number not in partition.clusters], known
 
 
-def _distinct(codes: Iterable[PortableCode]) -> Iterator[tuple[str, PortableCode]]:
-    """Yield each code with the name of its cluster; repeated names are numbered."""
+def _names(codes: Iterable[PortableCode]) -> Iterator[str]:
+    """Yield the name of the cluster of each code; repeated names are numbered."""
     taken: set[str] = set()
     for code in codes:
         name, base, number = code_name(code.name), code_name(code.name), 1
@@ -142,7 +146,7 @@ def _distinct(codes: Iterable[PortableCode]) -> Iterator[tuple[str, PortableCode
             number += 1
             name = f"{base[: NAME_LIMIT - 8]} ({number})"
         taken.add(name)
-        yield name, code
+        yield name
 
 
 def code_name(name: str) -> str:

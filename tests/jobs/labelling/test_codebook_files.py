@@ -1,0 +1,178 @@
+"""A labelling exported as a REFI-QDA project and imported again has the same codebook and the same clusters."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.errors import DataError
+from core.labelling import operations as op
+from core.labelling.changes import ClusterChange
+from core.labelling.codebook import operations as book
+from core.labelling.codebook.entries import CodebookEntry, codes
+from core.labelling.partition import UNASSIGNED, Partition
+from core.types import Article, Paragraph, Section
+from db.label_records import LabellingRecord, NewLabelling
+from db.store import Store
+from jobs.services.labelling import codebook, starts
+from jobs.services.labelling.session import LabellingSession
+
+TEXTS = [
+    "Ana wrote: “<b>& it rained</b>”.",
+    "It rained.",
+    "😀 It rained\u2028again ]]>.",
+    "=1+1",
+    "It rained.",
+    "\ufeffEnd \x0b.",
+]
+
+
+def stored(store: Store, *titles: str) -> int:
+    """A corpus whose articles have two sections each, with texts that XML could spoil."""
+    sections = (
+        Section("", 1, (Paragraph("", tuple(TEXTS[:2])),)),
+        Section("It rained.", 2, (Paragraph("", (TEXTS[2],)), Paragraph("", tuple(TEXTS[3:])))),
+    )
+    with store.writing() as w:
+        corpus = w.corpora.create("Weather & <rain>", "en")
+        w.corpora.add_articles(corpus.id, [Article(title, sections) for title in titles])
+        w.corpora.finish(corpus.id, {})
+    return corpus.id
+
+
+def session_of(store: Store, corpus_id: int, name: str = "first") -> LabellingSession:
+    record = starts.begin(store, NewLabelling(corpus_id, name, "lea"), starts.from_nothing)
+    return LabellingSession(store, record.id, "lea")
+
+
+def labelled(session: LabellingSession) -> None:
+    """Three clusters on two levels, entries, examples, a note and a mark."""
+    ids = session.partition.ids
+    session.do(op.create(session.partition, 1, "Rain & <snow>", ids[:4], 11))
+    session.do(op.create(session.partition, 2, "Numbers", ids[3:4], 35))
+    session.do(op.create(session.partition, 3, "Empty", ids[:0], 3))
+    cluster = session.partition.clusters[2]
+    session.do(
+        op.Operation(op.OperationKind.RENAME, "", op.ChangeSet((ClusterChange(cluster, replace(cluster, parent=1)),)))
+    )
+    entry = CodebookEntry(
+        "About rain.\n\nExamples:\n- x", "wet\nNotes:", "dry", "ask Ana", (int(ids[1]),), (int(ids[4]), int(ids[2]))
+    )
+    session.do(book.write(session.partition, 1, entry))
+    session.do(book.write(session.partition, 2, CodebookEntry(exclude="words")))
+    session.do(op.note(session.partition, ids[2:3], "why \x01?\r\nbecause"))
+    session.do(op.mark(session.partition, ids[4:6], True))
+
+
+def facts(partition: Partition) -> tuple[object, ...]:
+    """What a labelling says, with names in place of the numbers of clusters."""
+    names = {number: cluster.name for number, cluster in partition.clusters.items()} | {UNASSIGNED: ""}
+    shown = {
+        names[c.cluster.number]: (names.get(c.cluster.parent or UNASSIGNED), c.cluster.colour, c.entry)
+        for c in codes(partition)
+    }
+    placed = [names[number] for number in partition.numbers.tolist()]
+    return shown, partition.ids.tolist(), placed, dict(partition.notes), partition.uncertain.tolist()
+
+
+def imported(store: Store, corpus_id: int, path: Path) -> tuple[codebook.ProjectPlan, LabellingRecord]:
+    plan = codebook.plan_project(store, corpus_id, path)
+    new = NewLabelling(corpus_id, plan.name, "ben", article_id=plan.article_id)
+    return plan, starts.begin(store, new, codebook.from_project(plan, path.name))
+
+
+def partition_of(store: Store, record: LabellingRecord) -> Partition:
+    with store.reading() as r:
+        return r.labellings.snapshot(record.id).partition
+
+
+@pytest.mark.parametrize("titles", [["One"], ["One", "Two <&>"]])
+def test_a_project_comes_back_identical(store: Store, tmp_path: Path, titles: list[str]) -> None:
+    corpus = stored(store, *titles)
+    session = session_of(store, corpus)
+    labelled(session)
+    path = tmp_path / "first.qdpx"
+    path.write_bytes(codebook.qdpx(store, session.record.id))
+    plan, again = imported(store, corpus, path)
+    assert facts(partition_of(store, again)) == facts(session.partition)
+    assert (plan.matched, plan.unmatched, plan.several, plan.missing) == (len(titles), (), 0, 0)
+    assert (again.article_id is None) is (len(titles) > 1)
+    twice = tmp_path / "again.qdpx"
+    twice.write_bytes(codebook.qdpx(store, again.id))
+    assert facts(partition_of(store, imported(store, corpus, twice)[1])) == facts(session.partition)
+
+
+names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_labelling_comes_back_identical(sqlite_store: Store, tmp_path: Path, data: st.DataObject) -> None:
+    with sqlite_store.reading() as r:
+        known = r.corpora.list()
+    corpus = known[0].id if known else stored(sqlite_store, "One", "Two")
+    session = session_of(sqlite_store, corpus, f"{data.draw(st.uuids())}")
+    ids = session.partition.ids
+    some = st.lists(st.sampled_from(ids.tolist()), max_size=5).map(tuple)
+    for number in range(1, data.draw(st.integers(1, 4)) + 1):
+        name = op.free_name(session.partition, " ".join(data.draw(names).split()))
+        session.do(op.create(session.partition, number, name, data.draw(st.permutations(ids.tolist()))[:3], None))
+        text = st.text(max_size=20)
+        entry = CodebookEntry(*(data.draw(text) for _ in range(4)), data.draw(some), data.draw(some))
+        session.do(book.write(session.partition, number, entry))
+    session.do(op.note(session.partition, ids[:1], data.draw(st.text(max_size=20))))
+    path = tmp_path / "any.qdpx"
+    path.write_bytes(codebook.qdpx(sqlite_store, session.record.id))
+    plan = codebook.plan_project(sqlite_store, corpus, path)
+    assert facts(plan.partition) == facts(session.partition)
+
+
+@pytest.mark.parametrize("suffix", ["qdc", "json", "csv"])
+def test_a_file_of_codes_comes_back_in_a_new_labelling(store: Store, tmp_path: Path, suffix: str) -> None:
+    corpus = stored(store, "One")
+    session = session_of(store, corpus)
+    labelled(session)
+    write = {"qdc": codebook.qdc, "json": codebook.json_text, "csv": codebook.table}[suffix]
+    path, content = tmp_path / f"codes.{suffix}", write(store, session.record.id)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    other = session_of(store, corpus, "second")
+    listed = codebook.read_codes(path)
+    found = codebook.finder(store, other.partition.ids, listed)
+    other.do(book.adopt(other.partition, listed, found, other.next_number).operation)
+    mine, theirs = facts(session.partition)[0], facts(other.partition)[0]
+    if suffix == "csv":  # which has no colours
+        mine, theirs = ({k: (v[0], v[2]) for k, v in shown.items()} for shown in (mine, theirs))
+    assert theirs == mine
+    other.undo()
+    assert not other.partition.clusters and not other.partition.entries
+
+
+def test_documents_to_read(store: Store) -> None:
+    session = session_of(store, stored(store, "One"))
+    labelled(session)
+    page, text = codebook.web_page(store, session.record.id), codebook.markdown(store, session.record.id)
+    assert "<b>" not in page and "Rain &amp; &lt;snow&gt;" in page and "ask Ana" in page
+    assert "## Rain" in text and "### Numbers (1 sentence)" in text and "sentence 2" in text
+
+
+def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> None:
+    corpus = stored(store, "One")
+    session = session_of(store, corpus)
+    labelled(session)
+    path = tmp_path / "first.qdpx"
+    path.write_bytes(codebook.qdpx(store, session.record.id))
+    with store.writing() as w:
+        other = w.corpora.create("Other", "en")
+        w.corpora.finish(other.id, {})
+    with pytest.raises(DataError, match="No text of the project"):
+        codebook.plan_project(store, other.id, path)
+    empty = session_of(store, corpus, "empty")
+    with pytest.raises(DataError, match="needs one"):
+        codebook.qdc(store, empty.record.id)
+    with zipfile.ZipFile(path) as archive:
+        assert all(name == "project.qde" or name.startswith("sources/") for name in archive.namelist())
