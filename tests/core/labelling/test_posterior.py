@@ -1,0 +1,275 @@
+"""Reliabilities and posterior co-assignment: exact cases, invariances, and recovery of simulated raters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.labelling.consensus import co_assignment, consensus, disputed, expected_ari, expected_information, routed
+from core.labelling.pair_counts import PairTable
+from core.labelling.posterior import UNDETERMINED, RaterModel, fit, jackknife
+from core.metrics.partition import AdjustedRandIndex, MetricConfig
+from core.types import Ids, Labels
+
+ARI = AdjustedRandIndex(MetricConfig())
+ERRORS = (0.03, 0.1, 0.2, 0.35)
+
+
+def simulated(seed: int, articles: int = 12, errors: tuple[float, ...] = ERRORS) -> tuple[Labels, list[Labels], Ids]:
+    """Articles with 5 themes, and raters who put a share of the sentences into a random theme."""
+    random = np.random.default_rng(seed)
+    of = np.repeat(np.arange(articles), random.integers(15, 40, articles))
+    truth = random.integers(0, 5, len(of)).astype(np.int32)
+    raters = [np.where(random.random(len(of)) < e, random.integers(0, 5, len(of)), truth) for e in errors]
+    return truth, [rater.astype(np.int32) for rater in raters], of.astype(np.int64)
+
+
+def pairs_of(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(n, 1)
+
+
+def values(model: RaterModel) -> np.ndarray:
+    return np.stack([model.rates.sensitivity, model.rates.specificity])
+
+
+def test_reliabilities_are_recovered_with_their_order() -> None:
+    truth, raters, articles = simulated(0)
+    model = fit(raters, articles)
+    balanced = [found.balanced for found in model.reliabilities]
+    assert balanced == sorted(balanced, reverse=True)
+    for rater, found in zip(raters, model.reliabilities, strict=True):
+        right = wrong = judged_apart = kept_apart = 0
+        for article in np.unique(articles):
+            i, j = pairs_of(int((articles == article).sum()))
+            same, said = (x[articles == article][i] == x[articles == article][j] for x in (truth, rater))
+            right, wrong = right + int((same & said).sum()), wrong + int((same & ~said).sum())
+            judged_apart, kept_apart = judged_apart + int((~same).sum()), kept_apart + int((~same & ~said).sum())
+        assert found.sensitivity is not None and found.specificity is not None
+        assert found.sensitivity.value == pytest.approx(right / (right + wrong), abs=0.05)
+        assert found.specificity.value == pytest.approx(kept_apart / judged_apart, abs=0.03)
+        assert found.sensitivity.low <= found.sensitivity.value <= found.sensitivity.high
+    assert model.intervals_over == "articles" and not model.undefined and not model.equal
+
+
+def test_steps_of_em_never_lower_the_posterior_density() -> None:
+    _, raters, articles = simulated(1)
+    trace = np.array(fit(raters, articles).rates.trace)
+    assert len(trace) > 3 and (np.diff(trace) > -1e-9 * np.abs(trace[:-1])).all()
+
+
+def test_counts_are_those_of_all_pairs() -> None:
+    _, raters, articles = simulated(2, articles=3)
+    raters[0][::3] = -1
+    counts = PairTable(raters, articles).counts(8)
+    expected: dict[tuple[int, ...], float] = {}
+    for article in np.unique(articles):
+        own = [rater[articles == article] for rater in raters]
+        i, j = pairs_of(len(own[0]))
+        said = np.stack([np.where((r[i] < 0) | (r[j] < 0), -1, r[i] == r[j]) for r in own], axis=1)
+        said = said[(said >= 0).sum(axis=1) >= 2]
+        for row in said:
+            key = tuple(row.tolist())
+            expected[key] = expected.get(key, 0.0) + 1 / np.sqrt(2 * len(said))
+    found = {tuple(row.tolist()): w for row, w in zip(counts.judgements, counts.weights, strict=True)}
+    assert found == pytest.approx(expected)
+    assert counts.parts_of == "sentences"
+
+
+def test_more_raters_than_fit_one_code() -> None:
+    _, raters, articles = simulated(3, articles=2, errors=(0.1,) * 80)
+    counts = PairTable(raters, articles).counts(8)
+    few = PairTable(raters[:3], articles).counts(8)
+    assert counts.judgements.shape[1] == 80
+    assert counts.weights.sum() == pytest.approx(few.weights.sum())
+    assert len(np.unique(counts.judgements, axis=0)) == len(counts.judgements)
+
+
+def test_perfect_raters_leave_no_doubt() -> None:
+    truth, _, articles = simulated(4)
+    model = fit([truth, truth + 7, truth * 2], articles)
+    rows = np.flatnonzero(articles == 0)
+    own = [truth[rows]] * 3
+    i, j = pairs_of(len(rows))
+    probabilities = co_assignment(model, own).pairs(i, j)
+    together = truth[rows][i] == truth[rows][j]
+    assert probabilities[together].min() > 0.999 and probabilities[~together].max() < 0.001
+    assert ARI.score(truth[rows], consensus(co_assignment(model, own)).labels) == pytest.approx(1.0)
+
+
+def test_the_better_rater_breaks_a_tie_and_the_posterior_is_calibrated() -> None:
+    truth, raters, articles = simulated(5, articles=30)
+    model = fit(raters, articles)
+    of, same = [], []
+    for article in range(30):
+        rows = np.flatnonzero(articles == article)
+        i, j = pairs_of(len(rows))
+        own = [raters[0][rows], np.full(len(rows), -1), raters[2][rows], raters[3][rows]]
+        of.append(co_assignment(model, own).pairs(i, j))
+        same.append(truth[rows][i] == truth[rows][j])
+    p, z = np.concatenate(of), np.concatenate(same)
+    tenth = np.minimum((p * 10).astype(int), 9)
+    differences = [abs(p[tenth == b].mean() - z[tenth == b].mean()) * (tenth == b).mean() for b in np.unique(tenth)]
+    assert sum(differences) < 0.03
+    one = [np.array([0, 0], dtype=np.int32), np.array([0, 1], dtype=np.int32)]
+    nobody = np.full(2, -1, dtype=np.int32)
+    good_says_yes = co_assignment(model, [one[0], nobody, nobody, one[1]], share=0.3).pairs(
+        np.array([0]), np.array([1])
+    )
+    good_says_no = co_assignment(model, [one[1], nobody, nobody, one[0]], share=0.3).pairs(np.array([0]), np.array([1]))
+    assert good_says_yes[0] > 0.5 > good_says_no[0]
+
+
+@pytest.mark.parametrize(
+    ("raters", "why"),
+    [
+        ([[-1, -1, -1]], "nobody"),
+        ([[0, 0, 1]], "only one person"),
+        ([[0, 0, 1], [-1, -1, -1]], "only one person"),
+        ([[0, 0, -1], [-1, -1, 1]], "no pair"),
+        ([[0, 0, 0], [1, 1, 1]], "every pair together"),
+        ([[0, 1, 2], [2, 1, 0]], "every pair apart"),
+    ],
+)
+def test_what_is_undefined_says_why(raters: list[list[int]], why: str) -> None:
+    model = fit([np.array(labels, dtype=np.int32) for labels in raters], np.zeros(3, dtype=np.int64))
+    assert why in model.undefined
+    assert all(r.sensitivity is None and r.balanced is None and why in r.undefined for r in model.reliabilities)
+
+
+def test_two_people_are_taken_as_equal_unless_gold_tells_them_apart() -> None:
+    truth, (good, _, _, bad), articles = simulated(6)
+    alone = fit([good, bad], articles)
+    assert alone.equal and not alone.undefined
+    assert {found.undefined for found in alone.reliabilities} == {UNDETERMINED}
+    assert alone.rates.sensitivity[0] == pytest.approx(alone.rates.sensitivity[1])
+    gold = np.where(articles < 9, truth, -1)
+    known = fit([good, bad, gold], articles, gold=[2])
+    first, second, _ = known.reliabilities
+    assert not known.equal and first.balanced is not None and second.balanced is not None
+    assert first.balanced > second.balanced + 0.1
+
+
+def test_a_person_with_too_little_overlap_has_no_value() -> None:
+    _, raters, articles = simulated(7)
+    raters[3][articles > 0] = -1
+    raters[3][np.flatnonzero(articles == 0)[3:]] = -1
+    *others, few = fit(raters, articles).reliabilities
+    assert all(found.sensitivity is not None for found in others)
+    assert few.sensitivity is None and "too few" in few.undefined
+
+
+def test_one_article_has_intervals_over_sentences() -> None:
+    _, raters, articles = simulated(8, articles=1)
+    model = fit(raters, articles)
+    assert model.intervals_over == "sentences"
+    assert all(r.sensitivity is None or r.sensitivity.low < r.sensitivity.high for r in model.reliabilities)
+
+
+def test_the_jackknife_of_equal_parts_is_a_point() -> None:
+    found = jackknife(0.8, np.full(9, 0.8))
+    assert (found.low, found.value, found.high, found.n) == (0.8, 0.8, 0.8, 9)
+    assert jackknife(0.8, np.array([0.7, 0.9, 0.8])).low < 0.7
+
+
+# --- invariances ------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def labelled(draw: st.DrawFn) -> tuple[list[Labels], Ids]:
+    n, raters = draw(st.integers(4, 24)), draw(st.integers(3, 5))
+    label = st.integers(-1, 3)
+    found = [draw(st.lists(label, min_size=n, max_size=n)) for _ in range(raters)]
+    articles = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    return [np.array(row, dtype=np.int32) for row in found], np.array(articles, dtype=np.int64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(labelled(), st.randoms(use_true_random=False))
+def test_names_of_clusters_do_not_matter(given: tuple[list[Labels], Ids], random: object) -> None:
+    raters, articles = given
+    names = [random.sample(range(9), 4) for _ in raters]  # type: ignore[attr-defined]
+    renamed = [np.where(r < 0, -1, np.array(to)[r]).astype(np.int32) for r, to in zip(raters, names, strict=True)]
+    before, after = fit(raters, articles), fit(renamed, articles)
+    assert before.undefined == after.undefined
+    assert values(after) == pytest.approx(values(before), abs=1e-6)
+    i, j = pairs_of(len(articles))
+    assert co_assignment(after, renamed).pairs(i, j) == pytest.approx(
+        co_assignment(before, raters).pairs(i, j), abs=1e-5, nan_ok=True
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(labelled(), st.randoms(use_true_random=False))
+def test_the_order_of_raters_and_sentences_does_not_matter(given: tuple[list[Labels], Ids], random: object) -> None:
+    raters, articles = given
+    order = random.sample(range(len(raters)), len(raters))  # type: ignore[attr-defined]
+    rows = np.array(random.sample(range(len(articles)), len(articles)))  # type: ignore[attr-defined]
+    before = fit(raters, articles)
+    after = fit([raters[r][rows] for r in order], articles[rows])
+    assert values(after) == pytest.approx(values(before)[:, order], abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(labelled())
+def test_probabilities_are_symmetric_and_consensus_is_a_partition(given: tuple[list[Labels], Ids]) -> None:
+    raters, articles = given
+    model = fit(raters, articles)
+    found = co_assignment(model, raters)
+    assert found.probabilities == pytest.approx(found.probabilities.T)
+    assert ((found.probabilities >= 0) & (found.probabilities <= 1)).all()
+    made = consensus(found)
+    assigned = np.any([r >= 0 for r in raters], axis=0)
+    assert ((made.labels >= 0) == assigned).all()
+    assert ((made.certainty >= 0) & (made.certainty <= 1)).all() and made.expected_ari <= 1.0
+    told = expected_information(model, found)
+    assert (told >= -1e-12).all() and (told[~assigned] == 0).all()
+    assert (disputed(raters, found)[np.sum([r >= 0 for r in raters], axis=0) < 2] == 0).all()
+
+
+def test_the_consensus_has_the_highest_expected_ari_of_the_raters() -> None:
+    truth, raters, articles = simulated(9)
+    model = fit(raters, articles)
+    rows = np.flatnonzero(articles == 2)
+    found = co_assignment(model, [rater[rows] for rater in raters])
+    made = consensus(found)
+    for rater in raters:
+        own = np.unique(rater[rows], return_inverse=True)[1]
+        profile = np.zeros(len(found.profiles.sizes), dtype=np.int32)
+        profile[found.profiles.inverse] = own
+        assert made.expected_ari >= expected_ari(profile, found.probabilities, found.profiles.sizes) - 1e-12
+    assert ARI.score(truth[rows], made.labels) >= ARI.score(truth[rows], raters[2][rows])
+
+
+def test_the_expected_ari_of_certain_pairs_is_the_ari() -> None:
+    truth, guess = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1], dtype=np.int32)
+    certain = (truth[:, None] == truth[None, :]).astype(float)
+    assert expected_ari(guess, certain, np.ones(5)) == pytest.approx(ARI.score(truth.astype(np.int32), guess))
+
+
+def test_disputed_sentences_are_routed_first_to_who_has_not_labelled_them() -> None:
+    truth, raters, articles = simulated(10, articles=1, errors=(0.05, 0.1, 0.1))
+    asked = raters[2].copy()
+    raters[2][5:] = -1
+    model = fit(raters, articles)
+    found = co_assignment(model, raters)
+    rows = routed(model, found, raters, 2, 100, done=[7])
+    dispute, told = disputed(raters, found), expected_information(model, found, 2)
+    assert set(rows.tolist()) == set(range(5, len(truth))) - {7}
+    contested = dispute[rows] > 0
+    assert contested[: contested.sum()].all()
+    assert (np.diff(told[rows[: contested.sum()]]) <= 1e-12).all()
+    assert len(routed(model, found, raters, 2, 3)) == 3
+    assert len(asked) == len(truth)
+
+
+def test_a_long_text_has_few_profiles() -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 12, 60_000).astype(np.int32)
+    raters = [np.where(random.random(len(truth)) < e, random.integers(0, 12, len(truth)), truth).astype(np.int32)
+              for e in (0.1, 0.2)]  # fmt: skip
+    model = fit(raters, np.zeros(len(truth), dtype=np.int64))
+    made = consensus(co_assignment(model, raters))
+    assert len(made.labels) == 60_000
+    assert ARI.score(truth, made.labels) > 0.6
