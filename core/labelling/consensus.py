@@ -72,7 +72,7 @@ def _log_odds(first: Labels, second: Labels, model: RaterModel) -> Floats:
 
 
 def _share(odds: Floats, pairs: Floats, sentences: float, mean: float) -> float:
-    """Return the share of pairs that belong together; pairs weigh as in :class:`core.labelling.pair_counts.PairCounts`."""
+    """Return the share of pairs that belong together; all pairs weigh as much as half the sentences."""
     if sentences < 2:
         return mean
     weights = pairs / pairs.sum() * sentences / 2

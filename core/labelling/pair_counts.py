@@ -130,18 +130,18 @@ class PairTable:
         random groups of the sentences of every article.
         """
         articles, p = len(self._profiles), len(self._judgements)
-        pairs = self._pairs(self._sizes)
+        pairs: Floats = self._pairs(self._sizes)
         totals = np.bincount(self._article, pairs, minlength=articles)
         scale = 1 / np.sqrt(2 * np.maximum(totals, 1.0))
-        weights = pairs * scale[self._article]
-        whole = np.bincount(self._pattern, weights, minlength=p)
+        weights: Floats = pairs * scale[self._article]
+        whole: Floats = np.bincount(self._pattern, weights, minlength=p).astype(np.float64)
         by_article = articles >= fewest_articles
         if by_article:
             n = min(articles, MOST_PARTS)
             part_of = np.empty(articles, dtype=np.intp)
             part_of[self._random.permutation(articles)] = np.arange(articles) % n
             own = np.bincount(part_of[self._article] * p + self._pattern, weights, minlength=n * p)
-            without = whole - own.reshape(n, p)
+            without: Floats = whole - own.reshape(n, p)
         else:
             rest = (self._pairs(self._sizes - part) * scale[self._article] for part in self._sentence_parts())
             found = [np.bincount(self._pattern, left, minlength=p) for left in rest]
@@ -162,7 +162,7 @@ class PairTable:
 
     def _pairs(self, sizes: Floats) -> Floats:
         first, second = sizes[self._first], sizes[self._second]
-        return np.where(self._first == self._second, first * (first - 1) / 2, first * second)
+        return np.asarray(np.where(self._first == self._second, first * (first - 1) / 2, first * second))
 
 
 def _said(first: Labels, second: Labels) -> Judgements:

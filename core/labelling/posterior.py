@@ -247,9 +247,9 @@ def _reliability(rater: int, counts: PairCounts, rates: Rates, again: Sequence[R
 def jackknife(value: float, without: Floats) -> Estimate:
     """Return a probability with its interval, from its (parts,) values without each part.
 
-    Student's t on the logit scale. The degrees of freedom are the effective number of parts, (Σv)² / Σv² for the squared
-    deviations v, less one: with little overlap, a few articles decide about a rater, and intervals with more degrees of
-    freedom cover too little in simulations (docs/experiments.md).
+    Student's t on the logit scale. The degrees of freedom are the effective number of parts, (Σv)² / Σv² for the
+    squared deviations v, less one: with little overlap, a few articles decide about a rater, and with more degrees of
+    freedom the intervals cover too little in simulations (docs/experiments.md).
     """
     there = logit(without)
     n, squares = len(there), (there - there.mean()) ** 2

@@ -1,0 +1,148 @@
+"""Distribution of the items of a labelling task to people: overlap, order, quotas and gold items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+
+
+class Order(StrEnum):
+    """Order in which a person gets the items."""
+
+    GIVEN = "given"
+    RANDOM = "random"
+    UNCERTAIN = "most uncertain first"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the items of a task are distributed."""
+
+    people: tuple[str, ...]
+    share: float = 0.2
+    """Share of the items that several people label."""
+    several: int = 2
+    """Number of people of such an item; each of the others has one."""
+    order: Order = Order.GIVEN
+    seed: int = 0
+    quotas: Mapping[str, int] | None = None
+    """Maximum number of items of a person, without gold items; no limit for the others."""
+
+
+def distribute(items: int, plan: Plan, uncertainty: Floats | None = None, gold: Sequence[int] = ()) -> list[list[int]]:
+    """Return the items 0 … ``items`` - 1 of each person of ``plan``, in the person's order.
+
+    Every item has exactly its number of people, all different, and loads differ by at most one where quotas allow it.
+    ``gold`` items are labelled by everybody, spread evenly over the person's list, and do not count for quotas.
+    Items with several people are drawn at random, and two people share about as many items as any other two.
+
+    Raises :class:`DataError` if the plan cannot be met, with what is missing.
+    """
+    _check(items, plan, uncertainty)
+    random = np.random.default_rng(plan.seed)
+    known = {*gold}
+    ordinary = np.array([item for item in range(items) if item not in known], dtype=np.int64)
+    demand = np.ones(len(ordinary), dtype=np.int64)
+    shared = random.permutation(len(ordinary))[: round(plan.share * len(ordinary))]
+    demand[shared] = plan.several
+    loads = _loads(int(demand.sum()), len(ordinary), plan)
+    lists: list[list[int]] = [[] for _ in plan.people]
+    for place, people in _assigned(demand, loads, random):
+        for person in people:
+            lists[person].append(int(ordinary[place]))
+    return [_with_gold(_ordered(own, plan.order, uncertainty, random), [*gold], random) for own in lists]
+
+
+def _check(items: int, plan: Plan, uncertainty: Floats | None) -> None:
+    if not plan.people or len({*plan.people}) < len(plan.people):
+        raise DataError("A task needs people, each of them once.")
+    if not items:
+        raise DataError("A task needs articles.")
+    if not 0.0 <= plan.share <= 1.0:
+        raise DataError(f"The share of items with several people is between 0 and 100 %, not {plan.share:.0%}.")
+    if plan.share and not 2 <= plan.several <= len(plan.people):
+        raise DataError(
+            f"{plan.several} people are to label the same item, but the task has {len(plan.people)}. "
+            "Add people, or lower the overlap."
+        )
+    if plan.order is Order.UNCERTAIN and (uncertainty is None or len(uncertainty) != items):
+        raise DataError("There is no measure of uncertainty for these items. Choose another order.")
+
+
+def _loads(total: int, items: int, plan: Plan) -> npt.NDArray[np.int64]:
+    """Return the (people,) number of items of each person: equal up to one, except where a quota is lower."""
+    quotas = plan.quotas or {}
+    most = np.array([min(quotas.get(person, items), items) for person in plan.people], dtype=np.int64)
+    if (most < 0).any():
+        raise DataError("A quota is at least 0.")
+    if most.sum() < total:
+        raise DataError(
+            f"The items need {total:,} labellings, but the quotas allow {int(most.sum()):,}: {total - int(most.sum()):,} "
+            "are missing. Raise a quota, add people, or lower the overlap."
+        )
+    loads = np.zeros(len(most), dtype=np.int64)
+    while total:
+        free = np.flatnonzero(loads < most)
+        step = max(total // len(free), 1)
+        room = min(step, int((most[free] - loads[free]).min()))
+        taken = free if room * len(free) <= total else free[:total]
+        loads[taken] += room
+        total -= room * len(taken)
+    return loads
+
+
+def _assigned(
+    demand: npt.NDArray[np.int64], loads: npt.NDArray[np.int64], random: np.random.Generator
+) -> list[tuple[int, list[int]]]:
+    """Return (item, people) such that items have their demand and people their load.
+
+    Items of highest demand first, each to the people with the most left (Ryser 1957, Canadian Journal of Mathematics
+    9). Among equals, those who have shared the fewest items with the others of the item.
+    """
+    left, shared = loads.copy(), np.zeros((len(loads), len(loads)), dtype=np.int64)
+    order = random.permutation(len(demand))
+    order = order[np.argsort(-demand[order], kind="stable")]
+    found = []
+    for item in order.tolist():
+        people: list[int] = []
+        for _ in range(int(demand[item])):
+            together = shared[people].sum(axis=0)
+            keys = (random.permutation(len(left)), together, -left)
+            free = [int(p) for p in np.lexsort(keys) if p not in people]
+            person = free[0]
+            if not left[person]:
+                raise DataError(
+                    "The quotas do not allow that many different people for an item. Raise a quota, or lower the "
+                    "overlap."
+                )
+            people.append(person)
+        for person in people:
+            left[person] -= 1
+            shared[person, [other for other in people if other != person]] += 1
+        found.append((item, people))
+    return found
+
+
+def _ordered(own: list[int], order: Order, uncertainty: Floats | None, random: np.random.Generator) -> list[int]:
+    items = np.sort(np.array(own, dtype=np.int64))
+    if order is Order.RANDOM:
+        items = random.permutation(items)
+    elif order is Order.UNCERTAIN and uncertainty is not None:
+        items = items[np.argsort(-uncertainty[items], kind="stable")]
+    return [int(item) for item in items]
+
+
+def _with_gold(own: list[int], gold: list[int], random: np.random.Generator) -> list[int]:
+    """Return the items with gold items in between, at even distances."""
+    mixed, total = list(own), len(own) + len(gold)
+    for place, item in enumerate(random.permutation(np.array(gold, dtype=np.int64)).tolist()):
+        mixed.insert(min(round((place + 0.5) * total / len(gold)), len(mixed)), item)
+    return mixed

@@ -1,0 +1,98 @@
+"""Distribution of items: every promise of a plan is kept, or the error says what is missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import DataError
+from core.labelling.distribution import Order, Plan, distribute
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[int, Plan, list[int]]:
+    people, items = draw(st.integers(1, 7)), draw(st.integers(1, 40))
+    share = draw(st.sampled_from([0.0, 0.2, 0.5, 1.0])) if people > 1 else 0.0
+    several = draw(st.integers(2, max(people, 2)))
+    gold = draw(st.lists(st.integers(0, items - 1), unique=True, max_size=3))
+    names = tuple(f"p{number}" for number in range(people))
+    order = draw(st.sampled_from([Order.GIVEN, Order.RANDOM, Order.UNCERTAIN]))
+    return items, Plan(names, share, several, order, draw(st.integers(0, 5))), gold
+
+
+@settings(max_examples=150, deadline=None)
+@given(plans())
+def test_items_have_their_people_and_loads_are_equal(given: tuple[int, Plan, list[int]]) -> None:
+    items, plan, gold = given
+    lists = distribute(items, plan, np.linspace(0, 1, items), gold)
+    assert lists == distribute(items, plan, np.linspace(0, 1, items), gold)
+    assert all(len({*own}) == len(own) for own in lists)
+    times = np.bincount([item for own in lists for item in own], minlength=items)
+    assert (times[gold] == len(plan.people)).all()
+    ordinary = np.setdiff1d(np.arange(items), gold)
+    shared = round(plan.share * len(ordinary))
+    expected = sorted([plan.several] * shared + [1] * (len(ordinary) - shared))
+    assert sorted(times[ordinary].tolist()) == expected
+    loads = [len(own) for own in lists]
+    assert max(loads) - min(loads) <= 1
+    plain = [[item for item in own if item not in gold] for own in lists]
+    if plan.order is Order.GIVEN:
+        assert all(own == sorted(own) for own in plain)
+    if plan.order is Order.UNCERTAIN:
+        assert all(own == sorted(own, reverse=True) for own in plain)
+
+
+@settings(max_examples=150, deadline=None)
+@given(plans(), st.lists(st.integers(0, 20), min_size=7, max_size=7))
+def test_quotas_are_kept_or_the_error_says_what_is_missing(given: tuple[int, Plan, list[int]], most: list[int]) -> None:
+    items, plan, _ = given
+    plan = Plan(
+        plan.people, plan.share, plan.several, Order.GIVEN, plan.seed, dict(zip(plan.people, most, strict=False))
+    )
+    shared = round(plan.share * items)
+    needed = items - shared + plan.several * shared
+    try:
+        lists = distribute(items, plan)
+    except DataError as error:
+        assert "quotas" in str(error)
+        room = sum(min(most[place], items) for place in range(len(plan.people)))
+        assert room < needed or plan.several > 1
+        return
+    loads = [len(own) for own in lists]
+    assert sum(loads) == needed
+    assert all(load <= limit for load, limit in zip(loads, most, strict=False))
+    unbound = [load for load, limit in zip(loads, most, strict=False) if load < limit]
+    if unbound:
+        assert max(loads) - min(unbound) <= 1
+
+
+def test_two_people_share_as_many_items_as_any_other_two() -> None:
+    lists = [{*own} for own in distribute(60, Plan(tuple("abcd"), 1.0, 2))]
+    shared = [len(a & b) for place, a in enumerate(lists) for b in lists[place + 1 :]]
+    assert sum(shared) == 60 and max(shared) - min(shared) <= 2
+
+
+def test_gold_items_are_spread_over_the_list() -> None:
+    (own,) = distribute(20, Plan(("ada",), 0.0), gold=[3, 12])
+    places = [own.index(3), own.index(12)]
+    assert min(places) in (4, 5) and max(places) in (14, 15)
+
+
+@pytest.mark.parametrize(
+    ("items", "plan", "why"),
+    [
+        (3, Plan((), 0.0), "needs people"),
+        (3, Plan(("a", "a"), 0.0), "each of them once"),
+        (0, Plan(("a",), 0.0), "needs articles"),
+        (3, Plan(("a", "b"), 1.5), "between 0 and 100 %"),
+        (3, Plan(("a", "b"), 0.5, 3), "the task has 2"),
+        (3, Plan(("a", "b"), 1.0, 2, quotas={"a": 1}), "2 are missing"),
+        (3, Plan(("a", "b"), 0.0, quotas={"a": -1}), "at least 0"),
+        (3, Plan(("a",), 0.0, order=Order.UNCERTAIN), "no measure of uncertainty"),
+    ],
+)
+def test_impossible_plans(items: int, plan: Plan, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        distribute(items, plan)
