@@ -96,6 +96,8 @@ _RIGHTS: Mapping[str, Right] = {
             t.label_step,
             t.label_event,
             t.practice,
+            t.task_member,
+            t.task_item,
             t.person,
             s.triplet_review,
             s.saved_view,

@@ -192,3 +192,51 @@ label_presence = sa.Table(
     sa.Column("session", Text, primary_key=True),
     sa.Column("seen", UtcDateTime, nullable=False),
 )
+
+# Work on a part of a corpus that is given to people. Names of people are not foreign keys, as elsewhere.
+task = sa.Table(
+    "task",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete=_CASCADE), nullable=False, index=True),
+    sa.Column("name", Text, nullable=False, unique=True),
+    # Who made it.
+    sa.Column("person", Text, nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("due", UtcDateTime),
+    sa.Column("closed", UtcDateTime),
+    sa.Column("instructions", Text, nullable=False),
+    sa.Column("blind", sa.Boolean, nullable=False),
+    # Overlap, order, seed, initial clusters, and whether people see their own checks.
+    sa.Column("settings", Json, nullable=False),
+    sa.Column("gold_id", Big, sa.ForeignKey("labelling.id", ondelete="SET NULL"), index=True),
+    sqlite_autoincrement=True,
+)
+
+task_member = sa.Table(
+    "task_member",
+    metadata,
+    sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), primary_key=True),
+    sa.Column("person", Text, primary_key=True),
+    # The person's own labelling; made when the person begins.
+    sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete="SET NULL"), index=True),
+    sa.Column("quota", sa.Integer),
+)
+
+# A range of sentences of an article, by position, for one person. Several people have a row each.
+task_item = sa.Table(
+    "task_item",
+    metadata,
+    sa.Column("id", Big, primary_key=True, autoincrement=True),
+    sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), nullable=False, index=True),
+    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete=_CASCADE), nullable=False, index=True),
+    sa.Column("first", sa.Integer, nullable=False),
+    sa.Column("last", sa.Integer, nullable=False),
+    sa.Column("person", Text, nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),
+    # "distribution", "gold" or "routing": why the person has it.
+    sa.Column("reason", Text, nullable=False),
+    sa.Column("opened", UtcDateTime),
+    sa.Column("done", UtcDateTime),
+    sqlite_autoincrement=True,
+)

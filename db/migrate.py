@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = sa.table("alembic_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x7468656D65  # "theme": an arbitrary number that nothing else in this database uses
+_BEFORE = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
 
 
 def configuration() -> Config:
@@ -89,17 +91,21 @@ def current_revision(connection: Connection) -> str | None:
 
 
 def newest() -> str:
-    """Return the newest revision of this version of Themescope."""
-    return max(_revisions())
+    """Return the newest revision of this version of Themescope: the one that no other follows."""
+    (last,) = _revisions().keys() - _revisions().values()
+    return last
 
 
 @cache
-def _revisions() -> set[str]:
-    """Return every revision; the names of their files begin with their numbers.
+def _revisions() -> dict[str, str]:
+    """Return every revision with the one before it; the names of their files begin with their numbers.
 
-    They are those at the start of the process: an upgrade replaces the files, but not the code that is running.
+    Numbers need not follow the order of the revisions. They are those at the start of the process: an upgrade replaces
+    the files, but not the code that is running.
     """
-    return {file.name[:4] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py")}
+    files = (_MIGRATIONS / "versions").glob("[0-9]*.py")
+    found = ((file.name[:4], _BEFORE.search(file.read_text(encoding="utf-8"))) for file in files)
+    return {revision: before[1] if before else "" for revision, before in found}
 
 
 def check_known(current: str | None, settings: Settings) -> None:

@@ -34,6 +34,7 @@ from db.repositories.people import People, Views
 from db.repositories.practice import Practice
 from db.repositories.runs import Papers, Runs
 from db.repositories.selections import Selections
+from db.repositories.tasks import Tasks
 from db.repositories.text_search import TextSearch
 from db.repositories.triplets import TripletReviews, Triplets
 from db.settings import Settings
@@ -66,6 +67,7 @@ class Unit:
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)
         self.practice = Practice(connection)
+        self.tasks = Tasks(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)
 

@@ -83,19 +83,20 @@ def _loads(total: int, items: int, plan: Plan) -> npt.NDArray[np.int64]:
     most = np.array([min(quotas.get(person, items), items) for person in plan.people], dtype=np.int64)
     if (most < 0).any():
         raise DataError("A quota is at least 0.")
-    if most.sum() < total:
+    room = int(most.sum())
+    if room < total:
         raise DataError(
-            f"The items need {total:,} labellings, but the quotas allow {int(most.sum()):,}: {total - int(most.sum()):,} "
-            "are missing. Raise a quota, add people, or lower the overlap."
+            f"The items need {total:,} labellings, but the quotas allow {room:,}: {total - room:,} are missing. "
+            "Raise a quota, add people, or lower the overlap."
         )
     loads = np.zeros(len(most), dtype=np.int64)
     while total:
         free = np.flatnonzero(loads < most)
         step = max(total // len(free), 1)
-        room = min(step, int((most[free] - loads[free]).min()))
-        taken = free if room * len(free) <= total else free[:total]
-        loads[taken] += room
-        total -= room * len(taken)
+        more = min(step, int((most[free] - loads[free]).min()))
+        taken = free if more * len(free) <= total else free[:total]
+        loads[taken] += more
+        total -= more * len(taken)
     return loads
 
 

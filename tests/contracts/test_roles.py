@@ -29,13 +29,13 @@ PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 LOOK = {"label_presence"}
 LABEL = {
     "labelling", "label_cluster", "label_entry", "label", "label_step", "label_event", "person", "triplet_review",
-    "saved_view", "selection", "practice",
+    "saved_view", "selection", "practice", "task_member", "task_item",
 }  # fmt: skip
 MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",
     "embedding", "benchmark", "benchmark_item", "run", "assignment", "score", "margin", "map", "paper_table", "login",
     "session", "failed_sign_in", "audit_event", "vector_file", "filed_embedding", "vector_index",
-    "api_token", "corpus_column", "column_block",
+    "api_token", "corpus_column", "column_block", "task",
 }  # fmt: skip
 
 
