@@ -1,0 +1,198 @@
+"""Answers to questions about sentences, the constraints that follow from them, and their contradictions.
+
+An answer is an entry of a labelling (:attr:`EntryKind.ANSWER`) whose key is its number. Answers are used in the order of
+their numbers: must-links are transitive, and an answer that contradicts the constraints of earlier ones has no effect
+until one of them is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from core.labelling.entries import Entry, EntryKind
+from core.labelling.links import Links
+from core.labelling.partition import Partition
+
+YES, NO, SKIP = "yes", "no", "skip"
+"""Values of answers; a question with candidates has their numbers, from "1", as values instead of :data:`YES`."""
+MOST_CANDIDATES = 9
+"""Maximum number of candidates of a question, one for each digit."""
+_DIGITS = 6
+
+
+class QuestionKind(StrEnum):
+    """Kinds of questions; in all of them, the first sentence is the one in question."""
+
+    PAIR = "pair"
+    """Do these two sentences belong together?"""
+    CLOSER = "closer"
+    """Which of the second and the third sentence is closer to the first?"""
+    CLUSTER = "cluster"
+    """To which of these clusters, each with one of its sentences, does the first sentence belong?"""
+
+
+class Effect(StrEnum):
+    """What the answer to a question changes."""
+
+    MERGE = "merge"
+    """Yes merges the clusters of the two sentences."""
+    SPLIT = "split"
+    """No splits the cluster of the two sentences."""
+    MOVE = "move"
+    """The sentence in question moves to another cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about sentences, given by their ids."""
+
+    kind: QuestionKind
+    effect: Effect
+    sentences: tuple[int, ...]
+
+    def values(self) -> tuple[str, ...]:
+        """Return the possible values of an answer, :data:`SKIP` last."""
+        if self.kind is QuestionKind.PAIR:
+            return YES, NO, SKIP
+        digits = tuple(str(place) for place in range(1, len(self.sentences)))
+        return (*digits, NO, SKIP) if self.kind is QuestionKind.CLUSTER else (*digits, SKIP)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question with its answer, and the strategy that asked it."""
+
+    question: Question
+    value: str
+    strategy: str = ""
+
+    @property
+    def chosen(self) -> int | None:
+        """Sentence that the answer puts together with the first one, or says is closer to it."""
+        if self.value == YES:
+            return self.question.sentences[1]
+        return self.question.sentences[int(self.value)] if self.value.isdecimal() else None
+
+    def must_links(self) -> list[tuple[int, int]]:
+        """Return the pairs of sentences that the answer puts together; which of two is closer does not."""
+        chosen = self.chosen
+        if chosen is None or self.question.kind is QuestionKind.CLOSER:
+            return []
+        return [(self.question.sentences[0], chosen)]
+
+    def cannot_links(self) -> list[tuple[int, int]]:
+        """Return the pairs of sentences that the answer keeps apart."""
+        if self.value != NO:
+            return []
+        first, *others = self.question.sentences
+        return [(first, other) for other in others]
+
+    def entry(self) -> Entry:
+        """Return the answer as the entry of a labelling."""
+        data = {
+            "question": self.question.kind.value, "effect": self.question.effect.value, "answer": self.value,
+            "strategy": self.strategy,
+        }  # fmt: skip
+        return Entry(data, self.question.sentences)
+
+
+def answer_of(entry: Entry) -> Answer:
+    """Return the answer that an entry holds; raise ``ValueError`` or ``KeyError`` if it holds none."""
+    kind, effect = QuestionKind(entry.data["question"]), Effect(entry.data["effect"])
+    question = Question(kind, effect, entry.sentences)
+    known = len(entry.sentences) == 2 if kind is QuestionKind.PAIR else len(entry.sentences) > 2
+    if not known or entry.data["answer"] not in question.values():
+        raise ValueError(f"This is no answer to a question about {len(entry.sentences)} sentences.")
+    return Answer(question, entry.data["answer"], str(entry.data.get("strategy", "")))
+
+
+def answers(partition: Partition) -> dict[str, Answer]:
+    """Return the answers of a labelling by their keys, in the order in which they were given.
+
+    Entries of imported files that are no answers are left out.
+    """
+    found = {}
+    for (kind, key), entry in sorted(partition.entries.items(), key=lambda item: item[0][1]):
+        if kind is EntryKind.ANSWER:
+            try:
+                found[key] = answer_of(entry)
+            except (KeyError, ValueError, TypeError):
+                continue
+    return found
+
+
+def next_key(partition: Partition) -> str:
+    """Return the key of the next answer."""
+    used = [int(key) for kind, key in partition.entries if kind is EntryKind.ANSWER and key.isdecimal()]
+    return f"{max(used, default=0) + 1:0{_DIGITS}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """An answer that the constraints of earlier answers contradict, by their keys."""
+
+    answer: str
+    others: tuple[str, ...]
+    """The answers that together say the opposite."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints on pairs and triplets of sentences, as ids."""
+
+    links: Links
+    """Must-links and cannot-links with the keys of the answers that they come from."""
+    triplets: tuple[tuple[int, int, int], ...]
+    """(sentence, closer one, farther one)."""
+    contradictions: tuple[Contradiction, ...]
+
+    @cached_property
+    def must_links(self) -> list[tuple[int, int]]:
+        """Pairs that belong together, as answered, without those that follow by transitivity."""
+        return [(first, second) for first, second, _ in self.links.together]
+
+    @cached_property
+    def cannot_links(self) -> list[tuple[int, int]]:
+        """Pairs that are apart, as answered."""
+        return [(first, second) for first, second, _ in self.links.apart]
+
+
+def constraints(partition: Partition) -> Constraints:
+    """Return the constraints that the answers of a labelling give."""
+    return constraints_of(answers(partition))
+
+
+def constraints_of(given: Mapping[str, Answer]) -> Constraints:
+    """Return the constraints of answers by their keys, which are used in their order."""
+    links, found = Links(), []
+    triplets: list[tuple[int, int, int]] = []
+    for key, answer in given.items():
+        against = _contradicting(links, answer)
+        if against:
+            found.append(Contradiction(key, tuple(sorted(against))))
+            continue
+        for pair in answer.must_links():
+            links.put_together(*pair, key)
+        for pair in answer.cannot_links():
+            links.keep_apart(*pair, key)
+        triplets += _triplets(answer)
+    return Constraints(links, tuple(triplets), tuple(found))
+
+
+def _contradicting(links: Links, answer: Answer) -> set[str]:
+    """Return the keys of the answers that say the opposite of one; empty if none do."""
+    keys: set[str] = set()
+    for pair in answer.must_links():
+        keys.update(links.why_apart(*pair))
+    for pair in answer.cannot_links():
+        keys.update(links.why_together(*pair))
+    return keys
+
+
+def _triplets(answer: Answer) -> Iterable[tuple[int, int, int]]:
+    if answer.question.kind is QuestionKind.CLOSER and answer.chosen is not None:
+        first, second, third = answer.question.sentences
+        yield (first, answer.chosen, third if answer.chosen == second else second)

@@ -1,0 +1,108 @@
+"""Constraints and contradictions of answers."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.labelling.answers import (
+    NO,
+    SKIP,
+    YES,
+    Answer,
+    Contradiction,
+    Effect,
+    Question,
+    QuestionKind,
+    answer_of,
+    answers,
+    constraints,
+    constraints_of,
+    next_key,
+)
+from core.labelling.changes import ChangeSet, EntryChange, apply
+from core.labelling.entries import Entry, EntryKind
+from core.labelling.partition import Partition, start
+
+
+def pair(first: int, second: int, value: str) -> Answer:
+    return Answer(Question(QuestionKind.PAIR, Effect.MOVE, (first, second)), value)
+
+
+def numbered(*given: Answer) -> dict[str, Answer]:
+    return {f"{place:06}": answer for place, answer in enumerate(given, 1)}
+
+
+def with_answers(*given: Answer) -> Partition:
+    changes = (EntryChange(EntryKind.ANSWER, key, None, a.entry()) for key, a in numbered(*given).items())
+    return apply(start(range(20)), ChangeSet(tuple(changes)))
+
+
+def test_links_are_transitive_and_a_contradiction_names_the_answers_that_say_the_opposite() -> None:
+    found = constraints_of(
+        numbered(pair(1, 2, YES), pair(2, 3, YES), pair(3, 4, NO), pair(7, 4, YES), pair(1, 7, YES), pair(3, 1, NO))
+    )
+    assert found.links.are_together(1, 3) and found.links.are_apart(1, 7) and not found.links.are_apart(1, 8)
+    assert found.links.members(2) == [1, 2, 3] and found.links.groups_apart(4) == {1}
+    assert found.contradictions == (
+        Contradiction("000005", ("000001", "000002", "000003", "000004")),
+        Contradiction("000006", ("000001", "000002")),
+    )
+    assert found.must_links == [(1, 2), (2, 3), (7, 4)] and found.cannot_links == [(3, 4)]
+
+
+def test_a_choice_between_clusters_links_one_sentence_and_none_of_them_keeps_it_apart_from_all() -> None:
+    question = Question(QuestionKind.CLUSTER, Effect.MOVE, (1, 2, 3, 4))
+    assert question.values() == ("1", "2", "3", NO, SKIP)
+    assert constraints_of(numbered(Answer(question, "2"))).must_links == [(1, 3)]
+    assert constraints_of(numbered(Answer(question, NO))).cannot_links == [(1, 2), (1, 3), (1, 4)]
+    assert constraints_of(numbered(Answer(question, SKIP))).cannot_links == []
+
+
+def test_which_sentence_is_closer_gives_a_triplet() -> None:
+    question = Question(QuestionKind.CLOSER, Effect.MOVE, (1, 2, 3))
+    found = constraints(with_answers(Answer(question, "2"), Answer(question, SKIP)))
+    assert found.triplets == ((1, 3, 2),) and not found.must_links and not found.cannot_links
+
+
+def test_answers_are_entries_and_entries_of_other_programs_are_left_out() -> None:
+    given = [pair(1, 2, YES), Answer(Question(QuestionKind.CLUSTER, Effect.MOVE, (5, 6, 7)), NO, "placement")]
+    partition = with_answers(*given)
+    assert list(answers(partition).values()) == given and next_key(partition) == "000003"
+    for data in ({}, {"question": "pair", "effect": "move", "answer": "7"}, {"question": "x"}):
+        change = EntryChange(EntryKind.ANSWER, "000009", None, Entry(data, (1, 2)))
+        assert list(answers(apply(partition, ChangeSet((change,)))).values()) == given
+
+
+pairs = st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from([YES, NO])).filter(lambda p: p[0] != p[1])
+
+
+@given(st.lists(pairs, max_size=25), st.randoms(use_true_random=False))
+def test_consistent_answers_give_the_same_groups_in_any_order(drawn: list[tuple[int, int, str]], random) -> None:  # type: ignore[no-untyped-def]
+    theme = [random.randrange(3) for _ in range(8)]
+    given = [pair(a, b, YES if theme[a] == theme[b] else NO) for a, b, _ in drawn]
+    one = constraints_of(numbered(*given))
+    random.shuffle(given)
+    other = constraints_of(numbered(*given))
+    assert not one.contradictions and not other.contradictions
+    for a in range(8):
+        assert sorted(one.links.members(a)) == sorted(other.links.members(a))
+        assert all(one.links.are_apart(a, b) == other.links.are_apart(a, b) for b in range(8))
+
+
+@given(st.lists(pairs, max_size=25))
+def test_kept_answers_contradict_nothing_and_every_contradiction_is_one(drawn: list[tuple[int, int, str]]) -> None:
+    given = numbered(*(pair(*values) for values in drawn))
+    found = constraints_of(given)
+    links = found.links
+    assert all(links.are_together(a, b) and not links.are_apart(a, b) for a, b in found.must_links)
+    assert all(links.are_apart(a, b) and not links.are_together(a, b) for a, b in found.cannot_links)
+    for contradiction in found.contradictions:
+        involved = {key: given[key] for key in (*contradiction.others, contradiction.answer)}
+        assert constraints_of(involved).contradictions == (contradiction,)
+        assert all(
+            not constraints_of({k: a for k, a in involved.items() if k != key}).contradictions for key in involved
+        )
+
+
+def test_entries_round_trip() -> None:
+    answer = Answer(Question(QuestionKind.CLOSER, Effect.MOVE, (4, 9, 2)), "1", "placement")
+    assert answer_of(answer.entry()) == answer
