@@ -1,8 +1,8 @@
 """Answers to questions about sentences, the constraints that follow from them, and their contradictions.
 
-An answer is an entry of a labelling (:attr:`EntryKind.ANSWER`) whose key is its number. Answers are used in the order of
-their numbers: must-links are transitive, and an answer that contradicts the constraints of earlier ones has no effect
-until one of them is taken back.
+An answer is an entry of a labelling (:attr:`EntryKind.ANSWER`) whose key is its number. Answers are used in the order
+of their numbers: must-links are transitive, and an answer that contradicts the constraints of earlier ones has no
+effect until one of them is taken back.
 """
 
 from __future__ import annotations
