@@ -19,6 +19,7 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from core.errors import AccessError
 from db import label_tables as t
+from db import notebook_tables as n
 from db import tables as s
 from db.label_records import Role
 
@@ -102,6 +103,11 @@ _RIGHTS: Mapping[str, Right] = {
             s.triplet_review,
             s.saved_view,
             s.selection,
+            n.error_sample,
+            n.error_case,
+            n.error_note,
+            n.error_category,
+            n.error_coding,
         )
     },
 }

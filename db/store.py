@@ -25,11 +25,14 @@ from db.repositories.benchmarks import Benchmarks
 from db.repositories.columns import Columns
 from db.repositories.corpora import Corpora
 from db.repositories.embeddings import Embeddings
+from db.repositories.error_categories import ErrorCategories
+from db.repositories.error_notebook import ErrorNotebook
 from db.repositories.jobs import Jobs, Workers
 from db.repositories.label_steps import LabelSteps
 from db.repositories.labellings import Labellings
 from db.repositories.maps import Maps
 from db.repositories.models import Models
+from db.repositories.notebook_rows import NotebookRows
 from db.repositories.people import People, Views
 from db.repositories.practice import Practice
 from db.repositories.runs import Papers, Runs
@@ -58,6 +61,9 @@ class Unit:
         self.papers = Papers(connection)
         self.views = Views(connection)
         self.selections = Selections(connection)
+        self.error_notebook = ErrorNotebook(connection)
+        self.error_categories = ErrorCategories(connection)
+        self.notebook_rows = NotebookRows(connection)
         self.people = People(connection)
         self.logins = Logins(connection)
         self.sessions = Sessions(connection)

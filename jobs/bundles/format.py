@@ -6,12 +6,12 @@ import re
 
 from jobs.common.archive import ArchiveFormat
 
-ARTICLES, SELECTIONS = "articles.jsonl", "selections.jsonl"
+ARTICLES, SELECTIONS, ERROR_NOTEBOOK = "articles.jsonl", "selections.jsonl", "error-notebook.jsonl"
 BUNDLE = ArchiveFormat(
     noun="bundle",
     version=1,
     names=re.compile(
-        r"articles\.jsonl|selections\.jsonl|labellings/\d{4}\.jsonl|vectors/\d{2}/\d{5}\.safetensors"
+        r"articles\.jsonl|selections\.jsonl|error-notebook\.jsonl|labellings/\d{4}\.jsonl|vectors/\d{2}/\d{5}\.safetensors"
         r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)",
         re.ASCII,
     ),

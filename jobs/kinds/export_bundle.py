@@ -18,7 +18,8 @@ from core.protocols import Report
 from core.types import Matrix
 from db.records import CorpusRecord, ModelRecord
 from db.store import Store
-from jobs.bundles.format import ARTICLES, BUNDLE, SELECTIONS
+from jobs.bundles.error_notebook import notebook_lines
+from jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
 from jobs.bundles.labellings import export_document, moved, numbered, to_lines
 from jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
 from jobs.bundles.selections import bundled_selections
@@ -43,7 +44,9 @@ class ExportBundleConfig(JobConfig):
     file: str = option(
         "", "Path of the file to write, on the worker's machine; empty: a file in the data folder.", file=True
     )
-    labellings: bool = option(True, "Include labellings, with people and history, and named selections.")
+    labellings: bool = option(
+        True, "Include labellings with people and history, named selections, and the error notebook."
+    )
     models: tuple[str, ...] = option((), "Names of models to include, with their vectors of the corpus.")
 
     def validate(self) -> None:
@@ -115,6 +118,7 @@ def _write(
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
     if labellings:
         _write_selections(bundle, store, corpus)
+        _write_error_notebook(bundle, store, corpus)
     for place, model in enumerate(models):
         share = 0.3 / len(models)
         report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")
@@ -185,6 +189,17 @@ def _write_selections(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord)
         with bundle.part(SELECTIONS) as write:
             for selection in found:
                 write(selection.to_line().encode("ascii"))
+
+
+def _write_error_notebook(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord) -> None:
+    """Write the error notebook; an empty one gets no part, as in bundles of version 0.1."""
+    with store.reading() as r:
+        ids = r.corpora.sentence_ids(corpus.id)
+    lines = [*notebook_lines(store, corpus.id, ids)]
+    if lines:
+        with bundle.part(ERROR_NOTEBOOK) as write:
+            for line in lines:
+                write(line.encode("ascii"))
 
 
 def _write_model(bundle: ArchiveWriter, store: Store, model: ModelRecord, place: int) -> None:

@@ -16,7 +16,8 @@ from core.errors import Cancelled, DataError, ReadError
 from core.types import Article, Ids
 from db.records import CorpusRecord, ModelRecord, VectorBlock
 from db.store import Unit
-from jobs.bundles.format import ARTICLES, BUNDLE, SELECTIONS
+from jobs.bundles.error_notebook import notebook_from_lines
+from jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
 from jobs.bundles.labellings import Document, from_lines, moved, store_document
 from jobs.bundles.parts import (
     BundledCorpus,
@@ -80,6 +81,7 @@ def _fill(
         _store_models(bundle, args, context, record, about.models)
         _store_labellings(bundle, context, record, about)
         _store_selections(bundle, context, record)
+        _store_error_notebook(bundle, context, record)
         with context.writing() as w:
             return w.corpora.finish(record.id, about.corpus.report)
     except Exception as error:
@@ -188,6 +190,18 @@ def _store_selections(bundle: ArchiveReader, context: JobContext, record: Corpus
     with context.writing() as w:
         for selection in found:
             store_selection(w, record.id, selection, ids)
+
+
+def _store_error_notebook(bundle: ArchiveReader, context: JobContext, record: CorpusRecord) -> None:
+    """Store the error notebook with its people and times."""
+    if not bundle.named(ERROR_NOTEBOOK):
+        return
+    with context.store.reading() as r:
+        ids = r.corpora.sentence_ids(record.id)
+    with closing(bundle.lines(ERROR_NOTEBOOK)) as lines:
+        found = notebook_from_lines(lines, len(ids), ERROR_NOTEBOOK)
+    with context.writing() as w:
+        w.notebook_rows.write(record.id, found, ids)
 
 
 def _checked(context: JobContext, document: Document, ids: Ids) -> tuple[Document, int | None]:

@@ -20,12 +20,12 @@ from db.store import Store
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from webapp.features.triplets import browser, review_keys, selection
+from webapp.features.triplets import browser, selection
 from webapp.features.triplets import queries as page_queries
 from webapp.features.triplets.export import Export
 from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.selection import ReviewFilter, TripletFilter
-from webapp.shared import triplet_queries
+from webapp.shared import action_keys, triplet_queries
 
 Open = Callable[..., AppTest]
 TEST = Split.TEST
@@ -211,16 +211,16 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
 def test_an_address_from_before_the_last_key_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streamlit sends the address of the browser with every message, also one that the last key has changed since."""
     address = {"triplets_triplet": "7"}
-    monkeypatch.setattr(review_keys.st, "query_params", address)
-    state, visited = review_keys.Acknowledged(), list[str]()
+    monkeypatch.setattr(action_keys.st, "query_params", address)
+    state, visited = action_keys.Acknowledged(), list[str]()
 
-    def forward(view: object) -> None:
+    def forward() -> None:
         visited.append(address["triplets_triplet"])
         address["triplets_triplet"] = str(int(address["triplets_triplet"]) + 1)
 
     def send(number: int, seen: int) -> None:
         message = {"session": state.session, "actions": [{"number": number, "kind": "next"}], "seen": seen}
-        review_keys.dispatch(state, None, {"next": forward}, message)  # type: ignore[arg-type]
+        action_keys.dispatch(state, "triplets_triplet", {"next": forward}, message)
 
     send(1, 0)
     address["triplets_triplet"] = "7"  # what the browser still had
@@ -231,13 +231,13 @@ def test_an_address_from_before_the_last_key_is_not_followed(monkeypatch: pytest
 
 
 def test_every_key_is_handled_once_and_in_order() -> None:
-    state, handled = review_keys.Acknowledged(), list[str]()
-    handlers = {kind: lambda view, kind=kind: handled.append(kind) for kind in browser.HANDLERS}
+    state, handled = action_keys.Acknowledged(), list[str]()
+    handlers = {kind: lambda kind=kind: handled.append(kind) for kind in browser.HANDLERS}
     assert set(browser.KEYS.values()) == set(handlers)
 
     def send(kinds: list[object], first: int, session: str = state.session) -> None:
         sent = [{"number": number, "kind": kind} for number, kind in enumerate(kinds, first)]
-        review_keys.dispatch(state, None, handlers, {"session": session, "actions": sent[::-1]})  # type: ignore[arg-type]
+        action_keys.dispatch(state, "triplets_triplet", handlers, {"session": session, "actions": sent[::-1]})
 
     send(["good", "bad", "good", "undo", "ambiguous"], 1)
     assert handled == ["good", "bad", "good", "undo", "ambiguous"] and state.number == 5
@@ -245,5 +245,5 @@ def test_every_key_is_handled_once_and_in_order() -> None:
     send(["good"], 9, session="another")
     send(["unknown", 1], 7)
     for wrong in (None, {}, {"session": state.session, "actions": [{"number": True}, "x"]}):
-        review_keys.dispatch(state, None, handlers, wrong)  # type: ignore[arg-type]
+        action_keys.dispatch(state, "triplets_triplet", handlers, wrong)
     assert handled[5:] == ["next"]

@@ -75,6 +75,13 @@ REGISTRY = Registry(
             EVALUATE.title,
         ),
         _page(
+            "notebook",
+            "Error notebook",
+            "Collect what models get wrong, find categories of errors, and write a report.",
+            ":material/bug_report:",
+            EVALUATE.title,
+        ),
+        _page(
             "paper_tables",
             "Paper tables",
             "Published results and their reproduction.",

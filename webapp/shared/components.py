@@ -23,6 +23,7 @@ _MIME = {
     ".gz": "application/gzip",
     ".html": "text/html",
     ".jsonl": "application/jsonl",
+    ".md": "text/markdown",
     ".parquet": "application/vnd.apache.parquet",
     ".svg": "image/svg+xml",
     ".tex": "text/plain",

@@ -54,6 +54,11 @@ def is_open(page: str) -> bool:
     return bool(st.session_state[_CURRENT] == page)
 
 
+def current_page() -> str:
+    """Return the id of the page that is open, which is its URL path."""
+    return str(st.session_state[_CURRENT])
+
+
 def switch_page(page: str, view: View | None = None) -> None:
     """Open a view of another page.
 

@@ -10,19 +10,22 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.error_cases import MOST_PASSAGES
 from core.errors import ThemescopeError
 from core.labelling.history import Step
 from core.selections import Selection, digest_of_ids
 from core.types import Ids
 from db.access import Right, only_its_maker
 from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.notebook_records import NewCase
 from db.records import SelectionRecord
 from jobs.services import selections as service
 from jobs.services.columns import file_content
 from jobs.services.labelling import starts
+from jobs.services.notebook.cases import Finding, sentence_case
 from jobs.services.selections import SelectedSentences
 from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
-from webapp.shared import partition_queries, queries, selections
+from webapp.shared import error_notebook, partition_queries, queries, selections
 from webapp.shared.components import download
 from webapp.shared.navigation import is_open, page_link, switch_page
 from webapp.shared.partition_queries import Analysis
@@ -64,10 +67,12 @@ def show(of: Subject) -> None:
             _popover(of, "Make it a theme", ":material/category:", _make_theme)
             _popover(of, "Label it", ":material/label:", _label)
             _popover(of, "Relabel", ":material/edit_note:", _relabel)
+            _popover(of, "Error notebook", error_notebook.ICON, _error_case)
             _popover(of, "Share", ":material/link:", _share)
         _popover(of, "Export", ":material/download:", _export)
         _popover(of, "Save", ":material/bookmark:", _more)
     _outcome(of)
+    error_notebook.announce()
 
 
 def _popover(of: Subject, label: str, icon: str, draw: Callable[[Subject], None]) -> None:
@@ -177,6 +182,20 @@ def _relabel(of: Subject) -> None:
             st.error(plain(error), icon=":material/error:")
             return
         switch_page("relabel", partition_queries.selection_view(record.name, kept.id))
+
+
+def _error_case(of: Subject) -> None:
+    """Draw the form that adds the sentences to the error notebook as one case."""
+    error_notebook.form(of.name("error-case"), lambda: _case(of), lambda: None)
+
+
+def _case(of: Subject) -> NewCase:
+    """Return the selection as a case; its permalink opens this view with the stored selection."""
+    found, ids = of.read(), of.selection.ids
+    themes = {int(found.ids[row]): found.theme(row) for row in found.rows_of(ids[:MOST_PASSAGES]).tolist()}
+    models = (of.analysis.model.name,) if of.analysis is not None and any(themes.values()) else ()
+    finding = Finding(f"selection: {shorten(str(of.selection.origin), 200)}", models, placed=themes)
+    return sentence_case(queries.store(), of.selection.corpus_id, ids, finding, error_notebook.permalink(of.view))
 
 
 # ---------------------------------------------------------------- files and links

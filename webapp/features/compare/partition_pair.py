@@ -12,15 +12,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.error_cases import CaseKind
 from core.metrics import REGISTRY as METRICS
 from core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from core.selections import Origin
 from core.types import Labels, Sentence
+from db.notebook_records import NewCase
 from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
+from jobs.services.notebook.cases import Finding, sentence_case
 from jobs.services.table_files import csv_text
 from webapp.features.compare import state
 from webapp.features.compare.state import choice_in_url, segment_in_url
-from webapp.shared import queries, selections
+from webapp.shared import error_notebook, queries, selections
 from webapp.shared.choose import nothing
 from webapp.shared.components import download, draw_component
 from webapp.shared.figures import Tones, tones
@@ -130,10 +133,30 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
             changed = [found.sentences[i].id for i in found.matching.moved]
             origin = Origin("moved", (f"changed cluster from {one.name} to {other.name}", article.title))
             selections.offer_button(f"Select {count(moved, 'changed sentence')}", corpus.id, lambda: changed, origin)
+            error_notebook.add_button(state.PARTITIONS, lambda: _case(found, corpus, article, (one, other)))
         download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
     draw_component("partitions", _ASSETS, data=data, key=state.PARTITIONS)
     _table(found, left, right, one, other)
+
+
+def _case(
+    found: MatchedPartitions, corpus: CorpusRecord, article: ArticleRecord, sides: tuple[Partition, Partition]
+) -> NewCase:
+    """Choose the changed sentences, or one of them, as a case of the error notebook."""
+    one, other = sides
+    moved = found.matching.moved.tolist()
+    every = f"All {count(len(moved), 'changed sentence')} of the article"
+    rows = {every: moved} | {f"{n}. {found.sentences[i].text}": [i] for n, i in enumerate(moved, 1)}
+    chosen = rows[st.selectbox("Case", list(rows), key=f"{state.PARTITIONS}_case_{article.id}")]
+    first, second = _columns(found, one.load(), other.load())
+    placed = {found.sentences[i].id: f"{first[i]} → {second[i]}" for i in chosen}
+    models = tuple(side.name for side in sides if side.kind != "sections")
+    predicted = next(iter(placed.values())) if len(placed) == 1 else ""
+    finding = Finding(f"{one.name} against {other.name}", models, predicted, placed)
+    address = error_notebook.permalink({state.ARTICLE: article.title, state.LEFT: one.name, state.RIGHT: other.name})
+    kind = CaseKind.DISAGREEMENT if len(chosen) > 1 else CaseKind.SENTENCE
+    return sentence_case(queries.store(), corpus.id, list(placed), finding, address, kind)
 
 
 def _summary(found: MatchedPartitions, one: Partition, other: Partition) -> str:

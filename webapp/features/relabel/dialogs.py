@@ -11,9 +11,10 @@ from core.labelling import operations as op
 from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Cluster
 from jobs.services.labelling import assistance
-from webapp.features.relabel import queries
+from webapp.features.relabel import error_case, queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON, SPLIT_NAME, SPLIT_PARTS
+from webapp.shared import error_notebook
 from webapp.shared.components import attempt
 from webapp.shared.text import count, shorten
 
@@ -164,6 +165,7 @@ def _part_names(state: RelabelState, cluster: Cluster, parts: Sequence[Part]) ->
 
 _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
     "note": ("Note", "small", _note),
+    "error_case": (error_notebook.LABEL, "small", error_case.show),
     "merge": ("Merge clusters", "small", _merge),
     "split": ("Split a cluster", "large", _split),
     "delete": ("Delete a cluster", "small", _delete),

@@ -31,7 +31,7 @@ SCRIPTS = ("action_queue.js", "keys.js", "cluster_editor.js")
 """Scripts that the toolbar and the columns share."""
 _POLL_S = 5.0
 _GROUPS = {"history": "History", "selection": "Selection", "queue": "Queue", "clusters": "Clusters"}
-_NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "clear", "similar")
+_NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "error_case", "clear", "similar")
 WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",

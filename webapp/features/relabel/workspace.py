@@ -33,7 +33,7 @@ from webapp.features.relabel.state import (
     SENTENCE_CARD,
     step_summary,
 )
-from webapp.shared import people
+from webapp.shared import error_notebook, people
 from webapp.shared import queries as records
 from webapp.shared.choose import grouped, model_notes, nothing
 from webapp.shared.components import attempt
@@ -70,6 +70,7 @@ def show(state: RelabelState) -> None:
         if len(state.selected) == 1:
             show_sentence_card(state)
     dialogs.show_open(state)
+    error_notebook.announce()
 
 
 def _offer_copy(state: RelabelState) -> None:

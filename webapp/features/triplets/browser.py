@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
+from db.notebook_records import NewCase
 from db.records import TripletCard, TripletSetRecord
-from webapp.features.triplets import attention, export, filter_form, queries, review_keys, selection, sets, verdicts
+from jobs.services.notebook.cases import triplet_case
+from webapp.features.triplets import attention, export, filter_form, queries, selection, sets, verdicts
 from webapp.features.triplets.filter_form import Filter
 from webapp.features.triplets.queries import EvaluatedModel
 from webapp.features.triplets.selection import View
-from webapp.features.triplets.state import STEP, TABLE, heading
-from webapp.shared import triplet_queries
+from webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
+from webapp.shared import action_keys, error_notebook, triplet_queries
 from webapp.shared.components import clickable_table
 from webapp.shared.text import plain, shorten_middle, signed
 
 _ROWS = 50
-KEYS = {key: verdict.value for verdict, key in verdicts.SHORTCUTS.items()} | {"U": "undo", "J": "next", "K": "previous"}
+KEYS = {key: verdict.value for verdict, key in verdicts.SHORTCUTS.items()} | {
+    "U": "undo", "J": "next", "K": "previous", "O": "notebook",
+}  # fmt: skip
 HANDLERS: Mapping[str, Callable[[View], None]] = {
     **{verdict.value: verdicts.by_key(verdict) for verdict in verdicts.SHORTCUTS},
     "undo": verdicts.undo,
     "next": lambda view: view.go(view.position() + 1),
     "previous": lambda view: view.go(view.position() - 1),
+    "notebook": lambda view: error_notebook.open_dialog(REVIEW_KEYS),
 }
 _MARGIN_HELP = "Margin: distance to the other section minus distance to the same section, by this model's distance"
 _COLUMNS = {
@@ -71,11 +77,12 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
     cards = queries.cards(chosen, page)
     margins = {model.name: queries.margins_at(model, page).tolist() for model in models}
     current = cards[at - first]
-    _navigation(view, at, conditions)
+    shown = {name: values[at - first] for name, values in margins.items()}
+    _navigation(view, at, conditions, lambda: _case(view, current, shown))
     verdicts.buttons(view, at)
-    review_keys.show(view, KEYS, HANDLERS)
+    action_keys.show(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
     card(current, chosen.kind)
-    model_badges({name: values[at - first] for name, values in margins.items()})
+    model_badges(shown)
     attention.show(current, roles(chosen.kind))
     _table(view, cards, margins, first)
 
@@ -87,7 +94,7 @@ def _empty(view: View) -> None:
         st.info("No matching triplets. Change or reset the filter.", icon=":material/info:")
 
 
-def _navigation(view: View, at: int, conditions: Filter) -> None:
+def _navigation(view: View, at: int, conditions: Filter, case: Callable[[], NewCase]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this position alone: a press that the browser sends again leads to the same triplet, not one further.
         back, forward = f"{STEP}_back_{at}", f"{STEP}_forward_{at}"
@@ -96,7 +103,14 @@ def _navigation(view: View, at: int, conditions: Filter) -> None:
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=last)
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
+        error_notebook.add_button(REVIEW_KEYS, case)
         export.buttons(view.chosen, view.models, conditions.triplets.split, view.ids)
+
+
+def _case(view: View, triplet: TripletCard, margins: Mapping[str, float]) -> NewCase:
+    """Return a triplet as a case of the error notebook."""
+    address = error_notebook.permalink({SET: view.chosen.name, TRIPLET: str(triplet.id)})
+    return triplet_case(triplet, view.chosen, margins, address)
 
 
 def card(triplet: TripletCard, kind: str) -> None:

@@ -150,7 +150,7 @@ def _progress(view: View) -> None:
     by = "" if view.person is None else f" by {people.shown(view.person)}"
     st.caption(
         f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "
-        "U undo, J next, K previous."
+        "U undo, J next, K previous, O add to error notebook."
     )
 
 

@@ -1,4 +1,4 @@
-"""Keys of the review: every press is kept in the browser until it is stored, so that fast presses all count.
+"""Keys of a page that shows one item at a time: every press is kept in the browser until it is handled.
 
 A key of a Streamlit button is lost or merged with the next one when it is pressed while the page is being drawn.
 """
@@ -13,13 +13,12 @@ from uuid import uuid4
 
 import streamlit as st
 
-from webapp.features.triplets.selection import View
-from webapp.features.triplets.state import REVIEW_KEYS, TRIPLET
 from webapp.shared.components import draw_component
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("action_queue.js", "keys.js")
 _WORDS = {"saving": "Saving …", "late": "Not saved yet: the server does not answer. Your keys are kept and sent again."}
+_NO_FIELDS: Mapping[str, str] = {}
 
 
 @dataclass
@@ -29,44 +28,61 @@ class Acknowledged:
     session: str = field(default_factory=lambda: uuid4().hex)
     number: int = 0
     """Number of the last action that was handled."""
-    triplet: str = ""
-    """Triplet in the address after that action."""
+    item: str = ""
+    """Item in the address after that action."""
 
 
-Handlers = Mapping[str, Callable[[View], None]]
+Handlers = Mapping[str, Callable[[], object]]
 
 
-def show(view: View, keys: Mapping[str, str], handlers: Handlers) -> None:
-    """Draw the component; ``keys`` are the kinds of actions by their letters."""
-    state: Acknowledged = st.session_state.setdefault(REVIEW_KEYS, Acknowledged())
-    key = f"{REVIEW_KEYS}_component"
+def show(
+    key: str, url_key: str, keys: Mapping[str, str], handlers: Handlers, fields: Mapping[str, str] = _NO_FIELDS
+) -> None:
+    """Draw the component.
+
+    Parameters
+    ----------
+    key
+        Session key of what was handled.
+    url_key
+        URL key of the item that is shown.
+    keys
+        Kinds of actions by their letters or digits.
+    handlers
+        What the kinds do; for callbacks.
+    fields
+        Labels of text fields by the letters that move the cursor there.
+    """
+    state: Acknowledged = st.session_state.setdefault(key, Acknowledged())
+    widget = f"{key}_component"
     draw_component(
-        "review_keys",
+        "action_keys",
         _ASSETS,
         *_SCRIPTS,
         data={
             "session": state.session, "acknowledged": state.number, "words": _WORDS,
             "keys": {letter.lower(): kind for letter, kind in keys.items()},
+            "fields": {letter.lower(): label for letter, label in fields.items()},
         },
-        key=key,
+        key=widget,
         on_actions_change=lambda: dispatch(
-            state, view, handlers, (st.session_state.get(key) or {}).get("actions")
+            state, url_key, handlers, (st.session_state.get(widget) or {}).get("actions")
         ),
     )  # fmt: skip
 
 
-def dispatch(state: Acknowledged, view: View, handlers: Handlers, message: Any) -> None:
+def dispatch(state: Acknowledged, url_key: str, handlers: Handlers, message: Any) -> None:
     """Handle the actions of a message from the browser in their order; those handled before are skipped."""
     if not isinstance(message, Mapping) or message.get("session") != state.session:
         return
     if isinstance(message.get("seen"), int) and message["seen"] < state.number:
         # The browser sent this before the address of the last action had reached it.
-        st.query_params[TRIPLET] = state.triplet
+        st.query_params[url_key] = state.item
     sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and type(one.get("number")) is int]
     for action in sorted(sent, key=lambda one: int(one["number"])):
         if action["number"] > state.number:
             state.number = int(action["number"])
             handler = handlers.get(str(action.get("kind")))
             if handler is not None:
-                handler(view)
-    state.triplet = st.query_params.get(TRIPLET, "")
+                handler()
+    state.item = st.query_params.get(url_key, "")

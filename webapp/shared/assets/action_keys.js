@@ -1,5 +1,5 @@
-// Keys of the review of triplets. Every press is an action of the queue, so that fast presses all count, in their order.
-class ReviewKeys {
+// Keys of a page. Every press is an action of the queue, so that fast presses all count, in their order.
+class ActionKeys {
   constructor(root) {
     this.root = root;
     this.onKey = (event) => this.handleKey(event);
@@ -24,16 +24,18 @@ class ReviewKeys {
     if (!this.root.isConnected) return document.removeEventListener("keydown", this.onKey);
     if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
-    const kind = this.data.keys[keyOf(event)];
-    if (!kind) return;
-    actionQueue.push({ kind });
+    const key = keyOf(event), kind = this.data.keys[key], label = this.data.fields[key];
+    const field = label && document.querySelector(`textarea[aria-label="${CSS.escape(label)}"]`);
+    if (field) field.focus();
+    else if (kind) actionQueue.push({ kind });
+    else return;
     event.preventDefault();
   }
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".review_keys");
+  const root = parentElement.querySelector(".action_keys");
   root.setAttribute("role", "status");
-  root.keys ??= new ReviewKeys(root);
+  root.keys ??= new ActionKeys(root);
   root.keys.show(data, setStateValue);
 }

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import pytest
+
+from core.error_cases import CaseFacts, CaseKind, Passage, facts_of
+from core.errors import AccessError, ConflictError, DataError, DuplicateNameError
+from db.label_records import Role
+from db.notebook_records import NewCase
+from db.repositories.error_notebook import NOTE_LIMIT
+from db.store import Store
+from jobs.services import people
+from tests.db.texts import add_corpus
+
+
+def facts(source: str = "triplet set Rivers, test split", section: str = "History") -> CaseFacts:
+    texts = ("pivot", "Rome was founded.", section), ("positive", "Kings ruled it.", section)
+    passages = [
+        Passage(text, "Rome", title, role) for role, text, title in (*texts, ("negative", "It rains.", "Climate"))
+    ]
+    return facts_of(source, passages, ["default"], {"default": -0.125, "other": float("nan")}, "Climate")
+
+
+def case(corpus_id: int = 1, ids: tuple[int, ...] = (1, 2, 9), source: str = "set") -> NewCase:
+    return NewCase(corpus_id, CaseKind.TRIPLET, ids, facts(source), "triplets?triplets_triplet=5")
+
+
+def test_a_case_keeps_its_facts(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        added = w.error_notebook.add(case(corpus.id), "Ada", " Both are\0about wars. ")
+    with store.reading() as r:
+        notebook = r.error_notebook.read(corpus.id)
+    assert [*notebook.cases] == [added] and added.facts == facts("set") and added.sentence_ids == (1, 2, 9)
+    assert added.facts.statements() == ["default puts the pivot nearer to the negative by .12 (wrong)."]
+    assert (added.facts.section, added.facts.article, added.facts.predicted) == ("History", "Rome", "Climate")
+    assert [(n.text, n.person) for n in notebook.notes] == [("Both are\ufffdabout wars.", "Ada")]
+    assert added.created.tzinfo is not None and added.person == "Ada"
+
+
+def test_the_same_case_is_stored_once_and_comes_back(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        first = w.error_notebook.add(case(corpus.id), "Ada", "one")
+        w.error_notebook.delete([first.id], "Ada")
+        assert w.error_notebook.read(corpus.id).cases == []
+        sample = w.error_notebook.add_sample(corpus.id, "50 of 100", "default", 100, 0, "Ben")
+        again = w.error_notebook.add(case(corpus.id), "Ben", "two", sample.id)
+        assert (again.id, again.person, again.sample_id, again.deleted) == (first.id, "Ada", sample.id, None)
+        assert w.error_notebook.add(case(corpus.id, source="other set"), "Ben").id != first.id
+        assert [n.text for n in w.error_notebook.notes(corpus.id)] == ["one", "two"]
+        w.corpora.delete(corpus.id)
+        assert w.error_notebook.list(corpus.id) == []
+
+
+def test_notes_keep_their_history(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        of = w.error_notebook.add(case(corpus.id), "Ada")
+        first, other = (w.error_notebook.add_note(of.id, text, "Ada") for text in ("first", "other"))
+        changed = w.error_notebook.change_note(first, "better", "Ada")
+        assert changed.note == first.id and [n.text for n in w.error_notebook.notes(corpus.id)] == ["better", "other"]
+        with pytest.raises(ConflictError, match="changed meanwhile"):
+            w.error_notebook.change_note(first, "worse", "Ada")
+        deleted = w.error_notebook.change_note(changed, "", "Ada")
+        assert w.error_notebook.notes(corpus.id) == [other]
+        w.error_notebook.change_note(deleted, changed.text, "Ada")
+        assert [n.text for n in w.error_notebook.note_history(first.id)] == ["first", "better", "", "better"]
+        for text in ("", "x" * (NOTE_LIMIT + 1)):
+            with pytest.raises(DataError):
+                w.error_notebook.add_note(of.id, text, "Ada")
+
+
+def test_categories_are_renamed_merged_deleted_and_restored(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        of, k = w.error_notebook.add(case(corpus.id), "Ada"), w.error_categories
+        a, b, c = (k.add(corpus.id, name, "", "Ada") for name in ("Same words", "Two topics", "Lead"))
+        with pytest.raises(DuplicateNameError):
+            k.add(corpus.id, "same WORDS", "", "Ben")
+        renamed = k.change(a, "Shared words", "Different sections share words.", 3, "Ben")
+        with pytest.raises(ConflictError):
+            k.change(a, "Wrong", "", 0, "Ada")
+        k.code(of.id, a.id, "Ada", True)
+        k.code(of.id, c.id, "Ada", True)
+        k.code(of.id, None, "Ben", True)
+        merged = k.merge(renamed, b.id, "Ada")
+        with pytest.raises(DataError):
+            k.merge(b, merged.id, "Ada")
+        gone = k.delete(c, "Ada")
+        read = w.error_notebook.read
+        assert read(corpus.id).coded() == {"Ada": {of.id: {b.id}}, "Ben": {of.id: set()}}
+        assert [one.name for one in read(corpus.id).current_categories()] == ["Two topics"]
+        k.add(corpus.id, "Lead", "", "Ben")
+        k.restore(merged, "Ada")
+        assert k.restore(gone, "Ada").name == "Lead 2"
+        assert read(corpus.id).coded()["Ada"] == {of.id: {a.id, c.id}}
+
+
+def test_codings_are_undone_one_by_one(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        of, k = w.error_notebook.add(case(corpus.id), "Ada"), w.error_categories
+        a, b = (k.add(corpus.id, name, "", "Ada").id for name in "ab")
+
+        def coded() -> set[int]:
+            return set(w.error_notebook.read(corpus.id).coded().get("Ada", {}).get(of.id, ()))
+
+        k.code(of.id, a, "Ada", True)
+        k.code(of.id, b, "Ada", True)
+        k.code(of.id, a, "Ada", False)
+        k.code(of.id, a, "Ben", True)
+        seen = [coded()]
+        while k.undo(corpus.id, "Ada") is not None:
+            seen.append(coded())
+        assert seen == [{b}, {a, b}, {a}, set()]
+        k.code(of.id, b, "Ada", True)
+        assert coded() == {b} and k.undo(corpus.id, "Ada") == of.id and k.undo(corpus.id, "Ada") is None
+
+
+def test_roles(sqlite_store: Store) -> None:
+    corpus = add_corpus(sqlite_store)
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
+        people.set_role(sqlite_store, name, role)
+    with sqlite_store.by(lambda: "lea").writing() as w:
+        added = w.error_notebook.add(case(corpus.id), "lea", "mine")
+    with sqlite_store.reading() as r:
+        (note,) = r.error_notebook.notes(corpus.id)
+    for write in (
+        lambda w: w.error_notebook.add(case(corpus.id), "val"),
+        lambda w: w.error_notebook.add(case(corpus.id), "lea"),
+        lambda w: w.error_categories.add(corpus.id, "x", "", "val"),
+        lambda w: w.error_categories.code(added.id, None, "val", True),
+    ):
+        with pytest.raises(AccessError), sqlite_store.by(lambda: "val").writing() as w:
+            write(w)
+    people.set_role(sqlite_store, "ben", Role.LABELLER)
+    for write in (
+        lambda w: w.error_notebook.delete([added.id], "ben"),
+        lambda w: w.error_notebook.change_note(note, "his", "ben"),
+        lambda w: w.error_categories.code(added.id, None, "lea", True),
+    ):
+        with pytest.raises(AccessError), sqlite_store.by(lambda: "ben").writing() as w:
+            write(w)
+    with sqlite_store.by(lambda: "ada").writing() as w:
+        w.error_notebook.delete([added.id], "ada")
+        assert w.error_notebook.list(corpus.id, deleted=True)[0].id == added.id
+
+
+def test_the_version_changes_with_the_notebook(sqlite_store: Store) -> None:
+    corpus = add_corpus(sqlite_store)
+    seen = []
+    with sqlite_store.writing() as w:
+
+        def look() -> None:
+            seen.append(w.error_notebook.version(corpus.id))
+
+        look()
+        of = w.error_notebook.add(case(corpus.id), "Ada")
+        look()
+        note = w.error_notebook.add_note(of.id, "x", "Ada")
+        look()
+        w.error_notebook.change_note(note, "", "Ada")
+        look()
+        category = w.error_categories.add(corpus.id, "a", "", "Ada")
+        look()
+        w.error_categories.delete(category, "Ada")
+        look()
+        w.error_categories.code(of.id, None, "Ada", True)
+        look()
+        w.error_notebook.delete([of.id], "Ada")
+        look()
+    assert len(set(seen)) == len(seen)

@@ -1,0 +1,1 @@
+"""The Error notebook page."""

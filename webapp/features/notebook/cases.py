@@ -1,0 +1,266 @@
+"""Cases tab: the list of cases, and one of them with its categories and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from db.access import Right
+from db.notebook_records import ErrorCase, ErrorCategory, Notebook
+from db.records import CorpusRecord
+from webapp.features.notebook import filters, notes, one_case, samples, state
+from webapp.shared import action_keys, error_notebook, queries
+from webapp.shared.choose import nothing
+from webapp.shared.components import clickable_table
+from webapp.shared.people import current_person, may, shown
+from webapp.shared.text import count, plain, shorten
+
+DIGITS = 9
+NO_CATEGORY = "None applies"
+_TEXT, _HEIGHT = 90, 300
+_COLUMNS = {
+    "Case": st.column_config.NumberColumn(width=55),
+    "Kind": st.column_config.TextColumn(width=95),
+    "Sentence": st.column_config.TextColumn(width="large"),
+    "Section": st.column_config.TextColumn(width=130),
+    "Models": st.column_config.TextColumn(width=150),
+    "Categories": st.column_config.TextColumn(width=170),
+    "Note": st.column_config.TextColumn(width=200),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The cases that pass the filters, in order, and who looks at them."""
+
+    corpus: CorpusRecord
+    notebook: Notebook
+    cases: Sequence[ErrorCase]
+    person: str
+
+    def position(self) -> int:
+        """Return the position of the case in the address; 0 if it is not in view."""
+        wanted = st.query_params.get(state.CASE, "")
+        return next((at for at, case in enumerate(self.cases) if str(case.id) == wanted), 0)
+
+    def go(self, to: int) -> None:
+        """Show the case at a position; for callbacks."""
+        st.query_params[state.CASE] = str(self.cases[min(max(to, 0), len(self.cases) - 1)].id)
+
+    def step(self, at: int, to: int) -> None:
+        """Move from position ``at``, unless the person has left it; for callbacks."""
+        if self.position() == at:
+            self.go(to)
+
+
+def show(corpus: CorpusRecord, notebook: Notebook) -> None:
+    """Draw the filters, one case and the list."""
+    if may(Right.LABEL):
+        with st.container(horizontal=True):
+            samples.popover(corpus)
+            _deleted(corpus)
+    if not notebook.cases:
+        _empty()
+        return
+    found = filters.choose(notebook, current_person())
+    if not found:
+        nothing("No matching cases.", "Change or clear the filters above.")
+        return
+    ids = {case.id for case in found}
+    st.fragment(_fragment)(corpus, ids)
+
+
+def _empty() -> None:
+    nothing(
+        "No cases yet.",
+        "Add what a model gets wrong: press O in Triplets or Relabel, or use “Add to error notebook” in Compare and "
+        "“Error notebook” for a selection on the map. Or draw a random sample of failures above.",
+        "triplets",
+        "Open Triplets",
+    )
+
+
+def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
+    """Draw one case and the list; keys and buttons rerun only this."""
+    notebook = error_notebook.read(corpus.id, corpus.created)
+    # A case that was coded stays in view, also where it no longer passes the filters.
+    view = View(corpus, notebook, [case for case in reversed(notebook.cases) if case.id in ids], current_person())
+    if not view.cases:
+        st.rerun()
+    at = view.position()
+    case = view.cases[at]
+    _navigation(view, at)
+    _categories(view, case)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        one_case.show(case)
+    with right:
+        notes.show(view.notebook.notes_of().get(case.id, ()), case, view.person)
+    _table(view)
+
+
+def _navigation(view: View, at: int) -> None:
+    case = view.cases[at]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        # Keys of this position alone: a press that the browser sends again leads to the same case.
+        back, forward = f"{state.STEP}_back_{at}", f"{state.STEP}_forward_{at}"
+        st.button("Previous", back, on_click=view.step, args=(at, at - 1), disabled=at == 0)
+        st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=at + 1 >= len(view.cases))
+        st.caption(f"{at + 1:,} of {count(len(view.cases), 'case')}", width="content")
+        st.space("stretch")
+        st.button(
+            "Delete case", key=f"{state.STEP}_delete_{case.id}", icon=":material/delete:", type="tertiary",
+            on_click=_delete, args=(case, view), disabled=not may(Right.LABEL),
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------- categories of a case
+
+
+def _categories(view: View, case: ErrorCase) -> None:
+    """Draw a button with a digit for each category, and the keys."""
+    current, mine = view.notebook.current_categories(), view.notebook.coded().get(view.person, {}).get(case.id)
+    allowed = may(Right.LABEL)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        for place, category in enumerate(current):
+            given = mine is not None and category.id in mine
+            digit = f"{place + 1} · " if place < DIGITS else ""
+            st.button(
+                plain(f"{digit}{shorten(category.name, 40)}"),
+                key=f"{state.STEP}_give_{case.id}_{category.id}_{given}",
+                type="primary" if given else "secondary",
+                on_click=toggle, args=(view, case.id, category.id, given), disabled=not allowed,
+                help=plain(category.description) or None,
+            )  # fmt: skip
+        none = mine is not None and not mine
+        st.button(
+            f"0 · {NO_CATEGORY}", key=f"{state.STEP}_none_{case.id}_{none}", type="primary" if none else "secondary",
+            on_click=toggle, args=(view, case.id, None, none), disabled=not allowed or bool(mine),
+        )  # fmt: skip
+        st.button("Undo", key=f"{state.STEP}_undo_{view.notebook.codings[-1].id if view.notebook.codings else 0}",
+                  icon=":material/undo:", type="tertiary", on_click=undo, args=(view,), disabled=not allowed,
+                  help="Takes back your last change of a category.")  # fmt: skip
+    _others(view, case, mine is not None)
+    digits = {str(place + 1): f"category {place}" for place in range(min(len(current), DIGITS))}
+    keys = (
+        digits | {"0": "none", "J": "next", "K": "previous", "U": "undo"} if allowed else {"J": "next", "K": "previous"}
+    )
+    action_keys.show(
+        state.CODING_KEYS, state.CASE, keys, handlers(view, current), {"T": notes.LABEL} if allowed else {}
+    )
+    if allowed:
+        st.caption("Keys: 1 … 9 category, 0 none applies, U undo, J next, K previous, T write a note.")
+    if refused := st.session_state.pop(state.DELETED, ""):
+        st.error(plain(refused), icon=":material/error:")
+
+
+def handlers(view: View, current: Sequence[ErrorCategory]) -> dict[str, Callable[[], object]]:
+    """Return what the keys do with the case that is shown when they are handled."""
+
+    def by_digit(category: int | None) -> None:
+        case = view.cases[view.position()].id
+        fresh = error_notebook.read(view.corpus.id, view.corpus.created).coded().get(view.person, {}).get(case)
+        given = fresh is not None and (category in fresh if category is not None else not fresh)
+        if category is not None or not fresh:
+            toggle(view, case, category, given)
+
+    found: dict[str, Callable[[], object]] = {
+        f"category {place}": partial(by_digit, category.id) for place, category in enumerate(current[:DIGITS])
+    }
+    return found | {
+        "none": partial(by_digit, None),
+        "next": lambda: view.go(view.position() + 1),
+        "previous": lambda: view.go(view.position() - 1),
+        "undo": partial(undo, view),
+    }
+
+
+def toggle(view: View, case: int, category: int | None, given: bool) -> None:
+    """Give a category to a case, or take it back; for callbacks."""
+    st.session_state[state.DELETED] = queries.write(
+        lambda w: w.error_categories.code(case, category, view.person, not given)
+    )
+
+
+def undo(view: View) -> None:
+    """Undo the person's last coding, and show its case; for callbacks."""
+    undone: list[int | None] = []
+    refused = queries.write(lambda w: undone.append(w.error_categories.undo(view.corpus.id, view.person)))
+    st.session_state[state.DELETED] = refused
+    if undone and undone[0] in {case.id for case in view.cases}:
+        st.query_params[state.CASE] = str(undone[0])
+
+
+def _others(view: View, case: ErrorCase, judged: bool) -> None:
+    """Draw what other analysts gave, once this person has judged the case, so that both code independently."""
+    names = {category.id: category.name for category in view.notebook.current_categories()}
+    others = {p: c[case.id] for p, c in view.notebook.coded().items() if p != view.person and case.id in c}
+    if not others:
+        return
+    if not judged and may(Right.LABEL):
+        st.caption(
+            f":material/visibility_off: Coded by {count(len(others), 'other analyst')}. Shown once you have coded it."
+        )
+        return
+    said = (f"{shown(p)}: {plain(', '.join(names[i] for i in sorted(c)) or NO_CATEGORY)}" for p, c in others.items())
+    st.caption(f":material/group: {' · '.join(said)}")
+
+
+# ---------------------------------------------------------------- deleted cases
+
+
+def _delete(case: ErrorCase, view: View) -> None:
+    refused = queries.write(lambda w: w.error_notebook.delete([case.id], view.person))
+    st.session_state[state.DELETED] = refused
+    if not refused:
+        st.toast(f"Case {case.id} deleted. “Deleted cases” above restores it.", icon=":material/delete:")
+
+
+def _deleted(corpus: CorpusRecord) -> None:
+    """Draw the deleted cases, each with a button that restores it."""
+    found = queries.read(lambda r: r.error_notebook.list(corpus.id, deleted=True))
+    if not found:
+        return
+
+    def restore(case: ErrorCase) -> None:
+        st.session_state[state.DELETED] = queries.write(lambda w: w.error_notebook.restore([case.id], current_person()))
+
+    with st.popover(f"Deleted cases ({len(found)})", icon=":material/delete:"):
+        for case in found[::-1]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(plain(f"{case.id}. {shorten(_first(case), 60)}"), width="stretch")
+                st.button("Restore", key=f"{state.DELETED}_{case.id}", on_click=restore, args=(case,))
+
+
+# ---------------------------------------------------------------- list
+
+
+def _table(view: View) -> None:
+    mine, written = view.notebook.coded().get(view.person, {}), view.notebook.notes_of()
+    names = {category.id: category.name for category in view.notebook.current_categories()}
+    frame = pd.DataFrame(
+        {
+            "Case": [case.id for case in view.cases],
+            "Kind": [filters.KINDS[case.kind] for case in view.cases],
+            "Sentence": [shorten(_first(case), _TEXT) for case in view.cases],
+            "Section": [case.facts.section for case in view.cases],
+            "Models": [", ".join(case.facts.models) for case in view.cases],
+            "Categories": [_own(mine.get(case.id), names) for case in view.cases],
+            "Note": [" / ".join(note.text for note in written.get(case.id, ()))[:_TEXT] for case in view.cases],
+        }
+    )
+    st.caption("Click a row to show the case. Categories are your own.")
+    key = f"{state.TABLE}_{hash(tuple(case.id for case in view.cases))}"
+    clickable_table(frame, key, view.go, height=_HEIGHT, placeholder="–", column_config=_COLUMNS)
+
+
+def _own(mine: frozenset[int] | None, names: dict[int, str]) -> str | None:
+    return None if mine is None else ", ".join(sorted(names[i] for i in mine)) or NO_CATEGORY.lower()
+
+
+def _first(case: ErrorCase) -> str:
+    return case.facts.passages[0].text if case.facts.passages else ""

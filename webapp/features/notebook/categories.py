@@ -1,0 +1,214 @@
+"""Categories tab: create, rename, describe, merge, delete and restore categories; accept suggested ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling.partition import COLOURS
+from db.access import Right
+from db.notebook_records import ErrorCategory, Notebook
+from db.records import CorpusRecord
+from db.repositories.base import NAME_LIMIT
+from db.repositories.error_categories import DESCRIPTION_LIMIT
+from jobs.services.notebook import suggestions as service
+from jobs.services.notebook.counts import codes_of
+from jobs.services.notebook.suggestions import Suggestion
+from webapp.features.notebook import state
+from webapp.shared import queries
+from webapp.shared.choose import nothing
+from webapp.shared.figures import tones
+from webapp.shared.people import current_person, may
+from webapp.shared.text import count, plain, shorten
+
+_REFUSED = f"{state.CATEGORY_FORM}_refused"
+_WAYS = {"Meaning (default model)": service.BY_MEANING, "Words (tf-idf)": service.BY_WORDS}
+_EXAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Suggestions of this session, with the number of those that were accepted or dismissed."""
+
+    found: tuple[Suggestion, ...]
+
+
+def show(corpus: CorpusRecord, notebook: Notebook) -> None:
+    """Draw the categories and the suggestions."""
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused), icon=":material/error:")
+    current = notebook.current_categories()
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader("Categories", anchor=False)
+        if not current:
+            nothing("No categories yet.", "Add one below, or let the notes suggest some.")
+        sizes = _sizes(notebook)
+        for category in current:
+            _category(category, current, sizes.get(category.id, 0))
+        _gone(notebook)
+        if may(Right.LABEL):
+            _new(corpus)
+    with right:
+        st.subheader("Suggestions from notes", anchor=False)
+        _suggestions(corpus, notebook)
+
+
+def _sizes(notebook: Notebook) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for categories in codes_of(notebook, None).values():
+        for id in categories:
+            found[id] = found.get(id, 0) + 1
+    return found
+
+
+def _write(change: Callable[..., object]) -> None:
+    st.session_state[_REFUSED] = queries.write(change)
+
+
+# ---------------------------------------------------------------- one category
+
+
+def _category(category: ErrorCategory, current: Sequence[ErrorCategory], cases: int) -> None:
+    """Draw a category with its number of cases, and what can be done with it."""
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        with st.container(gap="xxsmall", width="stretch"):
+            colour = tones(st.context.theme.type).colour(category.colour)
+            st.html(f'<span style="display:inline-block;width:2.5rem;height:.35rem;background:{colour}"></span>')
+            st.markdown(f"**{plain(category.name)}** · {count(cases, 'case')}")
+            if category.description:
+                st.caption(plain(category.description))
+        if may(Right.LABEL):
+            with st.popover("Edit", icon=":material/edit:", key=f"{state.CATEGORY_FORM}_{category.id}_edit"):
+                _edit(category)
+            others = [one for one in current if one.id != category.id]
+            with st.popover(
+                "Merge", icon=":material/merge:", disabled=not others, key=f"{state.CATEGORY_FORM}_{category.id}_merge"
+            ):
+                _merge(category, others)
+            st.button(
+                "Delete", icon=":material/delete:", type="tertiary", key=f"{state.CATEGORY_FORM}_{category.id}_delete",
+                on_click=lambda: _write(lambda w: w.error_categories.delete(category, current_person())),
+                help="Its cases are kept, and it can be restored.",
+            )  # fmt: skip
+
+
+def _edit(category: ErrorCategory) -> None:
+    key = f"{state.CATEGORY_FORM}_{category.id}_{category.version}"
+    with st.form(key, border=False):
+        name = st.text_input("Name", value=category.name, max_chars=NAME_LIMIT)
+        about = st.text_area("Description", value=category.description, max_chars=DESCRIPTION_LIMIT, height=96)
+        colour = st.number_input("Colour", 1, COLOURS, category.colour % COLOURS + 1, help="Place in the palette.")
+        pressed = st.form_submit_button("Save category", icon=":material/save:")
+    if pressed:
+        new = name or "", about or "", int(colour) - 1
+        _write(lambda w: w.error_categories.change(category, *new, current_person()))
+        st.rerun()
+
+
+def _merge(category: ErrorCategory, others: Sequence[ErrorCategory]) -> None:
+    names = {one.name: one.id for one in others}
+    into = st.selectbox("Merge into", list(names), key=f"{state.CATEGORY_FORM}_{category.id}_into")
+    st.caption("Its cases then count there. The merge can be undone below the list.")
+    if into in names and st.button(
+        "Merge categories", type="primary", icon=":material/merge:", key=f"{state.CATEGORY_FORM}_{category.id}_merged"
+    ):
+        _write(lambda w: w.error_categories.merge(category, names[into], current_person()))
+        st.rerun()
+
+
+def _gone(notebook: Notebook) -> None:
+    """Draw the deleted and the merged categories, each with a button that restores it."""
+    names = {one.id: one.name for one in notebook.categories}
+    gone = [one for one in notebook.categories if one.deleted is not None or one.merged_into is not None]
+    if not gone or not may(Right.LABEL):
+        return
+    with st.expander(f"Deleted and merged categories ({len(gone)})", icon=":material/history:"):
+        for one in gone:
+            what = "deleted" if one.merged_into is None else f"merged into “{names.get(one.merged_into, '')}”"
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{plain(one.name)}, {plain(what)}", width="stretch")
+                st.button(
+                    "Restore", key=f"{state.CATEGORY_FORM}_{one.id}_{one.version}_restore",
+                    on_click=lambda one=one: _write(lambda w: w.error_categories.restore(one, current_person())),
+                )  # fmt: skip
+
+
+def _new(corpus: CorpusRecord) -> None:
+    with st.form(f"{state.CATEGORY_FORM}_new", clear_on_submit=True):
+        name = st.text_input("Name of the new category", max_chars=NAME_LIMIT)
+        about = st.text_input("Description (optional)", max_chars=DESCRIPTION_LIMIT)
+        pressed = st.form_submit_button("Add category", icon=":material/add:")
+    if pressed:
+        _write(lambda w: w.error_categories.add(corpus.id, name or "", about or "", current_person()))
+        st.rerun()
+
+
+# ---------------------------------------------------------------- suggestions
+
+
+def _suggestions(corpus: CorpusRecord, notebook: Notebook) -> None:
+    written = service.texts_to_cluster(notebook)
+    st.caption(
+        f"Notes are clustered, and each cluster can become a category. {count(len(written), 'case')} "
+        f"{'has' if len(written) == 1 else 'have'} notes."
+    )
+    try:
+        service.check_number(len(written))
+    except ThemescopeError as error:
+        st.info(plain(error), icon=":material/info:")
+        return
+    if not may(Right.LABEL):
+        return
+    way = st.selectbox("Similarity of notes by", list(_WAYS), key=f"{state.SUGGESTIONS}_by")
+    key = f"{state.SUGGESTIONS}_{corpus.id}"
+    if st.button("Suggest categories", icon=":material/auto_awesome:", key=f"{key}_ask"):
+        with st.spinner("Clustering the notes …"):
+            try:
+                st.session_state[key] = _Kept(tuple(service.suggest_categories(notebook, _WAYS[way])))
+            except ThemescopeError as error:
+                st.error(plain(error), icon=":material/error:")
+    kept: _Kept | None = st.session_state.get(key)
+    for place, one in enumerate(kept.found if kept is not None else ()):
+        _suggestion(corpus, notebook, one, f"{key}_{place}_{hash(one.case_ids)}")
+
+
+def _suggestion(corpus: CorpusRecord, notebook: Notebook, one: Suggestion, key: str) -> None:
+    """Draw a suggestion with its name, which can be changed, its notes, and the buttons that accept or dismiss it."""
+    new, existing = "New category", {c.name: c for c in notebook.current_categories()}
+    with st.container(border=True):
+        name = st.text_input(f"Name · {count(len(one.case_ids), 'case')}", value=one.name, key=f"{key}_name")
+        for example in one.examples:
+            st.caption(f"“{plain(shorten(example, _EXAMPLE))}”")
+        target = st.selectbox("Accept as", [new, *existing], key=f"{key}_target") if existing else new
+
+        def accept() -> None:
+            _accept(corpus, one, str(name or one.name), existing.get(target or new))
+            _dismiss(corpus, one)
+
+        with st.container(horizontal=True):
+            st.button("Accept", type="primary", icon=":material/check:", key=f"{key}_accept", on_click=accept)
+            st.button("Dismiss", icon=":material/close:", key=f"{key}_dismiss", on_click=_dismiss, args=(corpus, one))
+
+
+def _accept(corpus: CorpusRecord, one: Suggestion, name: str, existing: ErrorCategory | None) -> None:
+    """Make a suggestion a category, or part of an existing one, and give it to its cases for this person."""
+    person = current_person()
+
+    def change(w: object) -> None:
+        categories = w.error_categories  # type: ignore[attr-defined]
+        of = existing or categories.add(corpus.id, name, "", person)
+        for case in one.case_ids:
+            categories.code(case, of.id, person, True)
+
+    _write(change)
+
+
+def _dismiss(corpus: CorpusRecord, one: Suggestion) -> None:
+    key = f"{state.SUGGESTIONS}_{corpus.id}"
+    kept: _Kept | None = st.session_state.get(key)
+    if kept is not None and not st.session_state.get(_REFUSED):
+        st.session_state[key] = _Kept(tuple(other for other in kept.found if other != one))

@@ -1,0 +1,101 @@
+"""Filters over the cases of an error notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from db.notebook_records import ErrorCase, Notebook
+from jobs.services.notebook.agreement import analysts
+from jobs.services.notebook.counts import NO_MODEL, section_types
+from webapp.features.notebook import state
+from webapp.features.notebook.state import ANY
+from webapp.shared.people import UNNAMED
+
+UNCODED, UNCODED_BY_ME, WITHOUT = "no category yet", "not coded by me", "none applies"
+KINDS = {"triplet": "Triplet", "sentence": "Sentence", "group": "Group", "disagreement": "Disagreement"}
+Condition = Callable[[ErrorCase], bool]
+
+
+def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
+    """Draw the filters; return the cases that pass them, newest first."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        words = st.text_input("Search", key=state.SEARCH, bind="query-params", icon=":material/search:", width=190)
+        kinds = {name: kind for kind, name in KINDS.items() if any(case.kind == kind for case in notebook.cases)}
+        kind = _select("Kind", kinds, state.KIND, 130)
+        model = _select("Model", _models(notebook.cases), state.MODEL, 190)
+        types = section_types(notebook.cases)
+        section = _select("Section type", list(dict.fromkeys(types.values())), state.SECTION, 160)
+        category = _select("Category", _categories(notebook), state.CATEGORY, 170)
+        names = [name or UNNAMED for name in analysts(notebook)]
+        analyst = _select("Coded by", names, state.ANALYST, 130)
+        sample = _select("Sample", [s.name for s in notebook.samples], state.SAMPLE, 170)
+    conditions: list[Condition] = [
+        _containing(notebook, words or ""),
+        lambda case: kind == ANY or KINDS[case.kind] == kind,
+        lambda case: model == ANY or model in (case.facts.models or (NO_MODEL,)),
+        lambda case: section == ANY or types[case.id] == section,
+        _in_category(notebook, category, analyst, person),
+        _in_sample(notebook, sample),
+    ]
+    return [case for case in reversed(notebook.cases) if all(holds(case) for holds in conditions)]
+
+
+def _select(label: str, options: Sequence[str] | Mapping[str, str], key: str, width: int) -> str:
+    """Draw a select box with the URL key ``key``; nothing where there is no choice."""
+    listed = [ANY, *options]
+    if len(listed) < 2:
+        return ANY
+    if st.session_state.get(key, ANY) not in listed:
+        st.session_state.pop(key, None)
+    return st.selectbox(label, listed, key=key, bind="query-params", width=width) or ANY
+
+
+def _models(cases: Sequence[ErrorCase]) -> list[str]:
+    return sorted({name for case in cases for name in case.facts.models or (NO_MODEL,)})
+
+
+def _categories(notebook: Notebook) -> list[str]:
+    return [UNCODED, UNCODED_BY_ME, *(c.name for c in notebook.current_categories()), WITHOUT] if notebook.cases else []
+
+
+def _containing(notebook: Notebook, words: str) -> Condition:
+    """Return the condition that sentences, titles, notes and sources contain all words."""
+    wanted, notes = words.casefold().split(), notebook.notes_of()
+
+    def holds(case: ErrorCase) -> bool:
+        facts = case.facts
+        parts = [f"{p.text} {p.article} {p.section} {p.placed}" for p in facts.passages]
+        parts += [note.text for note in notes.get(case.id, ())]
+        text = " ".join([*parts, facts.source, *facts.models, str(case.id)]).casefold()
+        return all(word in text for word in wanted)
+
+    return holds if wanted else lambda case: True
+
+
+def _in_category(notebook: Notebook, category: str, analyst: str, person: str) -> Condition:
+    """Return the condition on the categories that an analyst, or any of them, gave."""
+    coded = notebook.coded()
+    chosen = [codes for name, codes in coded.items() if analyst in (ANY, name or UNNAMED)]
+    mine = coded.get(person, {})
+    ids = {one.name: one.id for one in notebook.current_categories()}
+
+    def holds(case: ErrorCase) -> bool:
+        codes = [of[case.id] for of in chosen if case.id in of]
+        if category == ANY:
+            return analyst == ANY or bool(codes)
+        if category == UNCODED:
+            return not any(codes)
+        if category == UNCODED_BY_ME:
+            return case.id not in mine
+        if category == WITHOUT:
+            return any(not found for found in codes)
+        return any(ids.get(category) in found for found in codes)
+
+    return holds
+
+
+def _in_sample(notebook: Notebook, name: str) -> Condition:
+    ids = {sample.id for sample in notebook.samples if sample.name == name}
+    return lambda case: name == ANY or case.sample_id in ids

@@ -1,0 +1,104 @@
+"""Drawing a random sample of the failures of a model into the error notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from db.records import CorpusRecord, RunRecord
+from jobs.services.notebook import samples as service
+from webapp.features.notebook import state
+from webapp.shared import queries, triplet_queries
+from webapp.shared.components import attempt
+from webapp.shared.partition_queries import partition_name
+from webapp.shared.people import current_person
+from webapp.shared.text import count, plain
+
+_USUAL = 50
+TRIPLETS, SENTENCES = "Wrong triplets", "Sentences in the wrong cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A run with failures, and links to them."""
+
+    run: RunRecord
+    name: str
+    permalink: Callable[[str], str]
+
+
+def popover(corpus: CorpusRecord) -> None:
+    """Draw the button with the form."""
+    shut = st.popover("Sample failures", icon=":material/casino:", key=f"{state.DRAW}_popover", on_change="rerun")
+    if shut.open:
+        with shut:
+            _form(corpus)
+
+
+def _form(corpus: CorpusRecord) -> None:
+    st.caption("Shares of categories in a random sample estimate those of all failures; hand-picked cases do not.")
+    kind = st.segmented_control(
+        "Failures", [TRIPLETS, SENTENCES], default=TRIPLETS, required=True, key=f"{state.DRAW}_kind"
+    )
+    sources = {s.name: s for s in (evaluations(corpus) if kind == TRIPLETS else clusterings(corpus))}
+    if not sources:
+        where = (
+            "Evaluate a model in Compare, tab “Triplet accuracy”."
+            if kind == TRIPLETS
+            else "Cluster a benchmark in Compare."
+        )
+        st.info(f"No results of this project yet. {where}", icon=":material/info:")
+        return
+    source = sources[st.selectbox("Model and data", list(sources), key=f"{state.DRAW}_source_{kind}")]
+    found = attempt(lambda: service.failures(queries.store(), source.run, source.name, source.permalink))
+    if found is None:
+        return
+    most = min(len(found.ids), service.MOST_DRAWN)
+    if not most:
+        st.info("This model has no failures there.", icon=":material/info:")
+        return
+    size = int(
+        st.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"{state.DRAW}_size_{source.run.id}")
+    )
+    seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key=f"{state.DRAW}_seed", help="The same seed draws the same."))
+    st.caption(f"{count(len(found.ids), 'failure')} of {plain(found.name)}.")
+    if st.button(f"Draw {size}", type="primary", icon=":material/casino:", key=f"{state.DRAW}_draw"):
+        with st.spinner("Drawing …"):
+            made = attempt(lambda: service.draw(queries.store(), corpus.id, found, size, seed, current_person()))
+        if made is not None:
+            st.toast(plain(f"Added {made.name}."), icon=":material/casino:")
+            st.session_state[state.SAMPLE] = made.name
+            st.rerun()
+
+
+def evaluations(corpus: CorpusRecord) -> list[Source]:
+    """Return the evaluations of models on the triplet sets of a project."""
+    return [
+        Source(e.run, f"{e.model_name} on {chosen.name} ({e.split.value})", _to_triplet(chosen.name))
+        for chosen in queries.triplet_sets_to_read(corpus.id)
+        for e in triplet_queries.evaluations(chosen)
+    ]
+
+
+def _to_triplet(name: str) -> Callable[[str], str]:
+    return lambda id: f"triplets?{urlencode({'triplets_set': name, 'triplets_triplet': id})}"
+
+
+def clusterings(corpus: CorpusRecord) -> list[Source]:
+    """Return the clusterings by models of the benchmarks of a project, newest first."""
+    models = {model.id: model for model in queries.models()}
+    return [
+        Source(run, name, _to_article(name))
+        for benchmark in queries.clustered_benchmarks(corpus.id)
+        for run in queries.clusterings(benchmark.id)
+        if run.model_id in models
+        for name in [partition_name(run, models[run.model_id], benchmark)]
+    ]
+
+
+def _to_article(name: str) -> Callable[[str], str]:
+    view = {"compare_tab": "One article", "compare_left": "Sections", "compare_right": name}
+    return lambda title: f"compare?{urlencode({**view, 'compare_article': title})}"

@@ -1,0 +1,127 @@
+"""Adding cases to the error notebook from any page, and reading the notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from db.access import Right
+from db.notebook_records import ErrorCase, NewCase, Notebook
+from db.repositories.error_notebook import NOTE_LIMIT
+from webapp.shared import queries
+from webapp.shared.navigation import current_page
+from webapp.shared.pages import CORPUS
+from webapp.shared.people import current_person, may
+from webapp.shared.text import count, plain, shorten
+
+PAGE = "notebook"
+LABEL, ICON = "Add to error notebook", ":material/bug_report:"
+_OPEN, _ADDED = "error_notebook_open", "error_notebook_added"
+_TEXT = 240
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _read(corpus_id: int, created: datetime, version: tuple[int, ...]) -> Notebook:
+    return queries.read(lambda r: r.error_notebook.read(corpus_id))
+
+
+def read(corpus_id: int, created: datetime) -> Notebook:
+    """Return the notebook of a project, cached until it changes; ``created`` makes the cache key unique."""
+    return _read(corpus_id, created, queries.read(lambda r: r.error_notebook.version(corpus_id)))
+
+
+def permalink(view: Mapping[str, str] | None = None) -> str:
+    """Return page and query of the view that is open, without the project; ``view`` replaces values of URL keys."""
+    query: dict[str, list[str]] = {name: st.query_params.get_all(name) for name in st.query_params if name != CORPUS}
+    query |= {name: [value] for name, value in (view or {}).items()}
+    return f"{current_page()}?{urlencode(query, doseq=True)}"
+
+
+def open_dialog(key: str) -> None:
+    """Open the dialog of :func:`add_button` with that key; for callbacks."""
+    st.session_state[_OPEN] = key
+
+
+def add_button(key: str, case: Callable[[], NewCase]) -> None:
+    """Draw a button with a dialog that adds a case; ``case`` is called in the dialog, where it may draw a choice."""
+    st.button(
+        LABEL, icon=ICON, key=f"error-notebook-{key}", on_click=open_dialog, args=(key,), disabled=not may(Right.LABEL)
+    )
+    if st.session_state.get(_OPEN) == key:
+        st.dialog(LABEL, on_dismiss=_close)(form)(key, case)
+    announce()
+
+
+def _close() -> None:
+    st.session_state.pop(_OPEN, None)
+
+
+def form(key: str, case: Callable[[], NewCase], after: Callable[[], object] = _close) -> None:
+    """Draw the form that adds a case; ``after`` is called once it is stored, before the page is drawn again."""
+    try:
+        new = case()
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    show_summary(new)
+    corpus = queries.read(lambda r: r.corpora.get(new.corpus_id))
+    categories = read(corpus.id, corpus.created).current_categories()
+    with st.form(f"error-notebook-form-{key}", border=False):
+        note = st.text_area(
+            "Note", key=f"error-notebook-note-{key}-{new.digest[:8]}", max_chars=NOTE_LIMIT,
+            placeholder="What went wrong, and why? Notes can be grouped into categories later.",
+        )  # fmt: skip
+        chosen = st.multiselect(
+            "Categories", [one.name for one in categories], accept_new_options=True,
+            key=f"error-notebook-categories-{key}-{new.digest[:8]}",
+            placeholder="Choose, or type a new one",
+        )  # fmt: skip
+        st.caption("Ctrl+Enter in the note saves.")
+        pressed = st.form_submit_button("Save case", type="primary", icon=":material/save:")
+    if pressed and (added := _store(new, note or "", chosen)) is not None:
+        st.session_state[_ADDED] = (added.id, corpus.name)
+        after()
+        st.rerun()
+
+
+def show_summary(new: NewCase) -> None:
+    """Draw what a case is about: its sentences with their places, and what models said."""
+    facts = new.facts
+    first = next(iter(facts.passages))
+    st.markdown(f"**{plain(shorten(first.text, _TEXT))}**")
+    more = f" · {count(facts.sentences, 'sentence')}" if facts.sentences > 1 and not first.role else ""
+    place = " › ".join(part for part in (first.article, first.section) if part)
+    st.caption(f"{plain(place)}{more} · {plain(facts.source)}")
+    for statement in facts.statements()[:3]:
+        st.caption(plain(statement))
+
+
+def _store(new: NewCase, note: str, names: list[str]) -> ErrorCase | None:
+    """Store a case with its note and categories; None, with the error on the page, if that fails."""
+    person = current_person()
+    try:
+        with queries.store().writing() as w:
+            known = {one.name.casefold(): one.id for one in w.error_notebook.read(new.corpus_id).current_categories()}
+            added = w.error_notebook.add(new, person, note)
+            for name in names:
+                id = known.get(name.strip().casefold())
+                if id is None:
+                    id = w.error_categories.add(new.corpus_id, name, "", person).id
+                w.error_categories.code(added.id, id, person, True)
+    except ThemescopeError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    return added
+
+
+def announce() -> None:
+    """Say once that a case was added, with a link to it."""
+    added = st.session_state.pop(_ADDED, None)
+    if added is not None:
+        number, corpus = added
+        address = urlencode({CORPUS: corpus, f"{PAGE}_case": number})
+        st.toast(f"Saved as case {number}. [Open the error notebook](/{PAGE}?{address})", icon=ICON, duration="long")
