@@ -108,9 +108,14 @@ def _revisions() -> dict[str, str]:
     return {revision: before[1] if before else "" for revision, before in found}
 
 
+def is_known(revision: str) -> bool:
+    """Return whether this version of Themescope has a revision, the newest one or one before it."""
+    return revision in _revisions()
+
+
 def check_known(current: str | None, settings: Settings) -> None:
     """Raise ``SchemaError`` if ``current`` is a revision of a newer version."""
-    if current is not None and current not in _revisions():
+    if current is not None and not is_known(current):
         raise SchemaError(
             f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
             f"version knows up to {newest()}). Update Themescope, or set THEMESCOPE_HOME to another folder."

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ReadError
-from db.migrate import newest
+from db.migrate import is_known, newest
 from db.snapshots import POSTGRES, SQLITE
 from jobs.common.archive import ArchiveFormat, ArchiveReader
 
@@ -77,7 +77,7 @@ class About:
     @property
     def is_older(self) -> bool:
         """Return whether the tables are of an older version, which the next start migrates."""
-        return self.schema < newest()
+        return self.schema != newest()
 
     def intact_artifacts(self) -> list[str]:
         """Return the artifacts that the backup contains undamaged."""
@@ -103,8 +103,7 @@ def about_of(archive: ArchiveReader, path: Path) -> About:
             raise ValueError(found)
     except (TypeError, ValueError, KeyError, AttributeError):
         raise ReadError(path, "its manifest is damaged.", "", BACKUP.redo) from None
-    # Revisions are numbers of four digits.
-    if found.schema > newest():
+    if not is_known(found.schema):
         raise ReadError(
             path,
             f"it was made by a newer version, Themescope {found.themescope} (schema {found.schema}; this version knows "

@@ -53,7 +53,7 @@ def triplet_case(triplet: TripletCard, of: TripletSetRecord, margins: Mapping[st
     ids = (triplet.pivot_id, triplet.positive_id, triplet.negative_id)
     # Titles of sections are no sentences.
     kept = ids if of.kind == "sentences" else ids[:1]
-    facts = facts_of(source, passages, wrong, margins, triplet.negative_section)
+    facts = facts_of(source, passages, wrong, margins, triplet.negative_section if wrong else "")
     return NewCase(of.corpus_id, CaseKind.TRIPLET, kept, facts, permalink)
 
 
