@@ -48,9 +48,7 @@ def open_dialog(key: str) -> None:
 
 def add_button(key: str, case: Callable[[], NewCase]) -> None:
     """Draw a button with a dialog that adds a case; ``case`` is called in the dialog, where it may draw a choice."""
-    st.button(
-        LABEL, icon=ICON, key=f"error-notebook-{key}", on_click=open_dialog, args=(key,), disabled=not may(Right.LABEL)
-    )
+    st.button(LABEL, icon=ICON, key=f"error-notebook-{key}", on_click=open_dialog, args=(key,))
     if st.session_state.get(_OPEN) == key:
         st.dialog(LABEL, on_dismiss=_close)(form)(key, case)
     announce()
@@ -62,6 +60,9 @@ def _close() -> None:
 
 def form(key: str, case: Callable[[], NewCase], after: Callable[[], object] = _close) -> None:
     """Draw the form that adds a case; ``after`` is called once it is stored, before the page is drawn again."""
+    if not may(Right.LABEL):
+        st.info("You may view, but not change anything. Ask an admin.", icon=":material/lock:")
+        return
     try:
         new = case()
     except ThemescopeError as error:
