@@ -24,6 +24,8 @@ class EntryKind(StrEnum):
     """Named state of the codebook."""
     TRAINING = "training"
     """Sentence with its right cluster, on which new labellers practise."""
+    DISMISSED = "dismissed"
+    """Suggestion that a person dismissed, see :mod:`core.labelling.dismissals`."""
 
 
 _KEYED_BY_CLUSTER = frozenset({EntryKind.CODE})

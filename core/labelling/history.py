@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from core.labelling.changes import ChangeSet, Field, SentenceChanges, apply
+from core.labelling.changes import ChangeSet, apply
 from core.labelling.partition import Partition
-
-_RESHAPING = ("merge", "split")
-"""Operations after which a cluster needs another name, and the undo of which does too."""
 
 
 class Kind(StrEnum):
@@ -54,22 +51,6 @@ class UndoState:
 
     undoable: tuple[int, ...] = ()
     redoable: tuple[int, ...] = ()
-
-
-def touched_clusters(log: Iterable[tuple[Step, ChangeSet]], method: str) -> set[int]:
-    """Return the numbers of the clusters that merges and splits have changed since the last step made by ``method``.
-
-    ``log`` are the steps in order with their changes; some of these clusters may be gone.
-    """
-    found: set[int] = set()
-    for step, change_set in log:
-        if step.selection_method == method:
-            found.clear()
-        elif step.operation in _RESHAPING:
-            for change in change_set:
-                if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
-                    found.update(int(number) for numbers in (change.old, change.new) for number in numbers)
-    return found
 
 
 def undo_state(steps: Iterable[Step], person: str | None = None) -> UndoState:

@@ -52,9 +52,10 @@ def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]
 
 
 def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
-    """Return the ascending ids of the sentences whose cluster users changed; undone steps and re-clusterings are not.
+    """Return the ascending ids of the sentences that users put where they are; undone steps are ignored.
 
-    A re-clustering moves sentences by their similarity, without a person's judgement.
+    A re-clustering moves sentences by their similarity, without a person's judgement, so that those that it moved count
+    again when a person moves them after it.
     """
     entries = list(log)
     gone: set[int] = set()
@@ -65,11 +66,12 @@ def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
             gone.discard(step.target)
     touched: set[int] = set()
     for step, change_set in entries:
-        if step.kind is not Kind.DO or step.id in gone or step.operation == OperationKind.RECLUSTER:
+        if step.kind is not Kind.DO or step.id in gone:
             continue
+        count = touched.difference_update if step.operation == OperationKind.RECLUSTER else touched.update
         for change in change_set:
             if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
-                touched.update(np.asarray(change.ids).tolist())
+                count(np.asarray(change.ids).tolist())
     return np.array(sorted(touched), dtype=np.int64)
 
 

@@ -39,7 +39,6 @@ class OperationKind(StrEnum):
     UNASSIGN = "unassign"
     CREATE = "create"
     MERGE = "merge"
-    SPLIT = "split"
     RENAME = "rename"
     RECOLOUR = "recolour"
     DELETE = "delete"
@@ -51,6 +50,9 @@ class OperationKind(StrEnum):
     CODEBOOK = "codebook"
     VERSION = "version"
     TRAINING = "training"
+    GROUP = "group"
+    UNGROUP = "ungroup"
+    DISMISS = "dismiss"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +87,7 @@ def unassign(partition: Partition, ids: Ids) -> Operation:
 
 def create(partition: Partition, number: int, name: str, ids: Ids, colour: int | None = None) -> Operation:
     """Create a cluster with the given sentences, possibly none."""
-    cluster = _new(partition, number, name, colour)
+    cluster = new_cluster(partition, number, name, colour)
     change = marked(partition, Field.CLUSTER, ids, number)
     change_set = _change_set(ClusterChange(None, cluster), change)
     return Operation(OperationKind.CREATE, f"{cluster.name} with {_sentences(change)}", change_set)
@@ -112,29 +114,68 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
     return Operation(OperationKind.MERGE, f"{names} → {kept.name}, {_sentences(change)}", change_set)
 
 
-def split(partition: Partition, number: int, parts: Sequence[tuple[str, Ids]], first_number: int) -> Operation:
-    """Split a cluster. The first part keeps its number and colour; the other parts become new clusters.
+def recluster(
+    partition: Partition, parts: Sequence[tuple[str, Ids]], first_number: int, whole: Iterable[int] = ()
+) -> Operation:
+    """Divide some sentences anew into ``parts``, which are (name, ids), and keep everything else.
 
-    ``parts`` are (name, ids), together exactly the sentences of the cluster; a part may not be empty.
+    A cluster without other sentences is continued by the part with most of its sentences, which keeps its number,
+    colour and sub-themes; clusters left over are deleted as by :func:`delete`. Other parts become new clusters, under
+    the theme of the sentences if it is one theme.
+
+    Raises :class:`DataError` if ``parts`` lack sentences of the clusters ``whole``.
     """
-    whole = partition.cluster(number)
-    given = np.concatenate([np.asarray(ids, dtype=np.int64) for _, ids in parts]) if parts else np.empty(0, np.int64)
-    if len(parts) < 2 or any(not len(ids) for _, ids in parts):
-        raise DataError("A cluster is split into at least two parts, none of them empty.")
-    if not np.array_equal(np.sort(given), partition.members(number)):
-        raise DataError(f"The sentences of “{whole.name}” have changed since the preview. Preview the split again.")
-    changes: list[Change | None] = []
-    known = partition
-    name, _ = parts[0]
-    if name.strip() != whole.name:
-        changes.append(ClusterChange(whole, replace(whole, name=_free(known, name, but=number))))
-    for place, (name, ids) in enumerate(parts[1:]):
-        cluster = _new(known, first_number + place, name, None)
-        known = known.with_clusters({**known.clusters, cluster.number: cluster})
-        old = np.full(len(ids), number, dtype=np.int64)
-        new = np.full(len(ids), cluster.number, dtype=np.int64)
-        changes += [ClusterChange(None, cluster), SentenceChanges(Field.CLUSTER, np.unique(ids), old, new)]
-    return Operation(OperationKind.SPLIT, f"{whole.name} into {len(parts)} clusters", _change_set(*changes))
+    rows = partition.rows(np.concatenate([np.empty(0, np.int64), *(np.asarray(ids, np.int64) for _, ids in parts)]))
+    if not parts or any(not len(ids) for _, ids in parts) or len(np.unique(rows)) < len(rows):
+        raise DataError("Sentences are re-clustered into one part or more, each with sentences of its own.")
+    for cluster in map(partition.cluster, whole):
+        if not np.isin(np.flatnonzero(partition.numbers == cluster.number), rows).all():
+            raise DataError(f"The sentences of “{cluster.name}” have changed since the preview. Preview it again.")
+    continued, gone = _continued(partition, [partition.numbers[partition.rows(ids)] for _, ids in parts])
+    after = _divided(partition, parts, continued, gone, first_number)
+    texts = [change for number in sorted(gone) for change in codebook.removed(partition, number)]
+    found = f"{_counted(len(rows), 'sentence')} in {_counted(len(parts), 'cluster')}"
+    names = ", ".join(partition.cluster(number).name for number in whole)
+    change_set = ChangeSet((*difference(partition, after), *texts))
+    return Operation(OperationKind.RECLUSTER, f"{names}: {found}" if names else found, change_set)
+
+
+def _divided(
+    partition: Partition, parts: Sequence[tuple[str, Ids]], continued: Mapping[int, int], gone: set[int], first: int
+) -> Partition:
+    """Return the partition after a re-clustering; the parts that continue clusters get their names first."""
+    together = np.unique(partition.numbers[partition.rows(np.concatenate([ids for _, ids in parts]))])
+    above = {partition.clusters[int(n)].parent for n in together if n != UNASSIGNED} - gone
+    parent = above.pop() if len(above) == 1 else None
+    clusters = {n: replace(c, parent=None) if c.parent in gone else c for n, c in partition.clusters.items()}
+    clusters = {n: c for n, c in clusters.items() if n not in gone}
+    kept = {number: clusters.pop(number) for number in continued.values()}
+    numbers = partition.numbers.copy()
+    for place in sorted(range(len(parts)), key=lambda place: place not in continued):
+        name, ids = parts[place]
+        known = partition.with_clusters(clusters)
+        if place in continued:
+            cluster = replace(kept[continued[place]], name=_free(known, name))
+        else:
+            cluster, first = replace(new_cluster(known, first, name, None), parent=parent), first + 1
+        clusters[cluster.number] = cluster
+        numbers[partition.rows(ids)] = cluster.number
+    return replace(partition, numbers=numbers, clusters=clusters)
+
+
+def _continued(partition: Partition, parts: Sequence[Ids]) -> tuple[dict[int, int], set[int]]:
+    """Return part → the cluster that it continues, and the clusters of which no sentence and no part is left.
+
+    ``parts`` are the present clusters of the sentences of each part. Largest overlaps come first.
+    """
+    sizes, together = partition.sizes(), np.concatenate(parts)
+    whole = [int(n) for n in np.unique(together) if n != UNASSIGNED and (together == n).sum() == sizes[int(n)]]
+    overlaps = [(int((part == n).sum()), place, n) for place, part in enumerate(parts) for n in whole]
+    continued: dict[int, int] = {}
+    for overlap, place, number in sorted(overlaps, key=lambda one: (-one[0], *one[1:])):
+        if overlap and place not in continued and number not in continued.values():
+            continued[place] = number
+    return continued, {*whole} - {*continued.values()}
 
 
 def rename(partition: Partition, number: int, name: str) -> Operation:
@@ -151,7 +192,7 @@ def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
     for number, name in known.items():
         old = partition.cluster(number)
         changes += _turn(old, replace(old, name=_free(partition, name, but=number)))
-    renamed = f"{len(changes):,} {'cluster' if len(changes) == 1 else 'clusters'} renamed"
+    renamed = f"{_counted(len(changes), 'cluster')} renamed"
     return Operation(OperationKind.RENAME, renamed, ChangeSet(tuple(changes)))
 
 
@@ -239,7 +280,8 @@ def with_duplicates(ids: Ids, texts: dict[int, str]) -> Ids:
     return np.array(sorted({*(int(i) for i in ids), *(i for i, t in folded.items() if t in wanted)}), dtype=np.int64)
 
 
-def _new(partition: Partition, number: int, name: str, colour: int | None) -> Cluster:
+def new_cluster(partition: Partition, number: int, name: str, colour: int | None) -> Cluster:
+    """Return a new theme; a missing colour is the first of the least used ones."""
     shade = free_colour(partition) if colour is None else _colour(colour)
     return Cluster(number, _free(partition, name), shade)
 
@@ -282,5 +324,8 @@ def _change_set(*changes: Change | None) -> ChangeSet:
 
 
 def _sentences(change: SentenceChanges | None) -> str:
-    n = 0 if change is None else len(change.ids)
-    return f"{n:,} sentence{'' if n == 1 else 's'}"
+    return _counted(0 if change is None else len(change.ids), "sentence")
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Suggestions of a model for a labelling: nearest clusters, re-clustering around placed sentences, and splits.
+"""Suggestions of a model for a labelling: nearest clusters, and re-clustering around placed sentences.
 
 The similarity of a sentence to a cluster is its mean cosine to the cluster's other sentences. Its margin is the
 similarity to the best cluster minus that to the second best; sentences with the smallest margins are reviewed first
@@ -7,19 +7,16 @@ similarity to the best cluster minus that to the second best; sentences with the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.iclust import Iclust, IclustConfig
-from core.clustering.inputs import extended_labels, unit_rows
-from core.errors import DataError
+from core.clustering.inputs import unit_rows
 from core.labelling.partition import UNASSIGNED, Partition
 from core.neighbours import nearest_neighbours
-from core.types import Ids, Labels, Matrix
+from core.types import Ids, Matrix
 
 Floats = npt.NDArray[np.float64]
 
@@ -121,43 +118,3 @@ def recluster(partition: Partition, x: Matrix, fixed: Ids) -> Partition:
         seen.add(key)
         now = replace(now, numbers=after)
     return now
-
-
-MOST = 4_000
-"""Maximum number of sentences that are clustered for a split; the others are assigned to the nearest part."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A proposed part of a cluster, with its sentences, most central first."""
-
-    name: str
-    ids: Ids
-
-
-def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, seed: int = 0) -> list[Part]:
-    """Divide (n,) sentences into ``k`` parts by Iclust on their (n, dim) vectors, the largest part first.
-
-    Raises :class:`DataError` if there are fewer sentences than parts.
-    """
-    from core.clustering.naming import theme_names, theme_words
-
-    if len(ids) < k:
-        raise DataError(f"{len(ids)} sentences cannot be split into {k} parts.")
-    labels = _labels(x, k, seed)
-    names = theme_names(theme_words(texts, labels, k))
-    unit = unit_rows(x)
-    parts = []
-    for c in range(k):
-        rows = np.flatnonzero(labels == c)
-        inside = unit[rows]
-        centre = np.asarray(inside.sum(axis=0)).ravel()
-        order = np.argsort(-np.asarray(inside @ centre).ravel(), kind="stable")
-        parts.append(Part(names[c], ids[rows[order]]))
-    return sorted(parts, key=lambda part: -len(part.ids))
-
-
-def _labels(x: Matrix, k: int, seed: int) -> Labels:
-    compared = np.sort(np.random.default_rng(seed).permutation(x.shape[0])[:MOST])
-    found = Iclust(IclustConfig(restarts=5)).fit_predict(x[compared], k, seed)
-    return extended_labels(x, compared, found, k)

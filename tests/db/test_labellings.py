@@ -94,7 +94,7 @@ def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> Non
         lambda p: op.note(p, np.array([2, 9]), HOSTILE),
         lambda p: op.mark(p, np.array([2, 4]), True),
         lambda p: op.merge(p, [3, 2], 1),
-        lambda p: op.split(p, 1, [("One", p.members(1)[:5]), ("Half", p.members(1)[5:])], 4),
+        lambda p: op.recluster(p, [("One", p.members(1)[:5]), ("Half", p.members(1)[5:])], 4, [1]),
         lambda p: op.recolour(p, 4, 9),
         lambda p: entered(p, Entry({"definition": HOSTILE}, (3, 6), (4,))),
         lambda p: under(p, 4, 1),

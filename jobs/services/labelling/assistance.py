@@ -23,7 +23,7 @@ from jobs.services import inference
 if TYPE_CHECKING:
     from core.labelling.changes import ChangeSet
     from core.labelling.history import Step
-    from core.labelling.suggestions import Part, Suggestions
+    from core.labelling.suggestions import Suggestions
 
 _NAMED_FROM = 20_000
 """Maximum number of sentences whose words are compared to name a new cluster."""
@@ -73,14 +73,6 @@ def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[St
     placed = placed_by_people(partition, log).ids
     after = recluster(partition, x, np.union1d(placed, partition.ids[partition.uncertain]))
     return Reclustering(len(placed), after, op.around(partition, after, len(placed)))
-
-
-def preview_split(partition: Partition, texts: Mapping[int, str], x: Matrix, cluster: int, k: int) -> list[Part]:
-    """Divide a cluster into ``k`` named parts, the largest first; raise ``DataError`` if it has fewer sentences."""
-    from core.labelling.suggestions import propose
-
-    ids = partition.members(cluster)
-    return propose(ids, [texts[int(i)] for i in ids], x[partition.rows(ids)], k)
 
 
 def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:

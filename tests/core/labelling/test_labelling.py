@@ -25,7 +25,7 @@ from core.labelling.changes import (
     renumbered,
 )
 from core.labelling.entries import Entry, EntryKind
-from core.labelling.history import Kind, Step, UndoState, replay, rewind, touched_clusters, undo_state
+from core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,7 +62,7 @@ def at(partition: Partition, where: int) -> int:
 
 def split_in_two(partition: Partition, number: int, names: tuple[str, str], first: int) -> op.Operation:
     ids = partition.members(number)
-    return op.split(partition, number, [(names[0], ids[::2]), (names[1], ids[1::2])], first)
+    return op.recluster(partition, [(names[0], ids[::2]), (names[1], ids[1::2])], first, [number])
 
 
 def put_under(partition: Partition, number: int, parent: int | None) -> op.Operation:
@@ -187,17 +187,6 @@ def test_a_merge_touches_nothing_else() -> None:
     assert after.clusters[3] == whole.clusters[3]
     assert after.clusters[1] == whole.clusters[1]
     assert after.members(3).tolist() == [99]
-
-
-def test_a_split_keeps_the_first_part_where_it_was() -> None:
-    p = made()
-    done = op.split(p, 1, [("History", np.array([3, 40])), ("Wars", np.array([21]))], 7)
-    after = apply(p, done.change_set)
-    assert after.members(1).tolist() == [3, 40]
-    assert after.members(7).tolist() == [21]
-    assert done.summary == "History into 2 clusters"
-    with pytest.raises(DataError, match="Preview the split again"):
-        op.split(after, 1, [("a", np.array([3])), ("b", np.array([21]))], 9)
 
 
 def test_a_change_that_was_made_for_another_state_is_refused() -> None:
@@ -326,14 +315,3 @@ def test_several_clusters_are_renamed_in_one_step() -> None:
     assert [after.clusters[n].name for n in (1, 2)] == ["Past", "Economy"] and operation.summary == "1 cluster renamed"
     with pytest.raises(DuplicateNameError):
         op.rename_all(made(), {1: "Economy"})
-
-
-def test_merges_and_splits_touch_clusters_until_they_are_named() -> None:
-    def step(number: int, operation: str, method: str = "") -> Step:
-        return Step(number, Kind.DO, operation, "", "ada", NOW, selection_method=method)
-
-    merge = op.merge(made(), [1, 2], 1).change_set
-    moved = op.assign(made(), np.array([99]), 2).change_set
-    log = [(step(1, "assign"), moved), (step(2, "merge"), merge)]
-    assert touched_clusters(log, "model") == {1, 2}
-    assert touched_clusters([*log, (step(3, "rename", "model"), ChangeSet())], "model") == set()

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.errors import DataError
 from core.labelling.partition import UNASSIGNED, Cluster, start
-from core.labelling.suggestions import affinities, neighbours, propose, suggest
+from core.labelling.suggestions import affinities, neighbours, suggest
 
 CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(9, "empty", 2)]
 
@@ -48,14 +47,3 @@ def test_without_clusters_there_is_nothing_to_suggest() -> None:
     assert found.best.tolist() == [UNASSIGNED, UNASSIGNED]
     assert np.isinf(found.margin).all()
     assert found.queue(p).tolist() == [1, 2]
-
-
-def test_a_split_is_proposed_with_the_largest_part_first() -> None:
-    x = np.array([[1, 0]] * 3 + [[0, 1]] * 2, dtype=np.float32)
-    texts = ["The king fought wars."] * 3 + ["The team scored goals."] * 2
-    first, second = propose(np.array([4, 7, 8, 10, 11]), texts, x, 2)
-    assert sorted(first.ids) == [4, 7, 8]
-    assert sorted(second.ids) == [10, 11]
-    assert first.name != second.name
-    with pytest.raises(DataError, match="cannot be split"):
-        propose(np.array([4]), texts[:1], x[:1], 2)

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED, Cluster
-from core.types import Ids
+from webapp.features.relabel import cluster_actions
+from webapp.features.relabel.cluster_actions import clusters_of_selection, opens
 from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.messages import Handler, ids_of, is_int
+from webapp.features.relabel.state import MERGES, OUTLIERS
 from webapp.map_view.parts import part_of
 
 CLUSTERS_PER_KEY_PAGE = 9
 SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."
+SUGGESTION = "suggestion"
+"""Group of the actions that answer a suggestion, which are drawn above the clusters."""
 IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = "in the columns", "dragged", "by lasso on the map", "on the map"
-Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Action:
     """Whether it reveals suggestions or other people's labels."""
     in_browser: bool = False
     """Whether the browser handles it alone."""
+    views: tuple[str, ...] = ()
+    """The views of the layout Clusters in which it is offered; empty for all layouts."""
 
 
 ACTIONS = (
@@ -59,10 +65,15 @@ ACTIONS = (
     Action("similar", "W", "Find similar", "find the sentences most similar to the selected one", "queue", True),
     Action("name", "F", "Rename", "rename or recolour the cluster of the selection", "clusters"),
     Action("merge", "M", "Merge", "merge clusters", "clusters"),
-    Action("split", "S", "Split", "split a cluster, with a preview", "clusters"),
     Action("delete", "E", "Delete", "delete a cluster", "clusters"),
-    Action("recluster", "G", "Re-cluster", "re-cluster around the sentences that people placed", "clusters", True),
-)
+    Action("recluster", "G", "Re-cluster", "re-cluster a part, after a preview", "clusters", True),
+    Action("group", "S", "Group", "put clusters under a theme, as its sub-themes", "clusters"),
+    Action("move_out", "P", "Move out", "make the chosen sub-themes themes", "clusters"),
+    Action("merge_pair", "I", "Merge pair", "merge the two clusters of the suggestion", SUGGESTION, True,
+           views=(MERGES,)),
+    Action("dismiss", "H", "Dismiss", "dismiss the suggested merge, or leave the selected outliers", SUGGESTION, True,
+           views=(MERGES, OUTLIERS)),
+)  # fmt: skip
 NEXT_KEY_PAGE = Action("key_page", "B", "Next nine", "assign the number keys to the next nine clusters", "clusters")
 
 
@@ -70,7 +81,7 @@ def dispatch(state: RelabelState, message: Any) -> None:
     """Handle the actions of a message from the browser in their order; those handled before are skipped."""
     if not isinstance(message, Mapping) or message.get("session") != state.browser_session:
         return
-    sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and _is_int(one.get("number"))]
+    sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and is_int(one.get("number"))]
     with state.lock:
         for action in sorted(sent, key=lambda one: int(one["number"])):
             handler = HANDLERS.get(str(action.get("kind")))
@@ -78,16 +89,6 @@ def dispatch(state: RelabelState, message: Any) -> None:
                 state.acknowledged = int(action["number"])
                 if handler is not None:
                     handler(state, action)
-
-
-def _is_int(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def ids_of(values: Any) -> Ids:
-    """Return the integers among the values that the browser sent."""
-    listed = values if isinstance(values, list) else []
-    return np.array([v for v in listed if _is_int(v) and abs(v) < 2**62], dtype=np.int64)
 
 
 def clusters_with_keys(state: RelabelState) -> list[Cluster]:
@@ -99,9 +100,9 @@ def clusters_with_keys(state: RelabelState) -> list[Cluster]:
 
 
 def current_cluster(state: RelabelState) -> Cluster | None:
-    """Return the cluster of the first selected sentence that has one."""
-    numbers = state.partition.numbers[state.partition.rows(state.selected)]
-    return next((state.partition.clusters[int(n)] for n in numbers if n != UNASSIGNED), None)
+    """Return the first cluster of the selection."""
+    numbers = clusters_of_selection(state)
+    return state.partition.clusters[numbers[0]] if numbers else None
 
 
 # ---------------------------------------------------------------- handlers
@@ -119,22 +120,9 @@ def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
     return handle
 
 
-def _opens(dialog: str, clusters: int = 0) -> Handler:
-    """Return a handler that opens a dialog, provided that there are so many clusters."""
-
-    def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
-        if len(state.partition.clusters) < clusters:
-            needed = "a cluster" if clusters == 1 else "two clusters"
-            state.notice = f"This needs {needed}. Create one from selected sentences first (N)."
-        else:
-            state.dialog = dialog
-
-    return handle
-
-
 def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
     number = action.get("cluster")
-    if _is_int(number):
+    if is_int(number):
         _on_selection(lambda s: s.apply_to_selection(lambda p, ids: op.assign(p, ids, number)))(state, action)
 
 
@@ -163,7 +151,7 @@ def _area(state: RelabelState, action: Mapping[str, Any]) -> None:
 def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Toggle the selection of the point that was clicked."""
     plotted, row = state.plotted.get(str(action.get("digest"))), action.get("place")
-    if plotted is None or not _is_int(row) or not 0 <= row < len(plotted.ids):
+    if plotted is None or not is_int(row) or not 0 <= row < len(plotted.ids):
         return
     one = plotted.ids[[row]]
     selected = np.isin(one, state.selected).all()
@@ -172,7 +160,7 @@ def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 def _move(state: RelabelState, action: Mapping[str, Any]) -> None:
     number = action.get("cluster")
-    if not _is_int(number):
+    if not is_int(number):
         return
     state.select(ids_of(action.get("ids")), DRAGGED)
     if number == UNASSIGNED:
@@ -183,13 +171,13 @@ def _move(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 def _rename(state: RelabelState, action: Mapping[str, Any]) -> None:
     number, name = action.get("cluster"), action.get("name")
-    if _is_int(number) and isinstance(name, str):
+    if is_int(number) and isinstance(name, str):
         state.apply(lambda p: op.rename(p, number, name), keep_selection=True)
 
 
 def _recolour(state: RelabelState, action: Mapping[str, Any]) -> None:
     number, colour = action.get("cluster"), action.get("colour")
-    if _is_int(number) and _is_int(colour):
+    if is_int(number) and is_int(colour):
         state.apply(lambda p: op.recolour(p, number, colour), keep_selection=True)
 
 
@@ -226,10 +214,8 @@ HANDLERS: dict[str, Handler] = {
     "duplicates": _toggle_duplicates,
     "clear": lambda state, _: state.clear_selection(),
     "name": _refuse_name,
-    "merge": _opens("merge", clusters=2),
-    "split": _opens("split", clusters=1),
-    "delete": _opens("delete", clusters=1),
-    "recluster": _opens("recluster"),
+    "merge": opens("merge", clusters=2),
+    "delete": opens("delete", clusters=1),
     "next": lambda state, _: state.select_next(),
     "previous": lambda state, _: state.select_previous(),
     "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
@@ -240,4 +226,5 @@ HANDLERS: dict[str, Handler] = {
     "move": _move,
     "rename": _rename,
     "recolour": _recolour,
+    **cluster_actions.HANDLERS,
 }

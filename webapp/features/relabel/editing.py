@@ -46,6 +46,7 @@ from webapp.features.relabel.state import (
     STATE,
     VISITED,
     Change,
+    ClusterChoice,
     Make,
     PlottedMap,
     Queue,
@@ -85,6 +86,7 @@ class RelabelState:
     similar_to: int | None = None
     """Id of the sentence whose nearest neighbours are shown."""
     queue: Queue | None = None
+    clusters: ClusterChoice = field(default_factory=ClusterChoice)
     reported_at: float = -math.inf
     """Monotonic time at which this session last reported its presence."""
     plotted: dict[str, PlottedMap] = field(default_factory=dict)
@@ -136,6 +138,12 @@ class RelabelState:
         if not np.array_equal(known, self.selected):
             self.generation += 1
         self.selected, self.selection_method = known, method
+
+    def tick(self, listed: Ids, rows: list[int], method: str) -> None:
+        """Take over the selection in a table that lists these sentences; others stay selected."""
+        elsewhere = self.selected[~np.isin(self.selected, listed)]
+        # Set directly: the table shows the selection already, and a new generation would draw another table.
+        self.selected, self.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
 
     def clear_selection(self) -> None:
         """Select nothing."""

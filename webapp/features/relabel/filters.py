@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.errors import DataError
 from core.labelling.agreement import adjudicate
+from core.labelling.hierarchy import with_sub_themes
 from core.labelling.partition import UNASSIGNED
 from core.metrics.matching import match_clusters
 from core.types import Ids
@@ -23,6 +24,7 @@ from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
 ALL = "All sentences"
 DIFFERS_FROM_MODEL = "Differs from model"
 DIFFERS_FROM_SECTIONS = "Differs from sections"
+CHOSEN = "Chosen clusters"
 SUBSTRING, MEANING = "substring", "meaning"
 MATCHES = (SUBSTRING, MEANING)
 TOP_K = 50
@@ -98,11 +100,18 @@ def _in_selection(state: RelabelState) -> Ids:
     return NONE_SELECTED if found is None else _in_reading_order(state, found.ids)
 
 
+def _chosen_clusters(state: RelabelState) -> Ids:
+    """Return the sentences of the clusters chosen in the layout Clusters, and of their sub-themes."""
+    numbers = with_sub_themes(state.partition, state.clusters.numbers)
+    return _in_reading_order(state, state.partition.ids[np.isin(state.partition.numbers, numbers)])
+
+
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
     ALL: _all,
     "Unassigned": _unassigned,
     "Uncertain": _uncertain,
     "With a note": _with_note,
+    CHOSEN: _chosen_clusters,
     DIFFERS_FROM_MODEL: _differs_from_model,
     DIFFERS_FROM_SECTIONS: _differs_from_sections,
     DIFFERS_FROM_PEOPLE: _differs_from_people,

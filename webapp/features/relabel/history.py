@@ -152,6 +152,7 @@ _ENTRY_NAMES = {
     EntryKind.ANSWER: "answer to a question",
     EntryKind.CODE: "codebook entry",
     EntryKind.TRAINING: "training item",
+    EntryKind.DISMISSED: "dismissed suggestion",
 }
 
 

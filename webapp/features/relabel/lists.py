@@ -120,7 +120,7 @@ def show_table(state: RelabelState, ids: Ids) -> None:
         hide_index=True,
         height=_HEIGHT,
         key=key,
-        on_select=lambda: _ticked(state, listed, key),
+        on_select=lambda: state.tick(listed, st.session_state[key]["selection"]["rows"], IN_TABLE),
         selection_mode="multi-row",
         selection_default={"selection": {"rows": np.flatnonzero(np.isin(listed, state.selected)).tolist()}},
         column_config=_COLUMNS,
@@ -128,14 +128,6 @@ def show_table(state: RelabelState, ids: Ids) -> None:
     )
     if len(ids) > len(listed):
         st.caption(f"Showing {len(listed):,} of {len(ids):,} sentences; search or filter to see others.")
-
-
-def _ticked(state: RelabelState, listed: Ids, key: str) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    elsewhere = state.selected[~np.isin(state.selected, listed)]
-    # Set directly: this table shows the selection already, and a new generation would draw another table.
-    state.selected = np.unique(np.concatenate([elsewhere, listed[rows]]))
-    state.selection_method = IN_TABLE
 
 
 def frame(state: RelabelState, ids: Ids) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Suggestions of names for clusters by a language model, for those that merges and splits have changed."""
+"""Suggestions of names for clusters by a language model, by default for those whose names may be out of date."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import streamlit as st
 
 from core.clustering.generated_names import NameState
 from core.labelling import operations as op
-from core.labelling.history import touched_clusters
 from db.access import Right
 from db.records import JobRecord, JobStatus
 from jobs.common.language_model import Endpoint
 from jobs.common.theme_naming import materials_of_partition
-from webapp.features.relabel import queries as page_queries
+from webapp.features.relabel import cluster_queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME
 from webapp.shared import name_requests, queries
@@ -44,15 +43,14 @@ def show(state: RelabelState) -> None:
 def _form(state: RelabelState, model: Endpoint) -> None:
     clusters = state.partition.clusters
     step = state.session.snapshot.step
-    touched = sorted(touched_clusters(page_queries.log(state.record.id), METHOD) & clusters.keys())
     chosen = st.multiselect(
         "Clusters to name",
         sorted(clusters),
-        default=touched,
+        default=list(cluster_queries.stale_names(state)),
         format_func=lambda number: clusters[number].name,
         placeholder="all clusters",
         key=f"{TO_NAME}_{state.record.id}_{step}",
-        help="Suggested: the clusters that merges and splits have changed since names were last taken over.",
+        help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were named.",
     )
     materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
     target = {"labelling": state.record.name, "numbers": chosen}

@@ -48,7 +48,12 @@ MODEL = KEYS.session("model")
 MAP = KEYS.session("map")
 MAP_CHOICE = KEYS.session("map_choice")
 DIALOG_CLUSTER, DIALOG_REASON = KEYS.session("dialog_cluster"), KEYS.session("dialog_reason")
-SPLIT_PARTS, SPLIT_NAME = KEYS.session("split_parts"), KEYS.session("split_name")
+SCOPE, PARTS, PART_NAME = KEYS.session("scope"), KEYS.session("parts"), KEYS.session("part_name")
+CLUSTERER, NUMBER = KEYS.session("clusterer"), KEYS.session("number_of_parts")
+GROUPING, THEME, GROUPS = KEYS.session("grouping"), KEYS.session("theme"), KEYS.session("groups")
+CLUSTER_VIEW = KEYS.url("clusters")
+"""What the layout Clusters shows."""
+TREE, OUTLIER_LIMIT, LEVEL = KEYS.session("tree"), KEYS.session("outlier_limit"), KEYS.session("level")
 HISTORY_TABLE, HISTORY_SEARCH = KEYS.session("history_table"), KEYS.session("history_search")
 NEW_NAME, NEW_ARTICLE_SEARCH = KEYS.session("new_name"), KEYS.session("new_article_search")
 IMPORT_FILE, IMPORT_SHEET = KEYS.session("import_file"), KEYS.session("import_sheet")
@@ -63,6 +68,8 @@ SUGGESTED_NAMES = KEYS.session("suggested_names")
 MAP_LIST, MAKE_COPY = KEYS.session("map_list"), KEYS.session("make_copy")
 SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
 
+THEMES, MERGES, OUTLIERS = "Themes", "Merge suggestions", "Outliers"
+"""Views of the layout Clusters."""
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 LEAST_CERTAIN = "next least certain"
 NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."
@@ -86,6 +93,18 @@ class Unsaved:
 
     change: Change
     error: str
+
+
+@dataclass(slots=True)
+class ClusterChoice:
+    """What the layout Clusters shows of a labelling, in one browser session."""
+
+    view: str = ""
+    """The open view; "" in other layouts."""
+    numbers: tuple[int, ...] = ()
+    """Chosen clusters, the first one chosen first; some may have been deleted since."""
+    pair: tuple[int, int] | None = None
+    """The clusters of the suggested merge that is shown."""
 
 
 @dataclass(frozen=True, slots=True)

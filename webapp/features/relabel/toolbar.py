@@ -14,13 +14,15 @@ from webapp.features.relabel.actions import (
     ACTIONS,
     CLUSTERS_PER_KEY_PAGE,
     NEXT_KEY_PAGE,
+    SUGGESTION,
     Action,
     clusters_with_keys,
     current_cluster,
     dispatch,
 )
+from webapp.features.relabel.cluster_actions import sub_themes_of_selection
 from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import TOOLBAR
+from webapp.features.relabel.state import MERGES, TOOLBAR
 from webapp.shared import people
 from webapp.shared.components import draw_component
 from webapp.shared.figures import Tones, tones
@@ -30,7 +32,13 @@ ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("action_queue.js", "keys.js", "cluster_editor.js")
 """Scripts that the toolbar and the columns share."""
 _POLL_S = 5.0
-_GROUPS = {"history": "History", "selection": "Selection", "queue": "Queue", "clusters": "Clusters"}
+_GROUPS = {
+    "history": "History",
+    SUGGESTION: "Suggestion",
+    "selection": "Selection",
+    "queue": "Queue",
+    "clusters": "Clusters",
+}
 _NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "error_case", "clear", "similar")
 WORDS = {
     "saving": "Saving …",
@@ -64,7 +72,7 @@ def show(state: RelabelState) -> None:
 def toolbar_data(state: RelabelState) -> dict[str, Any]:
     """Return what the browser needs to draw the toolbar."""
     shades = tones(st.context.theme.type)
-    actions = [action for action in ACTIONS if not (action.hidden_when_blind and state.record.blind)]
+    actions = [action for action in ACTIONS if _is_offered(state, action)]
     if len(state.partition.clusters) > CLUSTERS_PER_KEY_PAGE:
         actions.append(NEXT_KEY_PAGE)
     sizes, current = state.partition.sizes(), current_cluster(state)
@@ -85,10 +93,16 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
             for group, title in _GROUPS.items()
             if any(action.group == group for action in actions)
         ],
+        "above": 2 if any(action.group == SUGGESTION for action in actions) else 1,
         "keys": [("1 … 9", "assign the selection to that cluster"), *((a.key, a.help) for a in actions)],
         "current": {"number": current.number, "name": current.name} if current else None,
         "palette": palette(shades),
     }
+
+
+def _is_offered(state: RelabelState, action: Action) -> bool:
+    hidden = action.hidden_when_blind and state.record.blind
+    return not hidden and (not action.views or state.clusters.view in action.views)
 
 
 def heading(state: RelabelState) -> str:
@@ -116,7 +130,10 @@ def _button(state: RelabelState, action: Action) -> dict[str, Any]:
         "undo": bool(undo_state.undoable),
         "redo": bool(undo_state.redoable),
         "merge": clusters > 1,
-        "split": clusters > 0,
+        "group": clusters > 0,
+        "move_out": bool(sub_themes_of_selection(state)),
+        "merge_pair": state.clusters.pair is not None,
+        "dismiss": state.clusters.pair is not None if state.clusters.view == MERGES else bool(len(state.selected)),
         "delete": clusters > 0,
         "name": current_cluster(state) is not None,
         **dict.fromkeys(_NEEDS_SELECTION, bool(len(state.selected))),
@@ -128,6 +145,8 @@ def _button(state: RelabelState, action: Action) -> dict[str, Any]:
         "label": action.label,
         "help": action.help[:1].upper() + action.help[1:],
         "disabled": not enabled.get(action.name, True),
+        # A key that is pressed twice must not accept the next suggestion, which nobody has seen.
+        "about": {"pair": state.clusters.pair} if action.group == SUGGESTION else {},
         "switch": is_switch,
         "on": is_switch and state.include_duplicates,
     }

@@ -19,7 +19,7 @@ from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
 from jobs.services.labelling import starts
 from jobs.services.labelling.assistance import nearest_sentences
 from jobs.services.labelling.session import place_of
-from webapp.features.relabel import cluster_map, dialogs, filters, lists, queries, toolbar
+from webapp.features.relabel import cluster_map, clusters, dialogs, filters, lists, queries, toolbar
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import (
     CONFLICT,
@@ -43,6 +43,7 @@ LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
     "Columns": lists.show_columns,
     "Table": lists.show_table,
     "Map": cluster_map.show,
+    clusters.NAME: clusters.show,
 }
 NO_MODEL = "no suggestions"
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
@@ -60,6 +61,8 @@ def show(state: RelabelState) -> None:
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
         _messages(state)
+    with st.container(gap=None):
+        clusters.choose(state, layout)
     left, right = st.columns([7, 3])
     with right:
         toolbar.show(state)

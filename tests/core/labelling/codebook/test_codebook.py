@@ -84,10 +84,10 @@ def test_a_merge_keeps_both_texts_and_a_deletion_takes_the_entry_along() -> None
     assert len(merged.entries) == 1
 
 
-def test_a_split_keeps_the_entry_at_the_part_that_keeps_the_number() -> None:
+def test_a_re_clustering_keeps_the_entry_at_the_part_that_keeps_the_number() -> None:
     p = written(made(), 3, CodebookEntry("what is paid"))
     parts = [("Money", IDS[4:6]), ("Coins", IDS[6:7])]
-    after = apply(p, op.split(p, 3, parts, 4).change_set)
+    after = apply(p, op.recluster(p, parts, 4, [3]).change_set)
     assert [bool(code.entry) for code in codes(after)] == [False, False, True, False]
 
 

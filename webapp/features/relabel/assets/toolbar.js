@@ -54,7 +54,7 @@ class Toolbar {
     const focus = this.root.getRootNode().activeElement?.dataset?.action;
     const { data } = this, groups = data.groups.map((group) => this.group(group));
     const heading = make("p", "heading", data.heading);
-    this.body.replaceChildren(groups[0], heading, this.clusters(), ...groups.slice(1));
+    this.body.replaceChildren(...groups.slice(0, data.above), heading, this.clusters(), ...groups.slice(data.above));
     if (focus) this.body.querySelector(`[data-action="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
     this.shortcuts.setAttribute("aria-label", data.words.shortcuts);
     this.shortcuts.replaceChildren(...this.shortcutList());
@@ -89,16 +89,16 @@ class Toolbar {
       if (action.switch) button.setAttribute("aria-pressed", String(action.on));
       // A second press of Rename closes the name field; the focus must not close it first.
       if (action.name === "name") button.addEventListener("pointerdown", (event) => event.preventDefault());
-      button.addEventListener("click", () => this.act(action.name));
+      button.addEventListener("click", () => this.act(action));
       box.append(button);
     }
     return box;
   }
 
-  act(name) {
+  act({ name, about }) {
     if (name === "shortcuts") return this.shortcuts.open ? this.shortcuts.close() : this.shortcuts.showModal();
     if (name === "name") return this.edit();
-    actionQueue.push({ kind: name });
+    actionQueue.push({ kind: name, ...about });
   }
 
   edit() {
@@ -141,7 +141,7 @@ class Toolbar {
     const cluster = data.clusters.find((one) => one.digit === key);
     const action = data.groups.flatMap((group) => group.actions).find((one) => one.key.toLowerCase() === key);
     if (cluster) actionQueue.push({ kind: "assign", cluster: cluster.number });
-    else if (action) this.act(action.name);
+    else if (action) this.act(action);
     else return;
     event.preventDefault();
   }

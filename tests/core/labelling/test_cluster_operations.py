@@ -1,0 +1,276 @@
+"""Re-clustering a part, themes and sub-themes, dismissals: a partition in two levels, and every step can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import DataError, ThemescopeError
+from core.labelling import dismissals, hierarchy
+from core.labelling import operations as op
+from core.labelling.changes import ChangeSet, apply, misplaced
+from core.labelling.cluster_changes import ClusterChanges
+from core.labelling.entries import EntryKind
+from core.labelling.history import Kind, Step, replay, rewind, undo_state
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from core.types import Ids
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+IDS = np.arange(10, 30)
+CLUSTERS = [Cluster(1, "Past", 0), Cluster(2, "War", 1, 1), Cluster(3, "Art", 2, 1), Cluster(4, "Money", 3)]
+
+
+def made() -> Partition:
+    return start(IDS, [1] * 2 + [2] * 5 + [3] * 5 + [4] * 6 + [UNASSIGNED] * 2, CLUSTERS)
+
+
+def parents(partition: Partition) -> dict[int, int | None]:
+    return {number: cluster.parent for number, cluster in partition.clusters.items()}
+
+
+def done(partition: Partition, operation: op.Operation) -> Partition:
+    return apply(partition, operation.change_set)
+
+
+# ---------------------------------------------------------------- re-clustering a part
+
+
+@given(
+    st.lists(st.sampled_from([UNASSIGNED, 1, 2, 3, 4]), min_size=20, max_size=20),
+    st.lists(st.integers(-1, 3), min_size=20, max_size=20),
+)
+def test_re_clustering_a_part_changes_nothing_outside_it(numbers: list[int], places: list[int]) -> None:
+    before = start(IDS, numbers, CLUSTERS)
+    inside = np.array(places) >= 0
+    parts = [(f"part {k}", IDS[np.array(places) == k]) for k in range(4) if k in places]
+    if not parts:
+        return
+    after = done(before, op.recluster(before, parts, 5))
+    assert np.array_equal(after.numbers[~inside], before.numbers[~inside])
+    assert not misplaced(after.clusters)
+    for name, ids in parts:
+        found = np.unique(after.numbers[after.rows(ids)])
+        assert len(found) == 1 and after.clusters[int(found[0])].name == name
+    taken = {int(n) for n in np.unique(before.numbers[inside])}
+    for number in {1, 2, 3, 4} - taken:
+        assert after.clusters[number].name == before.clusters[number].name
+    for number in {1, 2, 3, 4} & set(before.numbers[~inside].tolist()):
+        assert after.clusters[number].name == before.clusters[number].name
+
+
+def test_the_part_with_most_sentences_continues_a_cluster_and_others_stay_in_its_theme() -> None:
+    p = made()
+    ids = p.members(2)
+    after = done(p, op.recluster(p, [("Wars", ids[:1]), ("War", ids[1:])], 5, [2]))
+    assert after.members(2).tolist() == ids[1:].tolist() and after.clusters[2] == p.clusters[2]
+    assert after.clusters[5].name == "Wars" and after.clusters[5].parent == 1
+    with pytest.raises(DataError, match="Preview it again"):
+        op.recluster(after, [("a", ids[:1])], 6, [2])
+    with pytest.raises(DataError, match="each with sentences"):
+        op.recluster(p, [("a", ids), ("b", ids)], 6)
+
+
+def test_clusters_that_become_one_part_leave_no_empty_cluster_and_no_lost_sub_theme() -> None:
+    p = made()
+    ids = np.concatenate([p.members(1), p.members(4)])
+    after = done(p, op.recluster(p, [("Both", ids)], 5))
+    assert parents(after) == {2: None, 3: None, 4: None}
+    assert after.clusters[4].name == "Both" and after.members(4).tolist() == sorted(ids)
+
+
+# ---------------------------------------------------------------- two levels
+
+
+def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
+    p = made()
+    grouped = done(p, hierarchy.put_under(p, [4], 1))
+    assert parents(grouped) == {1: None, 2: 1, 3: 1, 4: 1}
+    assert hierarchy.total_sizes(grouped) == {1: 18, 2: 5, 3: 5, 4: 6}
+    assert parents(done(p, hierarchy.move_out(p, [2]))) == {1: None, 2: None, 3: 1, 4: None}
+    assert parents(done(p, hierarchy.dissolve(p, 1))) == {1: None, 2: None, 3: None, 4: None}
+    assert parents(done(p, hierarchy.put_under(p, [1], 4))) == {1: 4, 2: 4, 3: 4, 4: None}
+    new = done(p, hierarchy.group(p, [hierarchy.Group("World", (1, 4))], 5))
+    assert parents(new) == {1: 5, 2: 5, 3: 5, 4: 5, 5: None} and new.sizes()[5] == 0
+    assert parents(done(new, hierarchy.dissolve(new, 5))) == {1: None, 2: None, 3: None, 4: None}
+    with pytest.raises(DataError, match="sub-theme"):
+        hierarchy.put_under(p, [4], 2)
+    with pytest.raises(DataError, match="Choose clusters"):
+        hierarchy.group(p, [hierarchy.Group("Nothing", ())], 5)
+    assert not hierarchy.put_under(p, [1], 1).change_set and not hierarchy.dissolve(p, 4).change_set
+
+
+def test_either_level_can_be_shown() -> None:
+    p = made()
+    assert hierarchy.theme_numbers(p).tolist() == [1] * 12 + [4] * 6 + [UNASSIGNED] * 2
+    assert sorted(hierarchy.at_theme_level(p).clusters) == [1, 4]
+    assert [c.number for c in hierarchy.in_order(p)] == [1, 2, 3, 4]
+    assert hierarchy.with_sub_themes(p, [1]) == [1, 2, 3]
+
+
+# ---------------------------------------------------------------- any sequence of operations
+
+Choose = Callable[[Partition, int], op.Operation]
+place = st.integers(0, 6)
+some_places = st.lists(place, max_size=3)
+some = st.lists(st.sampled_from(IDS.tolist()), max_size=8, unique=True).map(lambda ids: np.array(ids, dtype=np.int64))
+name = st.sampled_from(["One", "Two", "Past", "War"])
+
+
+def at(partition: Partition, where: int) -> int:
+    numbers = [*sorted(partition.clusters), 1_000]
+    return numbers[where % len(numbers)]
+
+
+def all_at(partition: Partition, places: list[int]) -> list[int]:
+    return [at(partition, where) for where in places]
+
+
+def in_two(partition: Partition, ids: Ids, number: int) -> op.Operation:
+    return op.recluster(partition, [(f"a{number}", ids[::2]), (f"b{number}", ids[1::2])], number)
+
+
+intentions: st.SearchStrategy[Choose] = st.one_of(
+    st.builds(lambda i, w: lambda p, n: op.assign(p, i, at(p, w)), some, place),
+    st.builds(lambda v, w: lambda p, n: op.merge(p, all_at(p, v), at(p, w)), some_places, place),
+    st.builds(lambda w: lambda p, n: op.delete(p, at(p, w)), place),
+    st.builds(lambda w, t: lambda p, n: op.rename(p, at(p, w), t), place, name),
+    st.builds(lambda i: lambda p, n: in_two(p, i, n), some),
+    st.builds(lambda w: lambda p, n: in_two(p, p.members(at(p, w)), n), place),
+    st.builds(lambda v, w: lambda p, n: hierarchy.put_under(p, all_at(p, v), at(p, w)), some_places, place),
+    st.builds(
+        lambda v, t: lambda p, n: hierarchy.group(p, [hierarchy.Group(t, tuple(all_at(p, v)))], n), some_places, name
+    ),
+    st.builds(lambda v: lambda p, n: hierarchy.move_out(p, all_at(p, v)), some_places),
+    st.builds(lambda w: lambda p, n: hierarchy.dissolve(p, at(p, w)), place),
+    st.builds(lambda v, w: lambda p, n: dismissals.dismiss_merge(p, at(p, v), at(p, w)), place, place),
+    st.builds(lambda v: lambda p, n: dismissals.keep_names(p, all_at(p, v)), some_places),
+    st.builds(lambda i: lambda p, n: dismissals.accept_outliers(p, i), some),
+    st.builds(lambda w, t: lambda p, n: dismissals.update_names(p, {at(p, w): t}), place, name),
+)
+
+
+class Labelling:
+    """A labelling with its log, and the names at each of its steps."""
+
+    def __init__(self) -> None:
+        self.state = made()
+        self.issued = 4
+        self.steps: list[Step] = []
+        self.change_sets: list[ChangeSet] = []
+
+    def enter(self, kind: Kind, change_set: ChangeSet, target: int | None = None) -> None:
+        self.state = apply(self.state, change_set)
+        self.issued = max([self.issued, *change_set.created()])
+        self.steps.append(Step(len(self.steps) + 1, kind, "", "", "ada", NOW, target))
+        self.change_sets.append(change_set)
+
+    def do(self, choose: Choose) -> None:
+        try:
+            change_set = choose(self.state, self.issued + 1).change_set
+        except ThemescopeError:
+            return
+        if change_set:
+            self.enter(Kind.DO, change_set)
+
+    def undo(self) -> bool:
+        ids = undo_state(self.steps).undoable
+        if ids:
+            self.enter(Kind.UNDO, self.change_sets[ids[-1] - 1].inverse(), ids[-1])
+        return bool(ids)
+
+    def changes(self) -> ClusterChanges:
+        found = ClusterChanges()
+        found.add(zip(self.steps, self.change_sets, strict=True))
+        return found
+
+
+@given(st.lists(st.one_of(intentions, st.just("undo")), max_size=12))
+def test_any_sequence_leaves_two_levels_and_can_be_undone(actions: list[Choose | str]) -> None:
+    labelling = Labelling()
+    for action in actions:
+        if isinstance(action, str):
+            labelling.undo()
+        else:
+            labelling.do(action)
+        state = labelling.state
+        assert not misplaced(state.clusters)
+        assert set(state.numbers.tolist()) <= {*state.clusters, UNASSIGNED}
+        assert len({c.name for c in state.clusters.values()}) == len(state.clusters)
+        totals = hierarchy.total_sizes(state)
+        assert sum(totals[n] for n, c in state.clusters.items() if c.parent is None) == (state.numbers >= 0).sum()
+    first, state = made(), labelling.state
+    assert replay(first, labelling.change_sets).to_bytes() == state.to_bytes()
+    assert rewind(state, labelling.change_sets).to_bytes() == first.to_bytes()
+    while labelling.undo():
+        pass
+    assert labelling.state.to_bytes() == first.to_bytes()
+    assert not labelling.changes().stale_names(labelling.state)
+
+
+# ---------------------------------------------------------------- names and dismissals
+
+
+def names(labelling: Labelling) -> list[int]:
+    return list(labelling.changes().stale_names(labelling.state))
+
+
+def test_a_name_is_out_of_date_after_more_than_a_quarter_of_the_sentences_changed() -> None:
+    labelling = Labelling()
+    labelling.do(lambda p, n: op.assign(p, p.members(4)[:2], 2))  # Money 6 → 4, War 5 → 7
+    assert names(labelling) == [2, 4]
+    labelling.undo()
+    assert names(labelling) == []
+    labelling.do(lambda p, n: op.assign(p, p.members(4)[:1], 3))
+    assert names(labelling) == []  # a sixth of both
+    labelling.do(lambda p, n: op.merge(p, [3], 2))
+    assert names(labelling) == [2]
+    labelling.do(lambda p, n: op.rename(p, 2, "Culture"))
+    assert names(labelling) == []
+    labelling.undo()
+    assert names(labelling) == [2]  # the old name is as old as before
+    labelling.do(lambda p, n: dismissals.keep_names(p, [2]))
+    assert names(labelling) == []
+    labelling.undo()
+    assert names(labelling) == [2]
+    labelling.do(lambda p, n: dismissals.update_names(p, {2: "War", 4: "Gold"}))
+    assert names(labelling) == [] and labelling.state.clusters[4].name == "Gold"
+
+
+def test_the_name_of_a_cluster_that_was_empty_is_a_plan() -> None:
+    labelling = Labelling()
+    labelling.do(lambda p, n: op.create(p, 5, "Sport", np.empty(0, np.int64)))
+    labelling.do(lambda p, n: op.assign(p, p.members(UNASSIGNED), 5))
+    assert names(labelling) == []
+
+
+def test_pairs_stay_dismissed_until_the_clusters_change() -> None:
+    labelling = Labelling()
+
+    def apart() -> bool:
+        state = labelling.state
+        return labelling.changes().are_apart(state, 3, 2)
+
+    assert not apart()
+    labelling.do(lambda p, n: dismissals.dismiss_merge(p, 3, 2))
+    assert apart() and labelling.steps[-1].size == 0
+    labelling.do(lambda p, n: op.assign(p, p.members(2)[:1], 4))
+    assert apart()  # a fifth
+    labelling.do(lambda p, n: op.assign(p, p.members(2)[:1], 4))
+    assert not apart()
+    labelling.do(lambda p, n: dismissals.dismiss_merge(p, 2, 3))
+    assert apart()
+    labelling.undo()
+    assert not apart()
+
+
+def test_outliers_that_were_left_are_in_the_entries() -> None:
+    p = made()
+    once = done(p, dismissals.accept_outliers(p, IDS[3:5]))
+    twice = done(once, dismissals.accept_outliers(once, IDS[4:6]))
+    assert dismissals.accepted_outliers(twice).tolist() == IDS[3:6].tolist()
+    assert (EntryKind.DISMISSED, dismissals.OUTLIERS) in twice.entries

@@ -1,0 +1,93 @@
+"""Similar clusters, outliers and parts, compared with cosines computed directly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from core.errors import DataError
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from core.labelling.reclustering import clusterers, propose
+from core.labelling.similar_clusters import (
+    Pair,
+    best_similarities,
+    between,
+    centres,
+    similar_groups,
+    similar_pairs,
+    usual_groups,
+    usual_limit,
+)
+from core.types import Matrix
+
+CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(7, "c", 2), Cluster(9, "empty", 3)]
+
+
+def drawn(seed: int, thin: bool, n: int = 12) -> tuple[Partition, Matrix, np.ndarray]:
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(n, 3)).astype(np.float32)
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    p = start(np.arange(n) + 10, random.choice([2, 5, 7, UNASSIGNED], size=n), CLUSTERS)
+    return p, sparse.csr_array(x) if thin else x, unit @ unit.T
+
+
+@given(st.integers(0, 500), st.booleans())
+def test_similarities_are_mean_cosines(seed: int, thin: bool) -> None:
+    p, x, cosines = drawn(seed, thin)
+    found = centres(p, x)
+    rows = {n: np.flatnonzero(p.numbers == n) for n in found.numbers.tolist()}
+    for pair in similar_pairs(found):
+        a, b = rows[pair.first], rows[pair.second]
+        assert pair.similarity == pytest.approx(cosines[np.ix_(a, b)].mean(), abs=1e-5)
+        inner = [cosines[np.ix_(r, r)][~np.eye(len(r), dtype=bool)] for r in (a, b)]
+        assert pair.within == pytest.approx(np.mean([i.mean() if len(i) else 1.0 for i in inner]), abs=1e-5)
+    gaps = [pair.gap for pair in similar_pairs(found)]
+    assert gaps == sorted(gaps)
+    nearest, best = best_similarities(p, x, found)
+    for i in range(len(p.ids)):
+        others = {n: [j for j in r if j != i] for n, r in rows.items()}
+        values = {n: cosines[i, r].mean() for n, r in others.items() if r}
+        if not values:
+            assert nearest[i] == UNASSIGNED and np.isneginf(best[i])
+            continue
+        assert best[i] == pytest.approx(max(values.values()), abs=1e-5)
+        assert values[int(nearest[i])] == pytest.approx(best[i], abs=1e-5)
+
+
+def test_the_sentences_between_two_clusters_are_those_nearer_to_the_other_one() -> None:
+    x = np.array([[1, 0], [1, 0.1], [0.2, 1], [0, 1], [0, 1], [1, 0.05]], dtype=np.float32)
+    p = start(np.arange(6), [2, 2, 2, 5, 5, 5], CLUSTERS)
+    found = centres(p, x)
+    ids, crossing = between(p, x, found, Pair(2, 5, 0.0, 0.0), top_k=2)
+    assert sorted(ids.tolist()) == [2, 5] and crossing == 2
+
+
+def test_outliers_lie_below_the_lower_fence() -> None:
+    similarity = np.array([0.5, 0.52, 0.54, 0.56, 0.1, -np.inf])
+    assert 0.1 < usual_limit(similarity) < 0.5
+    assert usual_limit(np.array([-np.inf])) == 0.0
+
+
+def test_groups_by_average_linkage() -> None:
+    x = np.array([[1, 0.0], [1, 0.1], [0, 1], [0.1, 1], [-1, 0.1], [-1, -0.1]], dtype=np.float32)
+    clusters = [Cluster(n, str(n), n) for n in range(1, 7)]
+    found = centres(start(np.arange(6), np.arange(1, 7), clusters), x)
+    assert usual_groups(found) == 3
+    assert similar_groups(found, 3) == [(1, 2), (3, 4), (5, 6)]
+    assert similar_groups(found.only([3]), 2) == [(3,)]
+    assert usual_groups(found.only([3])) == 1
+
+
+def test_parts_are_proposed_with_the_largest_first() -> None:
+    x = np.array([[1, 0]] * 3 + [[0, 1]] * 2, dtype=np.float32)
+    texts = ["The king fought wars."] * 3 + ["The team scored goals."] * 2
+    for card in clusterers():
+        first, second = propose(np.array([4, 7, 8, 10, 11]), texts, x, 2, card.id)
+        assert sorted(first.ids) == [4, 7, 8]
+        assert sorted(second.ids) == [10, 11]
+        assert first.name != second.name
+    with pytest.raises(DataError, match="cannot be divided"):
+        propose(np.array([4]), texts[:1], x[:1], 2)

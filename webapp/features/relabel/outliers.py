@@ -1,0 +1,88 @@
+"""Outliers: sentences that are far from every cluster, to leave, to unassign, to assign or to gather in a new one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.labelling.dismissals import accepted_outliers
+from core.labelling.partition import UNASSIGNED
+from core.types import Ids
+from webapp.features.relabel import cluster_queries
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT, TABLE
+from webapp.shared.choose import nothing
+from webapp.shared.text import count
+
+_MAX_ROWS, _HEIGHT = 1_000, 380
+IN_OUTLIERS = "among the outliers"
+_COLUMNS = {
+    "Similarity": st.column_config.NumberColumn(format="%.2f", width=75, help="Mean cosine to the nearest cluster."),
+    "Sentence": st.column_config.TextColumn(width=290),
+    "Cluster": st.column_config.TextColumn(width=140),
+    "Nearest": st.column_config.TextColumn(width=140, help="The nearest cluster, which the key A assigns."),
+}
+
+
+def show(state: RelabelState, ids: Ids) -> None:
+    """Draw the limit and the sentences of ``ids`` whose similarity to every cluster is below it."""
+    found = cluster_queries.outliers(state)
+    if found is None:
+        st.info(NEEDS_MODEL, icon=":material/info:")
+        return
+    known = found.similarity[np.isfinite(found.similarity)]
+    if not len(known):
+        nothing("No clusters to compare with.", "Create clusters first: select sentences and press N.")
+        return
+    low, high = float(known.min()), float(np.median(known))
+    if high - low < 0.01:
+        nothing("No outliers.", "All sentences are about equally similar to their nearest clusters.")
+        return
+    usual = float(np.clip(max(found.usual, np.quantile(known, 0.01)), low, high))
+    limit = st.slider(
+        "Similarity below", round(low, 2), round(high, 2) + 0.01, round(usual, 2), 0.01,
+        key=f"{OUTLIER_LIMIT}_{state.record.id}_{state.model_id}",
+        help="A sentence is an outlier if its mean cosine to the sentences of every cluster is below this limit. At "
+        "first the limit is the first quartile minus 1.5 times the interquartile range, or the lowest 1 %.",
+    )  # fmt: skip
+    rows = np.flatnonzero(found.similarity < limit)
+    rows = rows[np.argsort(found.similarity[rows], kind="stable")]
+    listed = state.partition.ids[rows]
+    left = np.isin(listed, accepted_outliers(state.partition))
+    rows = rows[~left & np.isin(listed, ids)]
+    words = f", without {left.sum():,} that were left in place" if left.any() else ""
+    st.caption(f"{count(len(rows), 'outlier')}{words}. Select some, then use the keys of the toolbar.")
+    if len(rows):
+        _table(state, rows[:_MAX_ROWS], found.nearest, found.similarity)
+
+
+def _table(state: RelabelState, rows: Ids, nearest: Ids, similarity: np.ndarray) -> None:
+    p, ids = state.partition, state.partition.ids[rows]
+    names = {n: c.name for n, c in p.clusters.items()} | {UNASSIGNED: ""}
+    frame = pd.DataFrame(
+        {
+            "Similarity": similarity[rows],
+            "Sentence": [state.session.texts[i] for i in ids.tolist()],
+            "Cluster": [names[int(n)] for n in p.numbers[rows]],
+            "Nearest": [names[int(n)] for n in nearest[rows]],
+        }
+    )
+    key = f"{TABLE}_{OUTLIER_LIMIT}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{len(rows)}"
+    with st.container(horizontal=True):
+        select = st.button("Select all", icon=":material/select_all:", key=f"{OUTLIER_LIMIT}_all")
+        clear = st.button("Clear selection", icon=":material/deselect:", key=f"{OUTLIER_LIMIT}_none")
+    if select or clear:
+        state.select(ids if select else ids[:0], IN_OUTLIERS)
+        st.rerun()
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height=_HEIGHT,
+        key=key,
+        on_select=lambda: state.tick(ids, st.session_state[key]["selection"]["rows"], IN_OUTLIERS),
+        selection_mode="multi-row",
+        selection_default={"selection": {"rows": np.flatnonzero(np.isin(ids, state.selected)).tolist()}},
+        column_config=_COLUMNS,
+        placeholder="",
+    )

@@ -1,0 +1,171 @@
+"""Dialog that re-clusters one cluster, the selection or the unassigned sentences, or around sentences that were placed.
+
+Everything else stays as it is. The preview shows what would be done, in one step that can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.labelling import operations as op
+from core.labelling.operations import NAME_LIMIT
+from core.labelling.partition import UNASSIGNED
+from core.types import Ids
+from jobs.services.labelling import assistance, clusters
+from webapp.features.relabel import cluster_queries, queries
+from webapp.features.relabel.cluster_actions import clusters_of_selection
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import CLUSTERER, DIALOG_CLUSTER, NUMBER, PART_NAME, PARTS, SCOPE
+from webapp.shared.components import attempt
+from webapp.shared.text import count, plain, shorten
+
+if TYPE_CHECKING:
+    from core.labelling.reclustering import Part
+
+AROUND = "All others"
+AUTOMATIC, GIVEN = "Suggested", "Given"
+_EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
+_DEFAULT_CLUSTERER = "iclust"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Sentences that are re-clustered."""
+
+    ids: Ids
+    whole: tuple[int, ...] = ()
+    """Clusters of which these are all sentences."""
+
+
+def _one_cluster(state: RelabelState) -> Scope | None:
+    numbers, known, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
+    if not numbers:
+        st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
+        return None
+    own = clusters_of_selection(state)
+    number = st.selectbox(
+        "Cluster",
+        numbers,
+        index=numbers.index(own[0]) if own else 0,
+        format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'sentence')})",
+        key=f"{DIALOG_CLUSTER}_recluster",
+    )
+    return Scope(state.partition.members(number), (number,))
+
+
+def _selection(state: RelabelState) -> Scope | None:
+    if not len(state.selected):
+        st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
+        return None
+    return Scope(state.selected)
+
+
+def _unassigned(state: RelabelState) -> Scope | None:
+    return Scope(state.partition.members(UNASSIGNED))
+
+
+SCOPES: dict[str, Callable[[RelabelState], Scope | None]] = {
+    "One cluster": _one_cluster,
+    "Selection": _selection,
+    "Unassigned": _unassigned,
+}
+
+
+def dialog(state: RelabelState) -> bool:
+    """Draw the dialog; return whether it is done."""
+    if state.vectors is None:
+        st.info(
+            "The preview needs vectors. Choose a model under “Suggestions from”, or select sentences and create a new "
+            "cluster from them (N).",
+            icon=":material/info:",
+        )
+        return False
+    default = "Selection" if len(state.selected) > 1 else "One cluster" if state.partition.clusters else "Unassigned"
+    options = [*SCOPES, AROUND]
+    name = st.segmented_control("Re-cluster", options, default=default, key=SCOPE, required=True)
+    if name == AROUND:
+        return _around(state)
+    scope = SCOPES[name or default](state)
+    return scope is not None and _parts(state, scope)
+
+
+def _parts(state: RelabelState, scope: Scope) -> bool:
+    """Preview the parts, let the user name them, and apply them."""
+    if len(scope.ids) < 2:
+        st.caption(f"{count(len(scope.ids), 'sentence')} cannot be divided. Choose others.")
+        return False
+    k, clusterer = _settings(len(scope.ids))
+    found = attempt(lambda: cluster_queries.reclustered(state, scope.ids, k, clusterer))
+    if found is None:
+        return False
+    if found.reason:
+        st.caption(plain(found.reason))
+    names = _names(state, scope, found.parts)
+    number = len(found.parts)
+    if not st.button(f"Divide into {count(number, 'cluster')}", type="primary", icon=":material/call_split:"):
+        return False
+    named = [(name, part.ids) for name, part in zip(names, found.parts, strict=True)]
+    state.apply(lambda p: op.recluster(p, named, state.session.next_number, scope.whole))
+    return True
+
+
+def _settings(sentences: int) -> tuple[int | None, str]:
+    """Return the number of parts, None for the suggested one, and the clusterer."""
+    left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
+    how = left.segmented_control("Number of clusters", [GIVEN, AUTOMATIC], default=GIVEN, key=NUMBER, required=True)
+    most = min(_MOST_PARTS, sentences)
+    k = None
+    if how != AUTOMATIC:
+        k = int(middle.number_input("Clusters", 2, most, 2, key=PARTS))
+    titles = clusters.clusterers()
+    ids = list(titles)
+    place = ids.index(_DEFAULT_CLUSTERER)
+    return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key=CLUSTERER)
+
+
+def _names(state: RelabelState, scope: Scope, parts: Sequence[Part]) -> list[str]:
+    """Draw each part with its most central sentences; return the names, which the user may edit."""
+    known, names = state.partition, list[str]()
+    if scope.whole:  # the largest part continues the cluster
+        own = known.clusters[scope.whole[0]]
+    for place, part in enumerate(parts):
+        with st.container(border=True):
+            default = own.name if scope.whole and place == 0 else op.free_name(known, part.name)
+            key = (
+                f"{PART_NAME}_{state.session.snapshot.step}_{scope.whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
+            )
+            title = f"Cluster {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}"
+            names.append(st.text_input(title, value=default, max_chars=NAME_LIMIT, key=key) or default)
+            with st.container(gap="xxsmall"):
+                for i in part.ids[:_EXAMPLES].tolist():
+                    st.text(f"· {shorten(state.session.texts[i], _MAX_TEXT)}")
+    return names
+
+
+def _around(state: RelabelState) -> bool:
+    """Preview which sentences would move among the clusters that there are, and apply it."""
+    x = state.vectors
+    assert x is not None
+    with st.spinner("Re-clustering …"):
+        preview = assistance.preview_reclustering(state.partition, x, queries.log(state.record.id))
+    if not preview.placed:
+        st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others are clustered around them.")
+        return False
+    moved = preview.operation.change_set.sentences()
+    st.markdown(
+        f"{count(preview.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
+        f"**{count(len(moved), 'other')}** would move."
+    )
+    names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
+    for i in moved[:_EXAMPLES].tolist():
+        row = int(preview.after.rows([i])[0])
+        old, new = names[int(state.partition.numbers[row])], names[int(preview.after.numbers[row])]
+        st.text(f"{old} → {new}:  {shorten(state.session.texts[i], _MAX_TEXT)}")
+    if not st.button("Move sentences", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
+        return False
+    state.apply(lambda p: preview.operation)
+    return True
