@@ -59,6 +59,13 @@ REGISTRY = Registry(
             EXPLORE.title,
         ),
         _page("relabel", "Relabel", "Correct the clusters of sentences.", ":material/edit_note:", LABEL.title),
+        _page(
+            "codebook",
+            "Codebook",
+            "Define what belongs into each cluster, with rules and examples, and practise.",
+            ":material/menu_book:",
+            LABEL.title,
+        ),
         _page("agreement", "Agreement", "Measure how far labellings agree.", ":material/handshake:", LABEL.title),
         _page(
             "compare",

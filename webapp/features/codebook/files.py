@@ -1,0 +1,135 @@
+"""Files tab of the Codebook page: exports for reading, printing and other programs, and imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from core.labelling.codebook import operations as book
+from core.labelling.operations import Operation
+from db.access import Right
+from db.label_records import NewLabelling
+from jobs.services.labelling import codebook, starts
+from webapp.features.codebook.editing import CodebookState
+from webapp.features.codebook.entries import messages
+from webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE
+from webapp.shared import input_files, projects, queries
+from webapp.shared.components import attempt, download
+from webapp.shared.guard import closed
+from webapp.shared.people import current_person
+from webapp.shared.text import count, file_name, plain
+
+_MAX_MB = 200
+_NAME = 180
+
+
+def show(state: CodebookState) -> None:
+    """Draw the tab."""
+    messages(state)
+    store, id, name = queries.store(), state.record.id, state.record.name
+    formats: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
+        ("Markdown", "md", lambda: codebook.markdown(store, id)),
+        ("Web page for printing", "html", lambda: codebook.web_page(store, id)),
+        ("JSON", "json", lambda: codebook.json_text(store, id)),
+        ("CSV", "csv", lambda: codebook.table(store, id)),
+        ("REFI-QDA codebook", "qdc", lambda: codebook.qdc(store, id)),
+        ("REFI-QDA project", "qdpx", lambda: codebook.qdpx(store, id)),
+    )
+    st.subheader("Export", anchor=False)
+    without = not state.partition.clusters
+    with st.container(horizontal=True):
+        for label, suffix, data in formats:
+            download(label, data, file_name(name, suffix), disabled=without and suffix == "qdc")
+    st.caption(
+        "The REFI-QDA codebook (.qdc) has the codes, and the project (.qdpx) also the texts and the coded sentences. "
+        "NVivo, ATLAS.ti and MAXQDA read both. The print view opens in a browser; print it from there."
+    )
+    st.subheader("Import", anchor=False)
+    if not state.read_only:
+        _code_import(state)
+    project_import()
+
+
+def _kept(file: input_files.Upload, key: str) -> Path:
+    mark = getattr(file, "file_id", file.name)
+    return input_files.keep_once(key, mark, [file], queries.store().settings.home)[0]
+
+
+def _code_import(state: CodebookState) -> None:
+    """Draw the import of codes into this labelling, with what it would change."""
+    with st.expander("Import codes", icon=":material/upload:"):
+        st.caption(
+            "Codes with the name of a cluster replace its codebook entry, others become new clusters. It is one step, "
+            "which can be undone."
+        )
+        file = st.file_uploader(
+            "REFI-QDA codebook, JSON or CSV file", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB,
+            key=f"{CODE_FILE}_{state.record.id}",
+        )  # fmt: skip
+        if file is None:
+            return
+        path = _kept(file, f"{KEPT}_{CODE_FILE}")
+        found = attempt(lambda: _adoption(state, path))
+        if found is None:
+            return
+        lost = f" · {count(found.missing, 'example')} not found in this labelling" if found.missing else ""
+        st.markdown(f"{count(found.created, 'new cluster')} · {count(found.changed, 'entry', 'entries')} changed{lost}")
+        if st.button("Import codes", type="primary", icon=":material/upload:", disabled=not found.operation.change_set):
+            operation: Operation = found.operation
+            state.apply(lambda p: operation)
+            st.rerun()
+
+
+def _adoption(state: CodebookState, path: Path) -> book.Adoption:
+    listed = codebook.read_codes(path)
+    find = codebook.finder(queries.store(), state.partition.ids, listed)
+    return book.adopt(state.partition, listed, find, state.session.next_number)
+
+
+def project_import() -> None:
+    """Draw the import of a project, which becomes a new labelling."""
+    with st.expander("Import project", icon=":material/folder_zip:"):
+        corpus = projects.current()
+        if corpus is None or closed("Labelling", Right.LABEL):
+            return
+        st.caption(
+            "A REFI-QDA project (.qdpx) of Themescope, NVivo, ATLAS.ti or MAXQDA whose texts are articles of this "
+            "project. Its codes become the clusters of a new labelling, with codebook, notes and coded sentences."
+        )
+        file = st.file_uploader("REFI-QDA project", type=["qdpx"], max_upload_size=_MAX_MB, key=PROJECT_FILE)
+        if file is None:
+            return
+        path = _kept(file, f"{KEPT}_{PROJECT_FILE}")
+        with st.spinner("Reading the project …"):
+            plan = attempt(lambda: codebook.plan_project(queries.store(), corpus.id, path))
+        if plan is not None:
+            _preview(plan)
+            if st.button("Import project", type="primary", icon=":material/upload:"):
+                _create(plan, corpus.id, file.name)
+
+
+def _preview(plan: codebook.ProjectPlan) -> None:
+    """Draw what the import would make, and what it leaves out."""
+    placed = int((plan.partition.numbers >= 0).sum())
+    st.markdown(
+        f"{count(plan.matched, 'text')} found in this project · {count(len(plan.partition.clusters), 'code')} · "
+        f"{count(placed, 'coded sentence')}"
+    )
+    left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
+    left_out += [f"{count(number, kind)}" for kind, number in plan.skipped.items()]
+    left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
+    if plan.several:
+        left_out.append(f"other codes of {count(plan.several, 'sentence')} that have several")
+    if left_out:
+        st.caption(plain("Left out: " + " · ".join(left_out)))
+
+
+def _create(plan: codebook.ProjectPlan, corpus_id: int, file: str) -> None:
+    name = plan.name[:_NAME].strip() or Path(file).stem
+    new = NewLabelling(corpus_id, name, current_person(), article_id=plan.article_id)
+    made = attempt(lambda: starts.begin(queries.store(), new, codebook.from_project(plan, file)))
+    if made is not None:
+        st.session_state[OPEN_NEXT] = made.name
+        st.rerun()

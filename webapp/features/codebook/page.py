@@ -1,0 +1,32 @@
+"""Codebook page: what belongs into each cluster, in words and examples."""
+
+import streamlit as st
+
+from webapp.features.codebook import entries, files, practice, version_list
+from webapp.features.codebook.editing import codebook_state
+from webapp.features.codebook.state import CODES, FILES, LABELLING, OPEN_NEXT, PRACTICE, VERSIONS, VIEW
+from webapp.shared import partition_queries, projects
+from webapp.shared.choose import by_name, nothing, open_tab
+from webapp.shared.codebook_view import STYLE
+
+if OPEN_NEXT in st.session_state:
+    st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)
+labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
+if not labellings:
+    nothing(
+        "No labellings yet.",
+        "A codebook describes the clusters of a labelling. Create a labelling, or import a project of NVivo, ATLAS.ti "
+        "or MAXQDA below.",
+        "relabel",
+        "New labelling",
+        {"view": "New labelling"},
+    )
+    files.project_import()
+else:
+    st.html(STYLE)
+    with st.container(width=400):
+        chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name)
+    views = {CODES: entries.show, VERSIONS: version_list.show, PRACTICE: practice.show, FILES: files.show}
+    view, tab = open_tab([*views], VIEW)
+    with tab:
+        views[view](codebook_state(chosen))

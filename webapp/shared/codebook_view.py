@@ -1,0 +1,135 @@
+"""Codebook entries on pages: to read, to edit, and the differences between two states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from core.labelling.codebook.entries import EXAMPLE_LIMIT, SENTENCES, TEXT_LIMIT, TEXTS, Code, CodebookEntry
+from core.labelling.codebook.versions import Difference, Piece
+from core.labelling.partition import UNASSIGNED, Cluster, Partition
+from core.types import Ids
+from webapp.shared.figures import Tones
+from webapp.shared.text import count, shorten
+
+STYLE = Path(__file__).parent / "assets" / "codebook.css"
+_SHAPES = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
+_HELP = {
+    "definition": "What the cluster is about, in one or two sentences.",
+    "include": "What belongs into it: one rule on each line.",
+    "exclude": "What does not, although one might think so, and where it belongs.",
+    "notes": "Open questions, decisions and their reasons.",
+}
+_OPTIONS, _LONGEST = 400, 160
+"""Maximum number of sentences that a field offers, and of characters of each."""
+
+
+def title_html(cluster: Cluster, tones: Tones, sentences: int, level: int = 3) -> str:
+    """Return the heading of a code: its colour and shape, its name, and its number of sentences."""
+    mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{_shape(cluster, tones)}</span>"
+    size = f"<span class='size'>{count(sentences, 'sentence')}</span>"
+    return f"<h{level} class='code-title'>{mark} {escape(cluster.name)} {size}</h{level}>"
+
+
+def _shape(cluster: Cluster, tones: Tones) -> str:
+    return _SHAPES[tones.symbol(cluster.colour)]
+
+
+def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> str:
+    """Return the fields of a code; empty ones are left out. An example that is elsewhere now says where."""
+    rows = [(title, f"<dd>{escape(text)}</dd>") for name, title in TEXTS.items() if (text := getattr(code.entry, name))]
+    for name, title in SENTENCES.items():
+        own = code.cluster.number if name == "examples" else None
+        items = [_example_html(id, own, partition, texts) for id in getattr(code.entry, name)]
+        rows += [(title, f"<dd><ul>{''.join(items)}</ul></dd>")] if items else []
+    if not rows:
+        return "<p class='code-empty'>No codebook entry yet.</p>"
+    return f"<dl class='code-entry'>{''.join(f'<dt>{title}</dt>{body}' for title, body in rows)}</dl>"
+
+
+def _example_html(id: int, own: int | None, partition: Partition, texts: Mapping[int, str]) -> str:
+    number = int(partition.numbers[partition.rows([id])[0]])
+    elsewhere = "" if own in (None, number) else f" <em>({escape(_place(partition, number))})</em>"
+    return f"<li>{escape(texts.get(id, ''))}{elsewhere}</li>"
+
+
+def _place(partition: Partition, number: int) -> str:
+    return "now unassigned" if number == UNASSIGNED else f"now in {partition.clusters[number].name}"
+
+
+def edit_form(
+    key: str, code: Code, partition: Partition, texts: Callable[[Iterable[int]], Mapping[int, str]]
+) -> CodebookEntry | None:
+    """Draw the form of a codebook entry; return the entry when its button is pressed."""
+    number, entry = code.cluster.number, code.entry
+    # The fields begin anew when the stored entry has changed.
+    key = f"{key}_{number}_{hash(entry)}"
+    offered = {
+        "examples": _options(entry.examples, partition.members(number)),
+        "counter_examples": _options(entry.counter_examples, partition.ids[partition.numbers != number]),
+    }
+    shown = texts([id for ids in offered.values() for id in ids])
+    with st.form(key, border=False):
+        typed = {name: _text_field(key, name, getattr(entry, name)) for name in TEXTS}
+        chosen = {
+            name: st.multiselect(
+                SENTENCES[name],
+                ids,
+                default=getattr(entry, name),
+                format_func=lambda id: shorten(shown.get(id, ""), _LONGEST),
+                key=f"{key}_{name}",
+                max_selections=EXAMPLE_LIMIT,
+                placeholder="Choose sentences",
+            )
+            for name, ids in offered.items()
+        }
+        if not st.form_submit_button("Save entry", type="primary", icon=":material/save:"):
+            return None
+    return CodebookEntry(
+        **typed, examples=tuple(chosen["examples"]), counter_examples=tuple(chosen["counter_examples"])
+    )
+
+
+def _text_field(key: str, name: str, value: str) -> str:
+    typed = st.text_area(
+        TEXTS[name], value=value, key=f"{key}_{name}", max_chars=TEXT_LIMIT, height=90, placeholder=_HELP[name]
+    )
+    return typed or ""
+
+
+def _options(known: Iterable[int], offered: Ids) -> list[int]:
+    return list(dict.fromkeys([*known, *offered[:_OPTIONS].tolist()]))
+
+
+# --- differences ------------------------------------------------------------------------------------------------------
+
+
+def difference_html(found: Difference, texts: Mapping[int, str]) -> str:
+    """Return what differs in one code: removed words are struck through, added ones underlined."""
+    rows = [f"<p class='code-kind'>{escape(_headline(found))}</p>"]
+    rows += [f"<dt>{title}</dt><dd>{_pieces_html(pieces)}</dd>" for title, pieces in found.texts.items()]
+    for title in SENTENCES.values():
+        items = [f"<li><del>{escape(texts.get(id, ''))}</del></li>" for id in found.gone.get(title, ())]
+        items += [f"<li><ins>{escape(texts.get(id, ''))}</ins></li>" for id in found.added.get(title, ())]
+        rows += [f"<dt>{title}</dt><dd><ul>{''.join(items)}</ul></dd>"] if items else []
+    return f"<dl class='code-entry'>{''.join(rows)}</dl>"
+
+
+def _headline(found: Difference) -> str:
+    code = found.new or found.old
+    assert code is not None
+    if found.kind == "renamed" and found.old is not None:
+        return f"{found.old.cluster.name} is now {code.cluster.name}"
+    words = {"added": "New: ", "removed": "Removed: "}
+    return f"{words.get(found.kind, '')}{code.cluster.name}"
+
+
+def _pieces_html(pieces: Iterable[Piece]) -> str:
+    tags = {"old": "del", "new": "ins"}
+    return "".join(
+        f"<{tags[piece.state]}>{escape(piece.text)}</{tags[piece.state]}>" if piece.state else escape(piece.text)
+        for piece in pieces
+    )
