@@ -36,7 +36,7 @@ from db.tables import metadata
 from jobs.queue import control
 from jobs.services import people, pipeline, reproduction, samples, selections
 from jobs.services import sign_in as service
-from jobs.services.labelling import files, starts
+from jobs.services.labelling import files, starts, training
 from jobs.services.labelling.session import LabellingSession
 from tests.db.test_results import add_model
 from tests.db.test_triplets import add_set
@@ -141,6 +141,14 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     },
     "jobs.services.labelling.starts.begin": {"of their own": (Right.LABEL, _begin)},
     "jobs.services.labelling.session.LabellingSession": {"shared labelling": (Right.LABEL, _label)},
+    "jobs.services.labelling.training.record_attempt": {
+        "under their name": (
+            Right.LABEL, lambda s: training.record_attempt(s.store, s.labelling, s.name, [(1, 1, 1)]),
+        ),
+        "under another name": (
+            Right.MANAGE, lambda s: training.record_attempt(s.store, s.labelling, "somebody", [(1, 1, 1)]),
+        ),
+    },
     "labellings.rename": {
         "shared labelling": (Right.LABEL, lambda s: s.write(lambda w: w.labellings.rename(s.labelling, "x", s.name))),
     },
@@ -235,6 +243,14 @@ READING = {
     "jobs.services.inference.stored_blocks",
     "jobs.services.inference.vectors_of",
     "jobs.services.labelling.assistance.similarities",
+    "jobs.services.labelling.codebook.finder",
+    "jobs.services.labelling.codebook.json_text",
+    "jobs.services.labelling.codebook.markdown",
+    "jobs.services.labelling.codebook.plan_project",
+    "jobs.services.labelling.codebook.qdc",
+    "jobs.services.labelling.codebook.qdpx",
+    "jobs.services.labelling.codebook.table",
+    "jobs.services.labelling.codebook.web_page",
     "jobs.services.labelling.files.export_lines",
     "jobs.services.labelling.files.rows",
     "jobs.services.labelling.starts.from_labels",

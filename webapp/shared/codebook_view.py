@@ -60,7 +60,40 @@ def _place(partition: Partition, number: int) -> str:
     return "now unassigned" if number == UNASSIGNED else f"now in {partition.clusters[number].name}"
 
 
-def edit_form(
+def editor(
+    key: str,
+    code: Code,
+    partition: Partition,
+    texts: Callable[[Iterable[int]], Mapping[int, str]],
+    save: Callable[[CodebookEntry], bool],
+) -> bool:
+    """Draw the form of a codebook entry; return whether ``save`` has just saved it.
+
+    If the stored entry has changed since the form was opened, nothing is saved: both are shown, and the button then
+    replaces the stored one. What ``save`` refuses stays in the form.
+    """
+    held = f"{key}_{code.cluster.number}"
+    base, draft = st.session_state.setdefault(held, (code.entry, code.entry))
+    if draft != base:
+        st.warning("This entry was not saved. The stored one:", icon=":material/merge:")
+        st.html(entry_html(code, partition, texts(code.entry.examples + code.entry.counter_examples)))
+        st.caption("Yours, which replaces it when you save:")
+    edited = _form(key, Code(code.cluster, draft), partition, texts)
+    if edited is None:
+        return False
+    if code.entry == base and save(edited):
+        close_editor(key, code.cluster.number)
+        return True
+    st.session_state[held] = (code.entry, edited)
+    st.rerun()
+
+
+def close_editor(key: str, number: int) -> None:
+    """Forget what was typed into the form of a cluster; for callbacks."""
+    st.session_state.pop(f"{key}_{number}", None)
+
+
+def _form(
     key: str, code: Code, partition: Partition, texts: Callable[[Iterable[int]], Mapping[int, str]]
 ) -> CodebookEntry | None:
     """Draw the form of a codebook entry; return the entry when its button is pressed."""

@@ -7,7 +7,7 @@ that its changes can be undone, and conflicts between people are found. An entry
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -157,7 +157,7 @@ def with_example(entry: CodebookEntry, ids: Iterable[int], counter: bool = False
     return replace(entry, **{name: getattr(entry, name) + added, other: kept})
 
 
-def without_example(entry: CodebookEntry, id: int) -> CodebookEntry:
-    """Return the entry without a sentence."""
-    kept: dict[str, Any] = {name: tuple(i for i in getattr(entry, name) if i != id) for name in SENTENCES}
+def without_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntry:
+    """Return the entry without these sentences."""
+    kept: dict[str, Any] = {name: tuple(i for i in getattr(entry, name) if i not in ids) for name in SENTENCES}
     return replace(entry, **kept)

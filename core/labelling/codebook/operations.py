@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from core.errors import DataError
 from core.labelling import training
 from core.labelling.changes import Change, ChangeSet, ClusterChange
@@ -14,12 +16,12 @@ from core.labelling.codebook.entries import (
     change,
     entry_of,
     with_example,
-    without_example,
 )
 from core.labelling.codebook.portable import PortableCode, entry_for, one_line
 from core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
-from core.labelling.partition import COLOURS, Cluster, Partition
+from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from core.labelling.training import TrainingItem
+from core.types import Ids
 
 MOST_CODES = 2_000
 """Maximum number of codes of a file."""
@@ -39,11 +41,20 @@ def add_examples(partition: Partition, number: int, ids: Iterable[int], counter:
     return entries(OperationKind.CODEBOOK, f"{count} of {name}", [made])
 
 
-def remove_example(partition: Partition, number: int, id: int) -> Operation:
-    """Make a sentence no example and no counter-example of a cluster."""
-    name = partition.cluster(number).name
-    made = change(partition, number, without_example(entry_of(partition, number), id))
-    return entries(OperationKind.CODEBOOK, f"example of {name} removed", [made])
+def add_own_examples(partition: Partition, ids: Ids) -> Operation:
+    """Make sentences examples of the clusters in which they are; unassigned ones are left out.
+
+    Raises :class:`DataError` if all are unassigned.
+    """
+    rows = partition.rows(ids)
+    numbers = [number for number in np.unique(partition.numbers[rows]).tolist() if number != UNASSIGNED]
+    if not numbers:
+        raise DataError("An example needs a cluster. Assign the sentence first.")
+    own = {number: partition.ids[rows[partition.numbers[rows] == number]].tolist() for number in numbers}
+    made = [change(partition, n, with_example(entry_of(partition, n), listed)) for n, listed in own.items()]
+    count = sum(map(len, own.values()))
+    names = ", ".join(partition.clusters[number].name for number in numbers)
+    return entries(OperationKind.CODEBOOK, f"{count} example{'' if count == 1 else 's'} of {names}", made)
 
 
 def record_version(partition: Partition, key: str, name: str) -> Operation:

@@ -29,7 +29,7 @@ from core.labelling.partition import Cluster, Partition
 
 NAME_LIMIT, VERSION_LIMIT = 120, 200
 """Maximum number of characters of a name, and of versions of a codebook."""
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_WORDS = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
 _COMPARED = 3_000
 """Maximum number of words that are compared one by one; longer texts are compared by lines."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from core.labelling.codebook import operations as book
 from core.labelling.codebook.entries import TEXTS, Code, CodebookEntry, codes
 from webapp.features.codebook.editing import CodebookState
-from webapp.features.codebook.state import DRAFT, EDIT, FORM, SEARCH, SHOWN
+from webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN
 from webapp.shared.choose import nothing
-from webapp.shared.codebook_view import edit_form, entry_html, title_html
+from webapp.shared.codebook_view import close_editor, editor, entry_html, title_html
 from webapp.shared.figures import tones
 from webapp.shared.navigation import page_link
 from webapp.shared.partition_queries import edit_view
@@ -63,13 +65,8 @@ def _head(state: CodebookState, listed: list[Code]) -> str:
     """Draw search, undo and messages, and return the search."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=260)
-        undo_state = state.session.undo_state
         if not state.read_only:
-            st.button(
-                "Undo", icon=":material/undo:", on_click=state.undo, disabled=not undo_state.undoable,
-                help="Undo your last change of this labelling",
-            )  # fmt: skip
-            st.button("Redo", icon=":material/redo:", on_click=state.redo, disabled=not undo_state.redoable)
+            _undo_buttons(state)
         st.space("stretch")
         page_link("relabel", "Open in Relabel", view=edit_view(state.record.name))
     written = sum(bool(code.entry) for code in listed)
@@ -77,6 +74,19 @@ def _head(state: CodebookState, listed: list[Code]) -> str:
     st.caption(plain(f"{about} · Saved: {state.saved}" if state.saved else about))
     messages(state)
     return search or ""
+
+
+def _undo_buttons(state: CodebookState) -> None:
+    found = state.session.undo_state
+    for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
+        st.button(
+            label,
+            icon=f":material/{label.lower()}:",
+            on_click=_travel,
+            args=(state, move),
+            disabled=not steps,
+            help=f"{label} your last change of this labelling",
+        )
 
 
 def messages(state: CodebookState) -> None:
@@ -107,29 +117,41 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str]) -> None:
 
 
 def _edit_button(state: CodebookState, code: Code, editing: bool) -> None:
-    target = None if editing else (state.record.id, code.cluster.number)
+    target = None if editing else code.cluster.number
     st.button(
         "Close" if editing else "Edit",
         icon=":material/close:" if editing else ":material/edit:",
         key=f"{EDIT}_{code.cluster.number}",
         help=f"{'Close' if editing else 'Edit'} the entry of {plain(code.cluster.name)}",
-        on_click=lambda: st.session_state.update({EDIT: target, DRAFT: None}),
+        on_click=_edit,
+        args=(state, target),
     )
 
 
 def _form(state: CodebookState, code: Code) -> None:
-    """Draw the form. What could not be saved because of a conflict stays in it, below what is stored."""
-    place = state.record.id, code.cluster.number
-    refused: tuple[object, CodebookEntry] | None = st.session_state.get(DRAFT)
-    draft = refused[1] if refused is not None and refused[0] == place else None
-    if draft is not None:
-        st.caption("The stored entry:")
-        st.html(entry_html(code, state.partition, state.texts(_sentences(code))))
-        st.caption("Yours, not saved yet:")
-    edited = edit_form(FORM, code if draft is None else Code(code.cluster, draft), state.partition, state.texts)
-    if edited is None:
-        return
-    saved = state.apply(lambda p: book.write(p, code.cluster.number, edited)) is not None
-    st.session_state[DRAFT] = (place, edited) if state.notice and not saved else None
-    st.session_state[EDIT] = None if saved else place
-    st.rerun()
+    number = code.cluster.number
+
+    def save(entry: CodebookEntry) -> bool:
+        return state.apply(lambda p: book.write(p, number, entry)) is not None
+
+    if editor(_form_key(state), code, state.partition, state.texts, save):
+        st.session_state[EDIT] = None
+        st.rerun()
+
+
+def _form_key(state: CodebookState) -> str:
+    return f"{FORM}_{state.record.id}"
+
+
+def _edit(state: CodebookState, number: int | None) -> None:
+    """Open the form of a code, or with None close the open one; for callbacks."""
+    opened = st.session_state.get(EDIT)
+    if opened is not None:
+        close_editor(_form_key(state), opened[1])
+    st.session_state[EDIT] = None if number is None else (state.record.id, number)
+
+
+def _travel(state: CodebookState, move: Callable[[], None]) -> None:
+    """Undo or redo; an open form is closed, because its entry may change."""
+    _edit(state, None)
+    move()

@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import codes, entry_of
+from core.labelling.codebook.entries import Code, codes, entry_of, without_examples
 from core.labelling.training import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
 from db.access import Right
 from jobs.services.labelling import training
@@ -77,8 +77,8 @@ def show(state: CodebookState) -> None:
 
 def _start(state: CodebookState, items: Sequence[TrainingItem]) -> None:
     st.markdown(
-        f"{count(len(items), 'sentence')} of {plain(state.record.name)} with their right clusters. Read the codebook in "
-        "the tab Codes first. You see after each answer whether it was right, and why."
+        f"{count(len(items), 'sentence')} of {plain(state.record.name)} with their right clusters. Read the codebook "
+        "in the tab Codes first. You see after each answer whether it was right, and why."
     )
     own = queries.read(lambda r: training.progress(r, state.record.id, current_person()))
     if own:
@@ -103,7 +103,7 @@ def _question(state: CodebookState, going: Attempt) -> None:
     """Draw one item: its sentence, the clusters to choose from beside their entries, and the feedback."""
     at = len(going.answers) - going.checked
     item = going.items[at]
-    listed = [code for code in codes(state.partition)]
+    listed = codes(state.partition)
     names = {code.cluster.number: code.cluster.name for code in listed}
     left, right = st.columns([3, 2])
     with left:
@@ -124,10 +124,12 @@ def _question(state: CodebookState, going: Attempt) -> None:
         st.button("End practice", icon=":material/close:", type="tertiary", on_click=_leave)
     with right, st.container(border=True, height=520):
         shades = tones(st.context.theme.type)
-        texts = state.texts({id for code in listed for id in code.entry.examples + code.entry.counter_examples})
-        # The other items of the attempt must not show their cluster.
-        for code in listed:
-            st.html(title_html(code.cluster, shades, state.partition.sizes()[code.cluster.number]))
+        # Examples that are asked must not give the answer away.
+        asked, sizes = {item.sentence for item in going.items}, state.partition.sizes()
+        hidden = [Code(code.cluster, without_examples(code.entry, asked)) for code in listed]
+        texts = state.texts({id for code in hidden for id in code.entry.examples + code.entry.counter_examples})
+        for code in hidden:
+            st.html(title_html(code.cluster, shades, sizes[code.cluster.number]))
             st.html(entry_html(code, state.partition, texts))
 
 

@@ -13,8 +13,6 @@ STATE = KEYS.session("state")
 OPEN_NEXT = KEYS.session("open_next")
 """Name of the labelling to open in the next run."""
 FORM, EDIT, SHOWN = KEYS.session("form"), KEYS.session("edit"), KEYS.session("shown")
-DRAFT = KEYS.session("draft")
-"""Entry that could not be saved because of a conflict."""
 VERSION_FORM, VERSION_NAME = KEYS.session("version_form"), KEYS.session("version_name")
 OLD, NEW = KEYS.session("old"), KEYS.session("new")
 CODE_FILE, PROJECT_FILE, KEPT = KEYS.session("code_file"), KEYS.session("project_file"), KEYS.session("kept")

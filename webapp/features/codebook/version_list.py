@@ -34,7 +34,7 @@ def show(state: CodebookState) -> None:
     known = versions(state.partition)
     if not known:
         nothing(
-            "No versions yet.", "Record one when a codebook is ready for labellers. Later versions show what changed."
+            "No versions yet.", "Record one when the codebook is ready for labellers; later ones show what changed."
         )
         return
     steps = _steps(state.record.id)

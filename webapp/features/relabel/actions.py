@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from core.labelling import operations as op
+from core.labelling.codebook import operations as codebook
 from core.labelling.partition import UNASSIGNED, Cluster
 from webapp.features.relabel import cluster_actions
 from webapp.features.relabel.cluster_actions import clusters_of_selection, opens
@@ -58,6 +59,7 @@ ACTIONS = (
     Action("note", "T", "Note", "add a note to the selection", "selection"),
     Action("accept", "A", "Accept", "accept the model's suggestion for the selection", "selection", True),
     Action("error_case", "O", "Error notebook", "add the selection to the error notebook", "selection", True),
+    Action("example", "Q", "Pin as example", "add the selection to the codebook as examples", "selection"),
     Action("clear", "L", "Clear", "clear the selection", "selection"),
     Action("duplicates", "D", "Include duplicates", "label sentences with identical text together", "selection"),
     Action("next", "J", "Next", "next sentence of the queue, or the least certain one", "queue"),
@@ -67,6 +69,7 @@ ACTIONS = (
     Action("merge", "M", "Merge", "merge clusters", "clusters"),
     Action("delete", "E", "Delete", "delete a cluster", "clusters"),
     Action("recluster", "G", "Re-cluster", "re-cluster a part, after a preview", "clusters", True),
+    Action("codebook", "Z", "Codebook", "show or hide the codebook entry of a cluster", "clusters"),
     Action("group", "S", "Group", "put clusters under a theme, as its sub-themes", "clusters"),
     Action("move_out", "P", "Move out", "make the chosen sub-themes themes", "clusters"),
     Action("merge_pair", "I", "Merge pair", "merge the two clusters of the suggestion", SUGGESTION, True,
@@ -212,6 +215,8 @@ HANDLERS: dict[str, Handler] = {
     "error_case": _on_selection(lambda state: setattr(state, "dialog", "error_case")),
     "accept": _on_selection(lambda state: state.accept_suggestions()),
     "duplicates": _toggle_duplicates,
+    "example": _on_selection(lambda state: state.apply_to_selection(codebook.add_own_examples, keep_selection=True)),
+    "codebook": lambda state, _: state.toggle_codebook(),
     "clear": lambda state, _: state.clear_selection(),
     "name": _refuse_name,
     "merge": opens("merge", clusters=2),

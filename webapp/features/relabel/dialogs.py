@@ -10,7 +10,7 @@ import streamlit as st
 from core.labelling import operations as op
 from core.labelling.operations import NOTE_LIMIT
 from core.labelling.partition import Cluster
-from webapp.features.relabel import error_case, grouping, reclustering
+from webapp.features.relabel import codebook_panel, error_case, grouping, reclustering
 from webapp.features.relabel.cluster_actions import clusters_of_selection
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON
@@ -95,6 +95,7 @@ _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState
     "error_case": (error_notebook.LABEL, "small", error_case.show),
     "merge": ("Merge clusters", "small", _merge),
     "delete": ("Delete a cluster", "small", _delete),
+    "codebook": ("Codebook entry", "large", codebook_panel.edit),
     "recluster": ("Re-cluster a part", "large", _recluster),
     "group": ("Group clusters", "large", _group),
 }

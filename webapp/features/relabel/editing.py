@@ -23,6 +23,7 @@ import streamlit as st
 from core.errors import ThemescopeError
 from core.labelling import operations as op
 from core.labelling.changes import StaleChangeError
+from core.labelling.entries import EntryKind
 from core.labelling.history import Step
 from core.labelling.partition import Partition
 from core.types import Ids, Matrix
@@ -81,6 +82,8 @@ class RelabelState:
     """Index, from 0, of the group of nine clusters that the number keys assign to."""
     include_duplicates: bool = False
     """Whether sentences with identical text are labelled together."""
+    codebook: bool | None = None
+    """Whether the codebook panel is shown; None until the person has chosen."""
     model_id: int | None = None
     """The model that makes suggestions."""
     similar_to: int | None = None
@@ -144,6 +147,16 @@ class RelabelState:
         elsewhere = self.selected[~np.isin(self.selected, listed)]
         # Set directly: the table shows the selection already, and a new generation would draw another table.
         self.selected, self.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
+
+    @property
+    def shows_codebook(self) -> bool:
+        """Whether the codebook panel is shown: by default as soon as somebody has written an entry."""
+        written = any(kind is EntryKind.CODE for kind, _ in self.partition.entries)
+        return written if self.codebook is None else self.codebook
+
+    def toggle_codebook(self) -> None:
+        """Show or hide the codebook panel."""
+        self.codebook = not self.shows_codebook
 
     def clear_selection(self) -> None:
         """Select nothing."""

@@ -61,6 +61,7 @@ IMPORT_ARTICLE = KEYS.session("import_article")
 IMPORT_COLUMN = KEYS.session("import_column")
 TRAIN = KEYS.session("train")
 TOOLBAR, COLUMNS, TABLE = KEYS.session("toolbar"), KEYS.session("columns"), KEYS.session("table")
+CODEBOOK, CODEBOOK_CHOICE = KEYS.session("codebook"), KEYS.session("codebook_choice")
 SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict")
 NAMING, TO_NAME = KEYS.session("naming"), KEYS.session("to_name")
 """Prefix of the fields of the form for names by a language model, and the clusters to name."""

@@ -39,7 +39,7 @@ _GROUPS = {
     "queue": "Queue",
     "clusters": "Clusters",
 }
-_NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "error_case", "clear", "similar")
+_NEEDS_SELECTION = ("unassign", "uncertain", "certain", "note", "accept", "error_case", "example", "clear", "similar")
 WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",

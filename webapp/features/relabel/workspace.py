@@ -19,7 +19,7 @@ from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
 from jobs.services.labelling import starts
 from jobs.services.labelling.assistance import nearest_sentences
 from jobs.services.labelling.session import place_of
-from webapp.features.relabel import cluster_map, clusters, dialogs, filters, lists, queries, toolbar
+from webapp.features.relabel import cluster_map, clusters, codebook_panel, dialogs, filters, lists, queries, toolbar
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import (
     CONFLICT,
@@ -66,6 +66,7 @@ def show(state: RelabelState) -> None:
     left, right = st.columns([7, 3])
     with right:
         toolbar.show(state)
+        codebook_panel.show(state)
     with left:
         with st.container():
             _sentences(state, LAYOUTS[layout], view)

@@ -91,6 +91,16 @@ def test_a_re_clustering_keeps_the_entry_at_the_part_that_keeps_the_number() -> 
     assert [bool(code.entry) for code in codes(after)] == [False, False, True, False]
 
 
+def test_selected_sentences_become_examples_of_their_clusters() -> None:
+    p = made()
+    p = apply(p, book.add_own_examples(p, np.array([10, 12, 17])).change_set)
+    assert (entry_of(p, 1).examples, entry_of(p, 2).examples, entry_of(p, 3)) == ((10,), (12,), CodebookEntry())
+    moved = apply(p, book.add_examples(p, 1, [10], counter=True).change_set)
+    assert (entry_of(moved, 1).examples, entry_of(moved, 1).counter_examples) == ((), (10,))
+    with pytest.raises(DataError, match="Assign the sentence"):
+        book.add_own_examples(p, np.array([17]))
+
+
 def test_texts_and_examples_have_limits() -> None:
     with pytest.raises(DataError, match="20,000"):
         checked(CodebookEntry("a" * (TEXT_LIMIT + 1)))

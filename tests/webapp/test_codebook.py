@@ -1,0 +1,256 @@
+"""The Codebook page and the panel in Relabel: what is written is stored, and nothing typed by a person is obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from core.labelling.codebook import operations as book
+from core.labelling.codebook.entries import CodebookEntry, entry_of
+from core.labelling.codebook.versions import versions
+from core.labelling.training import training_items
+from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from db.store import Store
+from jobs.services import people
+from jobs.services.labelling import codebook, starts, training
+from jobs.services.labelling.session import LabellingSession
+from tests.webapp.filled import HOSTILE
+from tests.webapp.test_relabel import press, select
+from webapp.features.codebook import editing as codebook_editing
+from webapp.features.codebook import practice
+from webapp.features.codebook.state import ATTEMPT, CODES, FILES, PRACTICE, VERSIONS
+
+Open = Callable[..., AppTest]
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success)
+    shown = "\n".join(str(element.value) for kind in kinds for element in kind)
+    return shown + "\n" + "\n".join(element.proto.body for element in at.get("html"))
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    """An article by its sections, shared, with one entry."""
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+        article = r.corpora.articles(corpus.id)[0]
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, article.id)
+    record = starts.begin(filled_store, new, starts.from_sections)
+    session = LabellingSession(filled_store, record.id, "")
+    session.do(op.rename(session.partition, 2, HOSTILE))
+    ids = session.partition.members(2)[:1].tolist()
+    session.do(book.write(session.partition, 2, CodebookEntry(f"about {HOSTILE}", "rules", examples=tuple(ids))))
+    return record
+
+
+def session_of(store: Store, record: LabellingRecord, person: str = "") -> LabellingSession:
+    return LabellingSession(store, record.id, person)
+
+
+def button(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+def field(at: AppTest, label: str) -> object:
+    return next(area for area in at.text_area if area.label == label)
+
+
+@pytest.mark.parametrize("view", [CODES, VERSIONS, PRACTICE, FILES])
+def test_every_tab_opens_with_and_without_labellings(sqlite_store: Store, open_page: Open, view: str) -> None:
+    at = open_page("codebook", view=view)
+    assert not at.exception and not at.error
+    assert "No " in words(at)
+
+
+@pytest.mark.parametrize("view", [CODES, VERSIONS, PRACTICE, FILES])
+def test_hostile_names_and_texts_are_shown_as_text(labelling: LabellingRecord, open_page: Open, view: str) -> None:
+    at = open_page("codebook", view=view)
+    assert not at.exception and not at.error
+    assert "<script" not in words(at) and "<img" not in words(at)
+
+
+def test_an_entry_is_written_in_place_undone_and_found(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("codebook")
+    next(b for b in at.button if b.key == "codebook_edit_1").click().run()
+    field(at, "Definition").set_value("first line\nsecond")  # type: ignore[attr-defined]
+    button(at, "Save entry")
+    assert not at.exception
+    assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "first line\nsecond"
+    assert "first line" in words(at) and "Saved\\: codebook entry of" in words(at)
+    button(at, "Undo")
+    assert not entry_of(session_of(filled_store, labelling).partition, 1)
+    button(at, "Redo")
+    assert entry_of(session_of(filled_store, labelling).partition, 1)
+    next(box for box in at.text_input if box.label == "Search").set_value("SECOND line").run()
+    assert "second" in words(at) and "about" not in words(at)
+    next(box for box in at.text_input if box.label == "Search").set_value("nowhere").run()
+    assert "No matching codes" in words(at)
+
+
+def test_what_two_people_wrote_is_not_lost(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("codebook")
+    next(b for b in at.button if b.key == "codebook_edit_1").click().run()
+    field(at, "Definition").set_value("mine")  # type: ignore[attr-defined]
+    other = session_of(filled_store, labelling, "ben")
+    other.do(book.write(other.partition, 1, CodebookEntry("theirs")))
+    button(at, "Save entry")
+    assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
+    assert "This entry was not saved" in words(at) and "theirs" in words(at)
+    assert field(at, "Definition").value == "mine"  # type: ignore[attr-defined]
+    button(at, "Save entry")
+    assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "mine"
+    button(at, "Undo")
+    assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
+
+
+def test_what_is_too_long_stays_in_the_form(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    state_of = codebook_editing.CodebookState(session_of(filled_store, labelling))
+    assert state_of.apply(lambda p: book.write(p, 1, CodebookEntry("a" * 20_001))) is None
+    assert "20,000 characters" in state_of.notice
+    assert state_of.apply(lambda p: book.write(p, 1, CodebookEntry())) is None
+    assert "Nothing has changed" in state_of.notice
+
+
+def test_versions_are_recorded_compared_and_restored(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("codebook", view=VERSIONS)
+    next(box for box in at.text_input if box.label == "Name of the version").set_value("For coders")
+    button(at, "Record version")
+    assert [version.name for version in versions(session_of(filled_store, labelling).partition)] == ["For coders"]
+    assert "No differences" in words(at)
+    session = session_of(filled_store, labelling)
+    session.do(book.write(session.partition, 2, CodebookEntry("quite another text")))
+    at = open_page("codebook", view=VERSIONS)
+    assert "1 code changed" in words(at) and "<ins>quite another text</ins>" in words(at)
+    assert at.dataframe[0].value["Who"].tolist() == ["me"]
+    button(at, "Restore texts of For coders")
+    assert entry_of(session_of(filled_store, labelling).partition, 2).include == "rules"
+    assert "No differences" in words(at)
+
+
+def test_practice_from_the_items_to_the_score(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(practice.random, "sample", lambda items, size: list(items))
+    at = open_page("codebook", view=PRACTICE)
+    assert "No training items yet" in words(at)
+    button(at, "Use 1 example of the codebook")
+    (item,) = training_items(session_of(filled_store, labelling).partition)
+    assert item.cluster == 2
+    field(at, "Explanation").set_value("by the *rules*")  # type: ignore[attr-defined]
+    button(at, "Save explanation")
+    button(at, "Start practice")
+    assert "Sentence 1 of 1" in str(at.get("progress")[0].proto) and "about" in words(at)
+    button(at, "Check")
+    assert "Choose a cluster first" in words(at)
+    at.radio[0].set_value(1)
+    button(at, "Check")
+    assert "It is" in words(at) and "by the \\*rules\\*" in words(at)
+    button(at, "Next")
+    assert "0% right" in words(at) and "95 % interval 0% to 79%" in words(at)
+    with filled_store.reading() as r:
+        (progress,) = training.progress(r, labelling.id)
+    assert progress.attempts[0].answers == ((item.sentence, 1, 2),)
+    button(at, "Practise again")
+    at.radio[0].set_value(2)
+    button(at, "Check")
+    assert at.success
+    button(at, "Next")
+    assert "100% right" in words(at)
+    button(at, "Back")
+    assert ATTEMPT not in at.session_state and at.dataframe[0].value["Attempts"].tolist() == [2]
+    button(at, "Remove item")
+    assert not training_items(session_of(filled_store, labelling).partition)
+
+
+def test_a_viewer_reads_and_practises_but_changes_nothing(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    session = session_of(filled_store, labelling)
+    session.do(book.choose_training(session.partition, ["k"], session.partition.members(2)[:1].tolist()))
+    session.do(book.record_version(session.partition, "v", "First"))
+    people.set_role(filled_store, "ada", Role.ADMIN)
+    people.set_role(filled_store, "", Role.VIEWER)
+    for view in (CODES, VERSIONS, PRACTICE, FILES):
+        at = open_page("codebook", view=view)
+        assert not at.exception and not at.error
+        shown = {b.label for b in at.button}
+        assert not shown & {"Edit", "Undo", "Record version", "Restore texts of First", "Remove item", "Import codes"}
+    at = open_page("codebook", view=PRACTICE)
+    assert "not kept" in words(at)
+    button(at, "Start practice")
+    at.radio[0].set_value(2)
+    button(at, "Check")
+    button(at, "Next")
+    assert "100% right" in words(at) and not at.error
+    with filled_store.reading() as r:
+        assert not training.progress(r, labelling.id)
+
+
+def test_codes_and_projects_are_imported_on_the_page(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("codebook", view=FILES)
+    codes = codebook.qdc(filled_store, labelling.id).replace(b'name="History"', b'name="New &amp; other"')
+    at.file_uploader(key=f"codebook_code_file_{labelling.id}").set_value(("codes.qdc", codes, "")).run()
+    assert not at.exception and "1 new cluster" in words(at)
+    button(at, "Import codes")
+    names = {cluster.name for cluster in session_of(filled_store, labelling).partition.clusters.values()}
+    assert "New & other" in names and "History" in names
+    project = codebook.qdpx(filled_store, labelling.id)
+    at.file_uploader(key="codebook_project_file").set_value(("Danube.qdpx", project, "")).run()
+    assert "1 text found in this project · 7 codes" in words(at)
+    button(at, "Import project")
+    assert not at.exception and not at.error
+    with filled_store.reading() as r:
+        made = r.labellings.list()[-1]
+        again = r.labellings.snapshot(made.id).partition
+    first = session_of(filled_store, labelling).partition
+    assert made.name == "Danube 2" and at.selectbox[0].value == made.name
+    assert [c.name for c in again.clusters.values()] == [c.name for c in first.clusters.values()]
+    assert [again.clusters[n].name for n in again.numbers] == [first.clusters[n].name for n in first.numbers]
+    for content in (b"no zip", b"PK\x03\x04"):
+        at.file_uploader(key="codebook_project_file").set_value(("bad.qdpx", content, "")).run()
+        assert not at.exception and "this file is not a REFI" in words(at)
+
+
+# --- Relabel ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel")
+    assert not at.exception
+    box = next(box for box in at.selectbox if box.label == "Codebook entry of")
+    ids = session_of(filled_store, labelling).partition.members(3)[:2].tolist()
+    select(at, labelling, ids)
+    at.run()
+    box = next(box for box in at.selectbox if box.label == "Codebook entry of")
+    assert box.value == 3
+    press(at, labelling, "P")
+    partition = session_of(filled_store, labelling).partition
+    assert list(entry_of(partition, 3).examples) == ids
+    next(box for box in at.selectbox if box.label == "Codebook entry of").set_value(1).run()
+    button(at, "Add as counter-example")
+    button(at, "Use as training item")
+    partition = session_of(filled_store, labelling).partition
+    assert list(entry_of(partition, 1).counter_examples) == ids
+    assert [item.sentence for item in training_items(partition)] == sorted(ids)
+    button(at, "Edit entry")
+    field(at, "Notes").set_value("a note")  # type: ignore[attr-defined]
+    button(at, "Save entry")
+    assert entry_of(session_of(filled_store, labelling).partition, 1).notes == "a note"
+    press(at, labelling, "U")
+    assert not entry_of(session_of(filled_store, labelling).partition, 1).notes
+    press(at, labelling, "I")
+    assert not [box for box in at.selectbox if box.label == "Codebook entry of"]
+    assert np.array_equal(at.session_state[f"relabel_state_{labelling.id}"].selected, ids)
