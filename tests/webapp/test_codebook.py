@@ -236,7 +236,7 @@ def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     at.run()
     box = next(box for box in at.selectbox if box.label == "Codebook entry of")
     assert box.value == 3
-    press(at, labelling, "P")
+    press(at, labelling, "Q")
     partition = session_of(filled_store, labelling).partition
     assert list(entry_of(partition, 3).examples) == ids
     next(box for box in at.selectbox if box.label == "Codebook entry of").set_value(1).run()
@@ -251,6 +251,6 @@ def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     assert entry_of(session_of(filled_store, labelling).partition, 1).notes == "a note"
     press(at, labelling, "U")
     assert not entry_of(session_of(filled_store, labelling).partition, 1).notes
-    press(at, labelling, "I")
+    press(at, labelling, "Z")
     assert not [box for box in at.selectbox if box.label == "Codebook entry of"]
     assert np.array_equal(at.session_state[f"relabel_state_{labelling.id}"].selected, ids)
