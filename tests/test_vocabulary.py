@@ -24,7 +24,8 @@ def ruled_out(text: str) -> list[str]:
 def pattern(words: list[str]) -> re.Pattern[str]:
     """Matches any of the words, in the singular or plural, written as words or as parts of an identifier."""
     alternatives = "|".join(re.escape(word).replace(r"\ ", r"[ _-]").replace(r"\-", "[ _-]") for word in words)
-    return re.compile(rf"(?<![a-z])(?:{alternatives})s?(?![a-z])", re.IGNORECASE)
+    # ATLAS.ti is the name of another program.
+    return re.compile(rf"(?<![a-z])(?!ATLAS\.ti)(?:{alternatives})s?(?![a-z])", re.IGNORECASE)
 
 
 @cache
