@@ -143,9 +143,9 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
         return self.note_history(note or id)[-1]
 
     def notes(self, corpus_id: int) -> builtins.list[ErrorNote]:
-        """Return the current texts of the notes of a corpus, by the time at which each note was added."""
+        """Return the current texts of the notes on cases that are not deleted, in the order of their first texts."""
         c, first = t.error_note.c, sa.func.coalesce(t.error_note.c.note, t.error_note.c.id)
-        of = sa.select(t.error_case.c.id).where(t.error_case.c.corpus_id == corpus_id)
+        of = sa.select(t.error_case.c.id).where(t.error_case.c.corpus_id == corpus_id, t.error_case.c.deleted.is_(None))
         newest = sa.select(sa.func.max(c.id)).where(c.case_id.in_(of)).group_by(first)
         return self._notes(sa.and_(c.id.in_(newest), c.text != ""), first)
 

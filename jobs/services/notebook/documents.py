@@ -81,7 +81,10 @@ def _markdown(block: Block) -> str:
         case Links(targets):
             return " · ".join(f"[{_plain(text)}](<{_address(url)}>)" for text, url in targets)
         case Table(header, rows):
-            lines = [header, ["---"] * len(header), *([_plain(cell) for cell in row] for row in rows)]
+            lines = [
+                ["---"] * len(header) if row is None else [_plain(cell) for cell in row]
+                for row in (header, None, *rows)
+            ]
             return "\n".join(f"| {' | '.join(line)} |" for line in lines)
         case Figure(svg, caption):
             return f"![{_plain(caption)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})"

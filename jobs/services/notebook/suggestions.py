@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FEWEST, MOST = 5, 2_000
 """Minimum and maximum number of cases with notes that are clustered."""
 BY_MEANING, BY_WORDS = "meaning", "words"
-_SETTINGS = {"most": 15, "sample": 10, "subsamples": 1, "central": 3}
+_SETTINGS = {"most": 15, "sample": 10, "subsamples": 1, "central": 3, "words": 2}
 """At most 15 categories, which a person can keep apart; the curves over other numbers are not used here."""
 
 
@@ -56,8 +56,7 @@ def suggest_categories(notebook: Notebook, by: str = BY_MEANING) -> list[Suggest
 
 def texts_to_cluster(notebook: Notebook) -> Mapping[int, str]:
     """Return case id → the text of its notes."""
-    notes, live = notebook.notes_of(), {case.id for case in notebook.cases}
-    return {id: " ".join(" ".join(note.text.split()) for note in of) for id, of in notes.items() if id in live}
+    return {id: " ".join(" ".join(note.text.split()) for note in of) for id, of in notebook.notes_of().items()}
 
 
 def check_number(n: int) -> None:

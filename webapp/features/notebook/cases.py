@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,6 +13,7 @@ import streamlit as st
 from db.access import Right
 from db.notebook_records import ErrorCase, ErrorCategory, Notebook
 from db.records import CorpusRecord
+from db.repositories.base import NAME_LIMIT
 from webapp.features.notebook import filters, notes, one_case, samples, state
 from webapp.shared import action_keys, error_notebook, queries
 from webapp.shared.choose import nothing
@@ -141,6 +143,8 @@ def _categories(view: View, case: ErrorCase) -> None:
             f"0 · {NO_CATEGORY}", key=f"{state.STEP}_none_{case.id}_{none}", type="primary" if none else "secondary",
             on_click=toggle, args=(view, case.id, None, none), disabled=not allowed or bool(mine),
         )  # fmt: skip
+        if allowed:
+            _new_category(view, case)
         st.button("Undo", key=f"{state.STEP}_undo_{view.notebook.codings[-1].id if view.notebook.codings else 0}",
                   icon=":material/undo:", type="tertiary", on_click=undo, args=(view,), disabled=not allowed,
                   help="Takes back your last change of a category.")  # fmt: skip
@@ -154,8 +158,29 @@ def _categories(view: View, case: ErrorCase) -> None:
     )
     if allowed:
         st.caption("Keys: 1 … 9 category, 0 none applies, U undo, J next, K previous, T write a note.")
-    if refused := st.session_state.pop(state.DELETED, ""):
+    if refused := st.session_state.pop(state.REFUSED, ""):
         st.error(plain(refused), icon=":material/error:")
+
+
+def _new_category(view: View, case: ErrorCase) -> None:
+    """Draw the form that creates a category and gives it to the case."""
+    key = f"{state.CATEGORY_FORM}_in_case_{case.id}_{len(view.notebook.categories)}"
+
+    def add() -> None:
+        name = str(st.session_state.get(key) or "")
+
+        def change(w: Any) -> None:
+            made = w.error_categories.add(view.corpus.id, name, "", view.person)
+            w.error_categories.code(case.id, made.id, view.person, True)
+
+        st.session_state[state.REFUSED] = queries.write(change) if name.strip() else ""
+
+    with (
+        st.popover("New category", icon=":material/add:", type="tertiary", key=f"{key}_popover"),
+        st.form(f"{key}_form", border=False),
+    ):
+        st.text_input("Name", key=key, max_chars=NAME_LIMIT)
+        st.form_submit_button("Add and give to this case", on_click=add)
 
 
 def handlers(view: View, current: Sequence[ErrorCategory]) -> dict[str, Callable[[], object]]:
@@ -181,7 +206,7 @@ def handlers(view: View, current: Sequence[ErrorCategory]) -> dict[str, Callable
 
 def toggle(view: View, case: int, category: int | None, given: bool) -> None:
     """Give a category to a case, or take it back; for callbacks."""
-    st.session_state[state.DELETED] = queries.write(
+    st.session_state[state.REFUSED] = queries.write(
         lambda w: w.error_categories.code(case, category, view.person, not given)
     )
 
@@ -190,7 +215,7 @@ def undo(view: View) -> None:
     """Undo the person's last coding, and show its case; for callbacks."""
     undone: list[int | None] = []
     refused = queries.write(lambda w: undone.append(w.error_categories.undo(view.corpus.id, view.person)))
-    st.session_state[state.DELETED] = refused
+    st.session_state[state.REFUSED] = refused
     if undone and undone[0] in {case.id for case in view.cases}:
         st.query_params[state.CASE] = str(undone[0])
 
@@ -215,7 +240,7 @@ def _others(view: View, case: ErrorCase, judged: bool) -> None:
 
 def _delete(case: ErrorCase, view: View) -> None:
     refused = queries.write(lambda w: w.error_notebook.delete([case.id], view.person))
-    st.session_state[state.DELETED] = refused
+    st.session_state[state.REFUSED] = refused
     if not refused:
         st.toast(f"Case {case.id} deleted. “Deleted cases” above restores it.", icon=":material/delete:")
 
@@ -227,7 +252,7 @@ def _deleted(corpus: CorpusRecord) -> None:
         return
 
     def restore(case: ErrorCase) -> None:
-        st.session_state[state.DELETED] = queries.write(lambda w: w.error_notebook.restore([case.id], current_person()))
+        st.session_state[state.REFUSED] = queries.write(lambda w: w.error_notebook.restore([case.id], current_person()))
 
     with st.popover(f"Deleted cases ({len(found)})", icon=":material/delete:"):
         for case in found[::-1]:
