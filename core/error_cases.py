@@ -77,7 +77,7 @@ class CaseFacts:
 
     def statements(self) -> list[str]:
         """Return what models said about the case, in words, one sentence each."""
-        said = [margin_in_words(model, margin) for model, margin in self.margins.items()]
+        said = margins_in_words(self.margins)
         if self.predicted and not self.margins:
             by = " and ".join(self.models)
             said.append(f"{by + ': ' if by else ''}{self.predicted}.")
@@ -119,6 +119,19 @@ def margin_in_words(model: str, margin: float) -> str:
         return f"{model} puts the pivot as near to the negative as to the positive (tied)."
     nearer, verdict = ("positive", "correct") if margin > 0 else ("negative", "wrong")
     return f"{model} puts the pivot nearer to the {nearer} by {_distance(abs(margin))} ({verdict})."
+
+
+def margins_in_words(margins: Mapping[str, float]) -> list[str]:
+    """Return what the margins of several models mean: a sentence for the wrong ones, and one for the correct ones."""
+    said = []
+    for nearer, verdict, sign in (("negative", "wrong", -1), ("positive", "correct", 1)):
+        some = {model: margin for model, margin in margins.items() if margin * sign > 0}
+        if len(some) > 1:
+            each = ", ".join(f"{model} by {_distance(abs(margin))}" for model, margin in some.items())
+            said.append(f"Pivot nearer to the {nearer} ({verdict}): {each}.")
+        else:
+            said += [margin_in_words(model, margin) for model, margin in some.items()]
+    return said + [margin_in_words(model, margin) for model, margin in margins.items() if margin == 0]
 
 
 def _distance(value: float) -> str:

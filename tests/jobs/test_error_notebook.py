@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage, margin_in_words
+from core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage, margin_in_words, margins_in_words
 from core.errors import DataError, ReadError
 from db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from db.settings import Settings
@@ -85,6 +85,9 @@ def test_margins_in_words() -> None:
     assert margin_in_words("default", -0.1249) == "default puts the pivot nearer to the negative by .12 (wrong)."
     assert margin_in_words("default", 12.34) == "default puts the pivot nearer to the positive by 12.3 (correct)."
     assert "(tied)" in margin_in_words("default", 0.0)
+    both = margins_in_words({"a": -0.5, "b": -0.25, "c": 1.5, "d": 0.0})
+    assert both[0] == "Pivot nearer to the negative (wrong): a by .5, b by .25."
+    assert both[1].startswith("c puts the pivot nearer to the positive by 1.5") and "(tied)" in both[2]
 
 
 def test_sentences_become_a_case_with_their_places(sqlite_store: Store) -> None:

@@ -113,6 +113,8 @@ def _navigation(view: View, at: int) -> None:
         st.button("Previous", back, on_click=view.step, args=(at, at - 1), disabled=at == 0)
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=at + 1 >= len(view.cases))
         st.caption(f"{at + 1:,} of {count(len(view.cases), 'case')}", width="content")
+        if may(Right.LABEL):
+            st.caption("Keys: 1 … 9 category, 0 none applies, U undo, J next, K previous, T write a note.")
         st.space("stretch")
         st.button(
             "Delete case", key=f"{state.STEP}_delete_{case.id}", icon=":material/delete:", type="tertiary",
@@ -156,8 +158,6 @@ def _categories(view: View, case: ErrorCase) -> None:
     action_keys.show(
         state.CODING_KEYS, state.CASE, keys, handlers(view, current), {"T": notes.LABEL} if allowed else {}
     )
-    if allowed:
-        st.caption("Keys: 1 … 9 category, 0 none applies, U undo, J next, K previous, T write a note.")
     if refused := st.session_state.pop(state.REFUSED, ""):
         st.error(plain(refused), icon=":material/error:")
 

@@ -15,6 +15,7 @@ from webapp.features.notebook import state
 from webapp.features.notebook.state import ANY
 from webapp.shared.choose import nothing
 from webapp.shared.components import download
+from webapp.shared.figures import tones
 from webapp.shared.people import UNNAMED
 from webapp.shared.text import plain
 
@@ -33,7 +34,7 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     st.markdown(plain(found.statement()))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.html(figures.shares(found))
+        st.image(figures.shares(found, tones(st.context.theme.type).ink), caption="Share of coded cases")
     right.dataframe(_frame(found), hide_index=True)
     right.caption("Shares with 95 % Wilson intervals. A case may have several categories.")
     _table("Categories by model", found.by_model, "A case counts for each of its models.")

@@ -21,16 +21,16 @@ Condition = Callable[[ErrorCase], bool]
 def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
     """Draw the filters; return the cases that pass them, newest first."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.text_input("Search", key=state.SEARCH, bind="query-params", icon=":material/search:", width=190)
+        words = st.text_input("Search", key=state.SEARCH, bind="query-params", icon=":material/search:", width=150)
         kinds = {name: kind for kind, name in KINDS.items() if any(case.kind == kind for case in notebook.cases)}
-        kind = _select("Kind", kinds, state.KIND, 130)
-        model = _select("Model", _models(notebook.cases), state.MODEL, 190)
+        kind = _select("Kind", kinds, state.KIND, 120)
+        model = _select("Model", _models(notebook.cases), state.MODEL, 160)
         types = section_types(notebook.cases)
-        section = _select("Section type", list(dict.fromkeys(types.values())), state.SECTION, 160)
-        category = _select("Category", _categories(notebook), state.CATEGORY, 170)
+        section = _select("Section type", list(dict.fromkeys(types.values())), state.SECTION, 140)
+        category = _select("Category", _categories(notebook), state.CATEGORY, 150)
         names = [name or UNNAMED for name in analysts(notebook)]
-        analyst = _select("Coded by", names, state.ANALYST, 130)
-        sample = _select("Sample", [s.name for s in notebook.samples], state.SAMPLE, 170)
+        analyst = _select("Coded by", names, state.ANALYST, 100)
+        sample = _select("Sample", [s.name for s in notebook.samples], state.SAMPLE, 140)
     conditions: list[Condition] = [
         _containing(notebook, words or ""),
         lambda case: kind == ANY or KINDS[case.kind] == kind,
@@ -43,9 +43,9 @@ def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
 
 
 def _select(label: str, options: Sequence[str] | Mapping[str, str], key: str, width: int) -> str:
-    """Draw a select box with the URL key ``key``; nothing where there is no choice."""
+    """Draw a select box with the URL key ``key``; nothing where all cases are alike."""
     listed = [ANY, *options]
-    if len(listed) < 2:
+    if len(listed) < 3 and key not in st.query_params:
         return ANY
     if st.session_state.get(key, ANY) not in listed:
         st.session_state.pop(key, None)

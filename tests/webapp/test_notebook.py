@@ -1,0 +1,236 @@
+"""The Error notebook page, and the cases that other pages add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.selections import Origin, selected
+from db.label_records import Role
+from db.notebook_records import Notebook
+from db.store import Store
+from jobs.services import people
+from tests.db.test_error_notebook import case
+from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
+from tests.webapp.test_pages import words_of as escaped_words_of
+from webapp.features.map import state as map_state
+from webapp.features.notebook import cases, state
+from webapp.features.notebook.one_case import known_view
+from webapp.features.relabel.actions import HANDLERS
+from webapp.shared import action_keys, error_notebook
+
+Open = Callable[..., AppTest]
+
+
+def words_of(at: AppTest) -> str:
+    """The words of a page without the backslashes of Markdown."""
+    return escaped_words_of(at).replace("\\", "")
+
+
+def read(store: Store) -> Notebook:
+    with store.reading() as r:
+        return r.error_notebook.read(1)
+
+
+def press(at: AppTest, label: str, number: int = 0) -> AppTest:
+    return [b for b in at.button if b.label.endswith(label)][number].click().run()
+
+
+@pytest.fixture
+def collected(filled_store: Store) -> Store:
+    """Three cases with hostile texts, two categories; Ben has given both to the first case."""
+    with filled_store.writing() as w:
+        added = [w.error_notebook.add(case(1, (n, n + 1, n + 8), f"{HOSTILE} {n}"), "Ben", HOSTILE) for n in (1, 2, 3)]
+        for name in ("Same words", HOSTILE):
+            category = w.error_categories.add(1, name, "", "Ben")
+            w.error_categories.code(added[0].id, category.id, "Ben", True)
+    return filled_store
+
+
+def test_an_empty_notebook_says_what_to_do(filled_store: Store, open_page: Open) -> None:
+    at = open_page("notebook", corpus=CORPUS)
+    assert not at.exception and "No cases yet." in words_of(at) and "press O in Triplets" in words_of(at)
+    for view, words in (
+        ("Counts", "Nothing to count yet."),
+        ("Agreement", "needs two analysts"),
+        ("Report", "No cases"),
+    ):
+        at = open_page("notebook", corpus=CORPUS, view=view)
+        assert not at.exception and words in words_of(at)
+
+
+def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> None:
+    at = open_page("notebook", person="ada", corpus=CORPUS, case="1")
+    said = words_of(at)
+    assert not at.exception and "**Case 1**" in said and "nearer to the negative by .12" in said
+    assert "Coded by 1 other analyst" in said and "Ben: " not in said, "hidden until Ada has coded the case"
+    assert next(b.label for b in at.button if "Same words" in b.label).startswith("2 ")
+    press(at, "Same words")
+    assert read(collected).coded()["ada"] == {1: {1}} and "Ben: " in words_of(at)
+    press(at, "Undo")
+    assert "ada" not in read(collected).coded()
+    press(at, "None applies")
+    assert read(collected).coded()["ada"] == {1: frozenset()}
+    at.text_area(key=f"{state.NOTE}_new_1").set_value("Mine")
+    press(at, "Add note")
+    assert [n.text for n in read(collected).notes if n.person == "ada"] == ["Mine"]
+    own = [b for b in at.button if b.label == "Delete"]
+    assert len(own) == 2, "without an admin, a labeller may change every note"
+    own[1].click().run()
+    assert not [n for n in read(collected).notes if n.person == "ada"]
+    press(at, "Undo deletion")
+    assert [n.text for n in read(collected).notes if n.person == "ada"] == ["Mine"]
+
+
+def test_filters_and_the_list(collected: Store, open_page: Open) -> None:
+    at = open_page("notebook", person="ada", corpus=CORPUS, category="no category yet")
+    assert "1 of 2 cases" in words_of(at)
+    at = open_page("notebook", person="ada", corpus=CORPUS, category="Same words")
+    assert "1 of 1 case" in words_of(at)
+    at = open_page("notebook", person="ada", corpus=CORPUS, search="founded kings", model="default")
+    assert "1 of 3 cases" in words_of(at) and at.dataframe[0].value["Case"].tolist() == [3, 2, 1]
+    press(at, "Next")
+    assert at.query_params[state.CASE] in ("2", ["2"])
+    at = open_page("notebook", corpus=CORPUS, search="nowhere")
+    assert "No matching cases." in words_of(at)
+
+
+def test_a_deleted_case_comes_back(collected: Store, open_page: Open) -> None:
+    at = open_page("notebook", person="Ben", corpus=CORPUS, case="2")
+    press(at, "Delete case")
+    assert [c.id for c in read(collected).cases] == [1, 3]
+    at.run()
+    press(at, "Restore")
+    assert [c.id for c in read(collected).cases] == [1, 2, 3]
+
+
+def test_keys_do_what_the_buttons_do(collected: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    address: dict[str, str] = {state.CASE: "1"}
+    monkeypatch.setattr(action_keys.st, "query_params", address)
+    monkeypatch.setattr(cases.queries, "write", lambda change: _written(collected, change))
+    monkeypatch.setattr(error_notebook, "read", lambda *_: read(collected))
+    found = read(collected)
+    with collected.reading() as r:
+        view = cases.View(r.corpora.get(1), found, found.cases, "ada")
+    handlers = cases.handlers(view, found.current_categories())
+    key = action_keys.Acknowledged()
+    kinds = ["category 0", "category 1", "next", "none", "previous", "category 0", "undo", "undo"]
+    sent = [{"number": number, "kind": kind} for number, kind in enumerate(kinds, 1)]
+    action_keys.dispatch(key, state.CASE, handlers, {"session": key.session, "actions": sent})
+    assert address[state.CASE] == "2", "the second undo takes back what was said about case 2"
+    assert read(collected).coded()["ada"] == {1: {1, 2}}
+
+
+def _written(store: Store, change: Callable[..., object]) -> str:
+    with store.writing() as w:
+        change(w)
+    return ""
+
+
+def test_categories_are_managed(collected: Store, open_page: Open) -> None:
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Categories")
+    assert not at.exception and "at least 5 cases; so far 3" in words_of(at)
+    next(t for t in at.text_input if t.label == "Name of the new category").set_value("Lists")
+    press(at, "Add category")
+    assert [c.name for c in read(collected).current_categories()] == sorted(["Lists", "Same words", HOSTILE])
+    press(at, "Delete")
+    press(at, "Restore")
+    assert len(read(collected).current_categories()) == 3
+    press(at, "Merge categories", 1)
+    assert len(read(collected).current_categories()) == 2
+    press(at, "Restore")
+    assert len(read(collected).current_categories()) == 3
+
+
+def test_suggestions_are_accepted(collected: Store, open_page: Open) -> None:
+    with collected.writing() as w:
+        for n in range(4, 12):
+            text = "The sections share the same words." if n % 2 else "A date misleads the model."
+            w.error_notebook.add(case(1, (n, n + 1, n + 8), f"s {n}"), "Ben", f"{text} {n}")
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Categories")
+    at.selectbox(key=f"{state.SUGGESTIONS}_by").set_value("Words (tf-idf)").run()
+    press(at, "Suggest categories")
+    accept = [b for b in at.button if b.label == "Accept"]
+    assert not at.exception and len(accept) >= 2
+    accept[0].click().run()
+    assert len([b for b in at.button if b.label == "Accept"]) == len(accept) - 1
+    found = read(collected)
+    assert len(found.current_categories()) == 3 and len(found.coded()["ada"]) >= 2
+
+
+def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
+    with collected.writing() as w:
+        w.error_categories.code(1, 1, "ada", True)
+        w.error_categories.code(2, None, "ada", True)
+    at = open_page("notebook", corpus=CORPUS, view="Counts")
+    assert not at.exception and "describe the collected cases only" in words_of(at)
+    assert at.dataframe[0].value["Cases"].tolist() == [1, 1]
+    at = open_page("notebook", corpus=CORPUS, view="Agreement")
+    assert not at.exception and "undefined because both gave this category" in str(at.dataframe[0].value.to_dict())
+    assert "Cases to discuss" in [h.value for h in at.subheader] and at.dataframe[1].value["Case"].tolist() == [1]
+    at = open_page("notebook", corpus=CORPUS, view="Report")
+    assert not at.exception and len(at.get("download_button")) == 4
+
+
+def test_a_viewer_reads_only(collected: Store, open_page: Open) -> None:
+    people.set_role(collected, "ada", Role.ADMIN)
+    people.set_role(collected, "val", Role.VIEWER)
+    at = open_page("notebook", person="val", corpus=CORPUS, case="1")
+    assert not at.exception and "Ben: " in words_of(at)
+    assert not [b for b in at.button if b.label in ("Add note", "Sample failures") and not b.disabled]
+
+
+# --- cases from other pages -------------------------------------------------------------------------------------------
+
+
+def save(at: AppTest, note: str) -> AppTest:
+    next(t for t in at.text_area if t.label == "Note").set_value(note)
+    return press(at, "Save case")
+
+
+def test_a_triplet_becomes_a_case(filled_store: Store, open_page: Open) -> None:
+    at = open_page("triplets", person="ada", corpus=CORPUS, set=SET, split="test")
+    press(at, "Next")
+    press(at, error_notebook.LABEL)
+    assert f"{MODEL} puts the pivot nearer to the negative by .25" in words_of(at)
+    save(at, "Why?")
+    (found,) = read(filled_store).cases
+    assert found.facts.models == (MODEL,) and found.person == "ada" and "Saved as case 1" in at.toast[0].value
+    assert found.permalink.startswith("triplets?") and f"triplets_triplet={6}" in found.permalink
+    assert "corpus=" not in found.permalink and read(filled_store).notes[0].text == "Why?"
+
+
+def test_a_disagreement_becomes_a_case(filled_store: Store, open_page: Open) -> None:
+    at = open_page("compare", corpus=CORPUS, tab="One article", article="Danube")
+    press(at, error_notebook.LABEL)
+    assert not at.exception
+    save(at, "")
+    (found,) = read(filled_store).cases
+    assert found.kind == "disagreement" and found.facts.sentences == len(found.sentence_ids) > 1
+    assert found.facts.models and "→" in found.facts.passages[0].placed and "compare_article=Danube" in found.permalink
+
+
+def test_a_selection_becomes_a_case(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        kept = w.selections.add(selected(1, range(25, 31), Origin("lasso", ("lasso on map Rivers",))), "Nile", "ada")
+    at = open_page("map", corpus=CORPUS, selection=str(kept.id))
+    at.session_state[f"{map_state.PANEL}-Error notebook"] = True
+    save(at.run(), "Same words")
+    (found,) = read(filled_store).cases
+    assert found.kind == "group" and found.sentence_ids == (25, 26, 27, 28, 29, 30)
+    assert "lasso on map Rivers" in found.facts.source and found.permalink.startswith("map?")
+
+
+def test_relabel_offers_the_case_of_a_selection() -> None:
+    assert "error_case" in HANDLERS
+
+
+def test_only_known_parameters_of_a_permalink_are_followed() -> None:
+    from webapp.features import REGISTRY
+
+    card = REGISTRY.get("triplets")
+    assert known_view(card, "triplets_triplet=5&evil=1&triplets_pair=a&triplets_pair=b") == {
+        "triplets_triplet": ["5"], "triplets_pair": ["a", "b"],
+    }  # fmt: skip
