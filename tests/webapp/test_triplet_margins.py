@@ -128,6 +128,23 @@ def test_the_wrong_ones_are_read_by_a_click(filled_store: Store, open_page: Open
     assert "Triplet 1 of 8" in words_of(at)
 
 
+@pytest.mark.parametrize(("right", "wrong"), [(MODEL, "second"), ("second", MODEL)])
+def test_what_only_one_model_gets_right_has_an_address_with_both(
+    filled_store: Store, open_page: Open, right: str, wrong: str
+) -> None:
+    runs = {MODEL: evaluated(filled_store)[1], "second": add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])}
+    at = open_page("triplets", view="Margins", set=SET, model=MODEL, against="second")
+    at.button(key=f"triplets_read_only_{runs[right].id}").click().run()
+    at.run()  # what the page remembers, it does not write into the address again
+    assert not at.exception and "Triplet 1 of 1" in words_of(at)
+    address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+    assert (address["triplets_correct_model"], address["triplets_wrong_model"]) == (right, wrong)
+    assert (address["triplets_split"], address["triplets_correct"]) == ("test", "one, not another")
+    elsewhere = open_page("triplets", **address)
+    assert "Triplet 1 of 1" in words_of(elsewhere)
+    assert words_of(elsewhere) == words_of(at)
+
+
 def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", set=SET, by=MODEL, **{"from": "0.5", "to": "2"})
     assert "Triplet 1 of 2" in words_of(at)

@@ -131,7 +131,7 @@ def _show(keys: PageKeys | None, query: View, reset: bool = False) -> None:
     for name in keys.urls if keys is not None and reset else ():
         if name not in query:
             st.session_state.pop(name, None)
-            _write(name, ())
+            write_parameter(name, ())
     for name, value in query.items():
         values = [value] if isinstance(value, str) else list(value)
         if keys is not None and name in keys.urls:
@@ -139,10 +139,10 @@ def _show(keys: PageKeys | None, query: View, reset: bool = False) -> None:
                 st.session_state[name] = keys.urls[name].read(values)
             except ValueError:
                 continue
-        _write(name, values)
+        write_parameter(name, values)
 
 
-def _write(name: str, values: Sequence[str]) -> None:
+def write_parameter(name: str, values: Sequence[str]) -> None:
     """Write one parameter of the address. Streamlit itself writes those that are bound to a widget."""
     try:
         if values:

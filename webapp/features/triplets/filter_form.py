@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from core.metrics.triplet_analysis import CorrectnessFilter
 from core.types import Split
-from db.records import TripletReview, Verdict
+from db.records import TripletReview
 from webapp.features.triplets import state
 from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.selection import REVIEWED, UNREVIEWED, ReviewFilter, TripletFilter
+from webapp.features.triplets.selection import ReviewFilter, TripletFilter
 from webapp.shared import people
 from webapp.shared.text import plain
 
 _ALL = "all"
-_CORRECT = {
-    "": "any",
-    CorrectnessFilter.ANY: "at least one",
-    CorrectnessFilter.ALL: "all",
-    CorrectnessFilter.NONE: "none",
-    CorrectnessFilter.DIFFER: "some, not all",
-    CorrectnessFilter.AGAINST: "one, not another",
-}
-_ORDERS = {
-    "": "as sampled",
-    "wrong": "lowest margin first",
-    "right": "highest margin first",
-    "close": "margin closest to 0 first",
-}
-_REVIEWS = {
-    "": "any",
-    UNREVIEWED: "not reviewed",
-    REVIEWED: "reviewed",
-    Verdict.GOOD: "good",
-    Verdict.BAD: "bad",
-    Verdict.AMBIGUOUS: "ambiguous",
-}
 _MARGIN_HELP = "Distance to the other section minus distance to the same section. Below 0, the model is wrong."
 
 
@@ -121,7 +99,7 @@ def _correct(models: Sequence[EvaluatedModel]) -> tuple[CorrectnessFilter | None
     names = [model.name for model in models]
     with left:
         help = "Of the models that were evaluated on a triplet."
-        correct = _select("Correct models", _CORRECT, state.CORRECT, help, disabled=not models)
+        correct = _select("Correct models", state.CORRECT, help, disabled=not models)
     if correct != CorrectnessFilter.AGAINST:
         return (CorrectnessFilter(correct) if correct else None), "", ""
     with middle:
@@ -132,12 +110,16 @@ def _correct(models: Sequence[EvaluatedModel]) -> tuple[CorrectnessFilter | None
 
 
 def _select_model(label: str, names: Sequence[str], key: str, default: int) -> str:
-    """Return one of the models, by default the one at that place."""
-    if st.session_state.get(key, names[0]) not in names:
-        st.session_state.pop(key)
+    """Return one of the models, by default the one at that place.
+
+    The box itself has no default, because the address would leave that model out, and its place may change.
+    """
+    usual = names[min(default, len(names) - 1)]
+    if st.session_state.get(key) not in names:
+        st.session_state.pop(key, None)
     if key not in st.session_state and st.query_params.get(key) not in names:
-        st.session_state[key] = names[min(default, len(names) - 1)]
-    return st.selectbox(label, names, key=key, bind="query-params")
+        st.session_state[key] = usual
+    return st.selectbox(label, names, index=None, key=key, bind="query-params") or usual
 
 
 def _margins(models: Sequence[EvaluatedModel]) -> tuple[str, float, float, str]:
@@ -154,7 +136,7 @@ def _margins(models: Sequence[EvaluatedModel]) -> tuple[str, float, float, str]:
         "Max", value=None, key=state.MARGIN_MAX, bind="query-params", format="%g", help="Exclusive."
     )
     with columns[3]:
-        order = _select("Sort", _ORDERS, state.ORDER, "By the margin of the model on the left.", disabled=not models)
+        order = _select("Sort", state.ORDER, "By the margin of the model on the left.", disabled=not models)
     if not models:
         return "", -math.inf, math.inf, ""
     return model, -math.inf if low is None else low, math.inf if high is None else high, order
@@ -164,20 +146,24 @@ def _reviews(listed: Sequence[str]) -> ReviewFilter:
     """Return the condition on reviews."""
     left, right, _ = st.columns(3)
     with left:
-        verdict = _select("Review", _REVIEWS, state.REVIEWED, "The current verdict on a triplet.")
+        verdict = _select("Review", state.REVIEWED, "The current verdict on a triplet.")
     me = people.current_person()
     named: dict[str, str | None] = {state.ANYONE: None} | {p or people.UNNAMED: p for p in dict.fromkeys([me, *listed])}
     with right:
-        who = _select("Reviewer", {name: name for name in named}, state.REVIEWER, "The person whose verdicts count.")
+        if st.session_state.get(state.REVIEWER) not in named:
+            st.session_state.pop(state.REVIEWER, None)
+        help = "The person whose verdicts count."
+        who = st.selectbox("Reviewer", list(named), key=state.REVIEWER, bind="query-params", help=help)
     return ReviewFilter(verdict, named[who])
 
 
-def _select(label: str, options: Mapping[str, str], key: str, help: str, *, disabled: bool = False) -> str:
-    """Return one of the ids of ``options``, which are shown by their titles."""
+def _select(label: str, key: str, help: str, *, disabled: bool = False) -> str:
+    """Return one of the values of a setting, which are shown by their titles."""
+    options = state.TITLES[key]
     if st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
     title: Callable[[str], str] = options.__getitem__
-    ids = [str(id) for id in options]
+    ids = list(options)
     chosen = st.selectbox(label, ids, key=key, bind="query-params", format_func=title, help=help, disabled=disabled)
     return chosen if chosen in ids else ids[0]
 
@@ -192,14 +178,16 @@ def describe(triplets: TripletFilter, reviews: ReviewFilter) -> str:
     if triplets.correct is CorrectnessFilter.AGAINST:
         parts.append(f"**{plain(triplets.correct_model)}** correct, **{plain(triplets.wrong_model)}** wrong")
     elif triplets.correct is not None:
-        parts.append(f"correct models: {_CORRECT[triplets.correct]}")
+        parts.append(f"correct models: {state.TITLES[state.CORRECT][triplets.correct]}")
     if math.isfinite(triplets.low) or math.isfinite(triplets.high):
         parts.append(f"margin of **{plain(triplets.margin_model)}** {margin_range(triplets.low, triplets.high)}")
     if reviews.state:
         by = "" if reviews.person is None else f" by {people.shown(reviews.person)}"
-        verdict = {UNREVIEWED: "not reviewed", REVIEWED: "reviewed"}.get(reviews.state, f"judged {reviews.state}")
+        verdict = {state.UNJUDGED: "not reviewed", state.JUDGED: "reviewed"}.get(
+            reviews.state, f"judged {reviews.state}"
+        )
         parts.append(verdict + by)
-    ordered = f", {_ORDERS[triplets.order]}" if triplets.order else ""
+    ordered = f", {state.TITLES[state.ORDER][triplets.order]}" if triplets.order else ""
     return (" · ".join(parts) or "triplets with a margin") + ordered if parts or ordered else ""
 
 

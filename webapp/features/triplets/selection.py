@@ -20,12 +20,11 @@ from core.types import Ids, Split
 from db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
 from webapp.features.triplets import queries
 from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.state import TRIPLET, UNTITLED
+from webapp.features.triplets.state import JUDGED, TRIPLET, UNJUDGED, UNTITLED
 from webapp.shared import triplet_queries
 from webapp.shared.triplet_queries import Margins
 
 Mask = npt.NDArray[np.bool_]
-REVIEWED, UNREVIEWED = "reviewed", "unreviewed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ class ReviewFilter:
     """Condition on the reviews of a triplet, by one person or by anyone (None)."""
 
     state: str = ""
-    """"", :data:`REVIEWED`, :data:`UNREVIEWED`, or a verdict."""
+    """"", :data:`JUDGED`, :data:`UNJUDGED`, or a verdict."""
     person: str | None = None
 
 
@@ -162,9 +161,9 @@ def with_reviews(found: Ids, reviews: Mapping[int, Sequence[TripletReview]], rev
     """Return those of the triplets ``found`` that pass the review filter, in their order."""
     if not review_filter.state:
         return found
-    verdict = None if review_filter.state in (REVIEWED, UNREVIEWED) else Verdict(review_filter.state)
+    verdict = None if review_filter.state in (JUDGED, UNJUDGED) else Verdict(review_filter.state)
     return found[
-        np.isin(found, reviewed(reviews, review_filter.person, verdict), invert=review_filter.state == UNREVIEWED)
+        np.isin(found, reviewed(reviews, review_filter.person, verdict), invert=review_filter.state == UNJUDGED)
     ]
 
 

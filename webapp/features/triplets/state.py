@@ -7,6 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from core.metrics.triplet_analysis import CorrectnessFilter
+from db.records import Verdict
+from webapp.shared import navigation
 from webapp.shared.pages import PageKeys
 
 BROWSE, MARGINS, PAIRS, SLICES, REVIEWS, SETS, NEW = (
@@ -14,6 +17,7 @@ BROWSE, MARGINS, PAIRS, SLICES, REVIEWS, SETS, NEW = (
 )  # fmt: skip
 """The tabs."""
 ANYONE = "anyone"
+JUDGED, UNJUDGED = "reviewed", "unreviewed"
 NO_MODEL = "none"
 UNTITLED = "(no heading)"
 """Title of a section without a heading, such as the lead of an article."""
@@ -89,9 +93,31 @@ _DEFAULTS: dict[str, Any] = {
     REVIEWER: ANYONE,
 }  # fmt: skip
 """Every filter setting and its value where it selects all triplets."""
-
-
-_MODELS = (CORRECT_MODEL, WRONG_MODEL, MARGIN_MODEL)
+TITLES: Mapping[str, Mapping[str, str]] = {
+    CORRECT: {
+        "": "any",
+        CorrectnessFilter.ANY.value: "at least one",
+        CorrectnessFilter.ALL.value: "all",
+        CorrectnessFilter.NONE.value: "none",
+        CorrectnessFilter.DIFFER.value: "some, not all",
+        CorrectnessFilter.AGAINST.value: "one, not another",
+    },
+    ORDER: {
+        "": "as sampled",
+        "wrong": "lowest margin first",
+        "right": "highest margin first",
+        "close": "margin closest to 0 first",
+    },
+    REVIEWED: {
+        "": "any",
+        UNJUDGED: "not reviewed",
+        JUDGED: "reviewed",
+        Verdict.GOOD.value: "good",
+        Verdict.BAD.value: "bad",
+        Verdict.AMBIGUOUS.value: "ambiguous",
+    },
+}
+"""Filter settings whose values are shown, also in the address, by titles."""
 
 
 def heading(title: str) -> str:
@@ -103,14 +129,16 @@ def open_triplets(settings: Mapping[str, Any], pair: tuple[str, str] | None = No
     """Browse the triplets that these filter settings select; for callbacks."""
     reset_filter()
     st.session_state.update(settings)
-    for name in _MODELS:
-        if settings.get(name):
-            # Streamlit leaves out of the address what a widget that is bound to it has in the session from the start.
-            del st.session_state[name]
-            st.query_params[name] = settings[name]
+    for name, value in settings.items():
+        # Streamlit leaves out of the address what a widget has in the session before it is drawn for the first time.
+        navigation.write_parameter(name, [_in_address(name, value)])
     if pair is not None:
         st.query_params[PAIR] = list(pair)
     st.session_state[VIEW] = BROWSE
+
+
+def _in_address(name: str, value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else TITLES.get(name, {}).get(value, str(value))
 
 
 def reset_filter() -> None:
