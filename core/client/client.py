@@ -12,6 +12,7 @@ from core.client.connection import Connection
 from core.client.records import (
     Article,
     Clustering,
+    Column,
     Corpus,
     Job,
     JobKind,
@@ -27,6 +28,7 @@ from core.client.records import (
     Run,
     SearchResult,
     Section,
+    Selection,
     Sentence,
     Step,
     ThemeMember,
@@ -90,6 +92,18 @@ class Client:
         """Return a corpus."""
         return self._http.get(Corpus, f"/corpora/{corpus_id}")
 
+    def columns(self, corpus_id: int) -> list[Column]:
+        """Return the columns of a corpus with their types, those of articles first."""
+        return self._http.get(list[Column], f"/corpora/{corpus_id}/columns")
+
+    def selections(self, corpus_id: int) -> list[Selection]:
+        """Return the named selections of a corpus, newest first."""
+        return self._http.get(list[Selection], f"/corpora/{corpus_id}/selections")
+
+    def selection(self, selection_id: int) -> Selection:
+        """Return a selection, also one that was only shared as a link."""
+        return self._http.get(Selection, f"/selections/{selection_id}")
+
     def articles(self, corpus_id: int, title: str = "") -> Iterator[Article]:
         """Yield the articles of a corpus (with ``title`` in their title) in their order."""
         return self._http.pages(Page[Article], f"/corpora/{corpus_id}/articles", title=title)
@@ -106,6 +120,10 @@ class Client:
         """Yield the sentences of a corpus or of an article in reading order."""
         owner = f"/corpora/{corpus_id}" if article_id is None else f"/articles/{article_id}"
         return self._http.pages(Page[Sentence], f"{owner}/sentences")
+
+    def selected_sentences(self, selection_id: int) -> Iterator[Sentence]:
+        """Yield the sentences of a selection in reading order."""
+        return self._http.pages(Page[Sentence], f"/selections/{selection_id}/sentences")
 
     def sentence(self, sentence_id: int) -> Sentence:
         """Return a sentence."""
@@ -178,9 +196,9 @@ class Client:
         """Yield the sentences of a theme, the most typical first, or of all themes, one theme after the other."""
         return self._http.pages(Page[ThemeMember], f"/themes/{run_id}/sentences", theme=theme)
 
-    def export_themes(self, run_id: int, file: str | Path) -> None:
-        """Write every sentence with its theme into a .csv, .jsonl or .parquet file."""
-        self._http.save(f"/themes/{run_id}/export", Path(file))
+    def export_themes(self, run_id: int, file: str | Path, columns: bool = False) -> None:
+        """Write every sentence with its theme (and its columns) into a .csv, .jsonl or .parquet file."""
+        self._http.save(f"/themes/{run_id}/export", Path(file), columns=columns)
 
     # --- labellings -------------------------------------------------------------------------------------------------
 
@@ -223,9 +241,9 @@ class Client:
         """Yield the history of a labelling, newest first."""
         return self._http.pages(Page[Step], f"/labellings/{labelling_id}/steps")
 
-    def export_labels(self, labelling_id: int, file: str | Path) -> None:
-        """Write every sentence of a labelling with its cluster into a .csv, .jsonl or .parquet file."""
-        self._http.save(f"/labellings/{labelling_id}/export", Path(file))
+    def export_labels(self, labelling_id: int, file: str | Path, columns: bool = False) -> None:
+        """Write the sentences of a labelling with their clusters (and columns) into a .csv, .jsonl or .parquet file."""
+        self._http.save(f"/labellings/{labelling_id}/export", Path(file), columns=columns)
 
     def assign(self, labelling_id: int, sentences: Sequence[int], cluster: int, **about: Any) -> Step | None:
         """Put sentences into a cluster.

@@ -61,14 +61,14 @@ class Connection:
             yield from page.items
             offset, total = offset + _PAGE, page.total
 
-    def save(self, path: str, file: Path) -> None:
+    def save(self, path: str, file: Path, **about: Any) -> None:
         """Write an export into a file, whose suffix says the format. An incomplete file is removed."""
         format = _FORMATS.get(file.suffix.lower())
         if format is None:
             raise DataError(f"Exports are written as {', '.join(_FORMATS)}, not as {file.suffix or 'no ending'!r}.")
         partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
         try:
-            with self._errors(), self._http.stream("GET", path, params={"format": format}) as answer:
+            with self._errors(), self._http.stream("GET", path, params={"format": format, **about}) as answer:
                 if answer.is_error:
                     answer.read()
                 _check(answer)

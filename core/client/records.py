@@ -104,6 +104,42 @@ class Sentence(Described):
 
 
 @dataclass(frozen=True, slots=True)
+class Column(Described):
+    """A further field of the articles or sentences of a corpus."""
+
+    id: int
+    name: str
+    level: str
+    """What has a value: "article" or "sentence"."""
+    type: str
+    """"text", "category", "number" or "date"."""
+    missing: int
+    """Number of articles or sentences without a value."""
+    categories: list[str]
+    """Values of a category, the most frequent first."""
+    low: float | str | None
+    """Least number, or first date in ISO form."""
+    high: float | str | None
+    """Greatest number, or last date in ISO form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Described):
+    """Sentences of a corpus that a person selected and named."""
+
+    id: int
+    corpus_id: int
+    name: str
+    """"" if the selection was only shared as a link."""
+    person: str
+    created: datetime
+    origin: str
+    """How the sentences were selected."""
+    sentences: int
+    """Number of sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class Match(Described):
     """A sentence that a search found."""
 

@@ -14,11 +14,13 @@ import core as themescope
 from core.client import connection
 from core.client.client import Client
 from core.errors import ConfigError, DataError, RequestError
+from core.selections import Origin, selected
 from db.label_records import Role
 from db.store import Store
 from jobs.services import api_tokens, people
 from tests.served import served
 from tests.webapp.browsers import APP, SECRET
+from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
 from webapp.api.application import description
 
@@ -60,6 +62,19 @@ def test_everything_is_read(client: Client) -> None:
     assert client.run(2).scores[0].metric == "mi" and client.clustered_articles(2) == [1]
     assert len(client.clustering(2, 1).clusters) == 24 and client.theme_runs(1) == []
     assert "embed" in {kind.id for kind in client.job_kinds()}
+
+
+def test_columns_and_selections_are_read(client: Client, sqlite_store: Store, tmp_path: Path) -> None:
+    add_columns(sqlite_store)
+    with sqlite_store.writing() as w:
+        w.selections.add(selected(1, [3, 5], Origin("list", ("by hand",))), "some", "lea")
+    assert [column.name for column in client.columns(1)] == ["note", "side", "score", "day"]
+    (selection,) = client.selections(1)
+    assert client.selection(selection.id) == selection
+    assert [sentence.id for sentence in client.selected_sentences(selection.id)] == [3, 5]
+    made = client.create_labelling(1, "with columns", "sections")
+    client.export_labels(made.id, tmp_path / "labels.parquet", columns=True)
+    assert pq.read_table(tmp_path / "labels.parquet").column("day").type == "timestamp[us]"
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:

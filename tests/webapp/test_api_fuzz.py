@@ -26,6 +26,7 @@ from schemathesis.checks import load_all_checks
 from schemathesis.schemas import APIOperation
 from starlette.testclient import TestClient
 
+from core.selections import Origin, selected
 from core.types import Split
 from db import label_tables as t
 from db.label_records import Role
@@ -37,6 +38,7 @@ from jobs.services import api_tokens, people
 from jobs.services.remote import labellings
 from jobs.services.remote.labellings import Start
 from tests.webapp.browsers import browser
+from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
 from webapp.api.application import description
 from webapp.sessions import API
@@ -75,6 +77,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for name, role in ROLES.items():
             people.add(store, name, role, "correct horse battery")
     _add_themes(store)
+    add_columns(store)
+    with store.writing() as w:
+        w.selections.add(selected(1, [1, 2], Origin("lasso", ("by hand",))), "some", "ada")
     for name in ("ada", "lea"):
         with store.reading() as r:
             actor = r.people.actor(name)

@@ -15,7 +15,7 @@ from webapp.api.problems import Problem, handle_problems
 from webapp.api.routes import corpora, jobs, labellings, models, runs
 from webapp.sessions import API
 
-VERSION = "1.0"
+VERSION = "1.1"
 """Version of the API: the second number grows with additions, the first one and the path with other changes."""
 DESCRIPTION = (
     "Read corpora, models, maps, runs and themes, change labellings, and queue jobs, with the same roles as on the "
@@ -24,6 +24,7 @@ DESCRIPTION = (
 TAGS = {
     "account": "The person of the token.",
     "corpora": "Corpora with their articles and sentences.",
+    "selections": "Sentences that people selected and named.",
     "search": "Search by text, by whole words and by meaning.",
     "models": "Models and their cards.",
     "maps": "Projections of sentences to two dimensions.",

@@ -19,6 +19,7 @@ Id = Annotated[int, Path(ge=1, le=MOST_ID, examples=[1])]
 SomeId = Annotated[int | None, Query(ge=1, le=MOST_ID)]
 Offset = Annotated[int, Query(ge=0, le=_MOST_OFFSET, description="Number of items to skip.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_ITEMS, description="Maximum number of items.")]
+WithColumns = Annotated[bool, Query(description="Whether the columns of the corpus follow those of the export.")]
 SentenceId = Annotated[int, Field(ge=1, le=MOST_ID)]
 ClusterNumber = Annotated[int, Field(ge=1, le=MOST_ID)]
 Sentences = Annotated[

@@ -1,13 +1,14 @@
-"""Corpora, articles and sentences."""
+"""Corpora with their columns, articles and sentences, and selections of sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from core import types
-from core.client.records import Article, Corpus, Page, Section, Sentence
+from core.client.records import Article, Column, Corpus, Page, Section, Selection, Sentence
 from core.errors import UnknownNameError
-from db.records import ArticleRecord, CorpusRecord
+from core.selections import Origin
+from db.records import ArticleRecord, ColumnRecord, CorpusRecord, SelectionRecord
 from db.store import Store, Unit
 
 
@@ -61,6 +62,34 @@ def article_sentences(store: Store, article_id: int, offset: int = 0, limit: int
         return Page(placed_sentences(r, found), record.sentences, offset)
 
 
+def columns(store: Store, corpus_id: int) -> list[Column]:
+    """Return the columns of a corpus, those of articles first."""
+    with store.reading() as r:
+        known_corpus(r, corpus_id)
+        return [_column(record) for record in r.columns.list(corpus_id)]
+
+
+def selections(store: Store, corpus_id: int) -> list[Selection]:
+    """Return the named selections of a corpus, newest first."""
+    with store.reading() as r:
+        known_corpus(r, corpus_id)
+        return [_selection(record) for record in r.selections.list(corpus_id)]
+
+
+def selection(store: Store, selection_id: int) -> Selection:
+    """Return a selection, also one without a name."""
+    with store.reading() as r:
+        return _selection(r.selections.get(selection_id))
+
+
+def selected_sentences(store: Store, selection_id: int, offset: int = 0, limit: int = 100) -> Page[Sentence]:
+    """Return the sentences of a selection in reading order."""
+    with store.reading() as r:
+        ids = r.selections.ids(selection_id)
+        found = sentences_of_ids(r, ids[offset : offset + limit].tolist())
+    return Page([found[id] for id in sorted(found)], len(ids), offset)
+
+
 def sentence(store: Store, sentence_id: int) -> Sentence:
     """Return a sentence."""
     with store.reading() as r:
@@ -104,6 +133,18 @@ def placed_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[Sentence]
 def _corpus(record: CorpusRecord) -> Corpus:
     sizes = record.articles, record.sections, record.paragraphs, record.sentences
     return Corpus(record.id, record.name, record.language, *sizes, record.created)
+
+
+def _column(record: ColumnRecord) -> Column:
+    about = record.about
+    ends = about.get("low"), about.get("high")
+    missing = int(about.get("missing", 0))
+    return Column(record.id, record.name, record.level.value, record.type, missing, [*record.categories], *ends)
+
+
+def _selection(record: SelectionRecord) -> Selection:
+    about = record.id, record.corpus_id, record.name, record.person, record.created
+    return Selection(*about, str(Origin.from_json(record.origin)), record.sentences)
 
 
 def _article(record: ArticleRecord) -> Article:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from core.client.records import Sentence
+from core.columns import ColumnLevel
 from db.store import Store
 from jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
 from jobs.services.remote.labellings import known_labelling
@@ -44,11 +45,14 @@ class Export:
     """Name of the labelling or of the corpus."""
     header: tuple[str, ...]
     parts: Callable[[], Iterator[list[Row]]]
+    """Yields the rows; the first cell of each is the id of its sentence."""
+    types: Mapping[str, Any] = field(default_factory=dict)
+    """Arrow types of columns of the corpus."""
 
     def stream(self, format: Format) -> Iterator[bytes]:
         """Yield the file in pieces of about 2,000 rows."""
         if format is Format.PARQUET:
-            yield from _parquet(self.header, self.parts())
+            yield from _parquet(self.header, self.parts(), self.types)
             return
         write, header = (csv_pieces if format is Format.CSV else json_pieces), self.header
         for number, rows in enumerate(self.parts()):
@@ -58,19 +62,26 @@ class Export:
             yield "".join(pieces).encode("utf-8")
 
 
-def labels(store: Store, labelling_id: int) -> Export:
-    """Return the export of the current state of a labelling, in reading order; see :data:`HEADER`."""
+def labels(store: Store, labelling_id: int, columns: bool = False) -> Export:
+    """Return the export of the current state of a labelling, in reading order; see :data:`HEADER`.
+
+    With ``columns``, the columns of the corpus follow.
+    """
     with store.reading() as r:
         record = known_labelling(r, labelling_id)
-    return Export(record.name, HEADER, lambda: row_parts(store, labelling_id))
+    found = Export(record.name, HEADER, lambda: row_parts(store, labelling_id))
+    return with_columns(store, record.corpus_id, found) if columns else found
 
 
-def themes(store: Store, run_id: int) -> Export:
-    """Return the export of the themes of a run, in reading order; see :data:`THEME_HEADER`."""
+def themes(store: Store, run_id: int, columns: bool = False) -> Export:
+    """Return the export of the themes of a run, in reading order; see :data:`THEME_HEADER`.
+
+    With ``columns``, the columns of the corpus follow.
+    """
     with store.reading() as r:
         record = theme_record(r, run_id)
         ids, numbers, margins = theme_arrays(r, run_id)
-        corpus = r.corpora.get(int(record.config["corpus_id"])).name
+        corpus = r.corpora.get(int(record.config["corpus_id"]))
     names = [str(theme["name"]) for theme in record.config["themes"]]
     order = np.argsort(ids, kind="stable")
 
@@ -78,7 +89,32 @@ def themes(store: Store, run_id: int) -> Export:
         number = int(numbers[order[at]])
         return (*place_cells(sentence), names[number] if number >= 0 else "", number, float(margins[order[at]]))
 
-    return Export(corpus, THEME_HEADER, lambda: sentence_parts(store, ids[order], row))
+    found = Export(corpus.name, THEME_HEADER, lambda: sentence_parts(store, ids[order], row))
+    return with_columns(store, corpus.id, found) if columns else found
+
+
+def with_columns(store: Store, corpus_id: int, export: Export) -> Export:
+    """Return the export with the columns of the corpus behind its own."""
+    from jobs.datasets.fields import named, type_of
+    from jobs.datasets.writing import column_values
+
+    with store.reading() as r:
+        columns = named(r.columns.list(corpus_id), export.header)
+
+    def parts() -> Iterator[list[Row]]:
+        for rows in export.parts():
+            sentences = [row[0] for row in rows]
+            with store.reading() as r:
+                owners = r.corpora.sentences_by_id(sentences)
+                ids = {
+                    ColumnLevel.SENTENCE: np.array(sentences, np.int64),
+                    ColumnLevel.ARTICLE: np.array([owners[id].article_id for id in sentences], np.int64),
+                }
+                further = [column_values(r, column, ids[column.level]) for column in columns.values()]
+            yield [(*row, *values) for row, *values in zip(rows, *further, strict=True)]
+
+    types = {name: type_of(column) for name, column in columns.items()}
+    return Export(export.name, (*export.header, *columns), parts, types)
 
 
 class _Sink(io.RawIOBase):
@@ -103,13 +139,13 @@ class _Sink(io.RawIOBase):
         return found
 
 
-def _parquet(header: Sequence[str], parts: Iterator[list[Row]]) -> Iterator[bytes]:
+def _parquet(header: Sequence[str], parts: Iterator[list[Row]], columns: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield a Parquet file with one row group for each part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"sentence_id": pa.int64(), "position": pa.int64(), "uncertain": pa.bool_(), "margin": pa.float64()}
-    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64()}
+    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), **columns}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
     sink = _Sink()
     with pq.ParquetWriter(sink, schema) as writer:

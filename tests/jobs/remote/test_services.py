@@ -7,14 +7,17 @@ import io
 import json
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.client.records import Page
+from core.columns import ColumnType
 from core.errors import AccessError, DataError, UnknownNameError
 from core.labelling.changes import StaleChangeError
+from core.selections import Origin, selected
 from db.access import Actor
 from db.label_records import Role
 from db.settings import Settings
@@ -23,6 +26,7 @@ from jobs.services import people
 from jobs.services.labelling.files import HEADER
 from jobs.services.remote import corpora, exports, jobs, labellings, models, runs, search
 from jobs.services.remote.labellings import LabellingChanges, Start
+from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import fill
 
 LEA = Actor("lea", Role.LABELLER)
@@ -173,6 +177,52 @@ def test_exports_have_every_row(filled: Store, format: exports.Format, monkeypat
     assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
     assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
     assert rows[71]["changed_by"] == "lea"
+
+
+@pytest.fixture(scope="module")
+def columned(filled: Store) -> Store:
+    """The store with columns, two of which have names of columns of the export, and two selections."""
+    add_columns(filled)
+    ids = np.arange(1, 73)
+    add(filled, 1, "cluster", ColumnType.NUMBER, ids, [int(id) for id in ids])
+    with filled.writing() as w:
+        for name, chosen in (("some", [9, 2, 4]), ("", [3])):
+            w.selections.add(selected(1, chosen, Origin("lasso", ("by hand",))), name, "lea")
+    return filled
+
+
+def test_columns_and_selections_are_read(columned: Store) -> None:
+    found = {(column.level, column.name): column for column in corpora.columns(columned, 1)}
+    assert {key: column.type for key, column in found.items()} == {
+        ("article", "note"): "text", ("sentence", "side"): "category", ("sentence", "score"): "number",
+        ("sentence", "day"): "date", ("sentence", "cluster"): "number",
+    }  # fmt: skip
+    assert set(found["sentence", "side"].categories) == {"left", "right", "<b>*centre*</b>"}
+    assert (found["sentence", "score"].low, found["sentence", "score"].missing) == (1.0, 8)
+    assert str(found["sentence", "day"].low).startswith("1970-01-01")
+    (named,) = corpora.selections(columned, 1)
+    assert (named.name, named.person, named.origin, named.sentences) == ("some", "lea", "by hand", 3)
+    page = corpora.selected_sentences(columned, named.id, 1, 9)
+    assert ([sentence.id for sentence in page.items], page.total) == ([4, 9], 3)
+    assert corpora.selection(columned, named.id + 1).name == ""
+    for call in (corpora.columns, corpora.selections, corpora.selection, corpora.selected_sentences):
+        with pytest.raises(UnknownNameError):
+            call(columned, 99)
+
+
+@pytest.mark.parametrize("format", exports.Format)
+def test_exports_have_columns_where_wanted(
+    columned: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
+    id = new(columned, f"with columns as {format}")
+    rows = _read(format, b"".join(exports.labels(columned, id, columns=True).stream(format)))
+    assert [*rows[0]] == [*HEADER, "note (column)", "side", "score", "day", "cluster (column)"]
+    last = rows[71]
+    assert (last["note (column)"], last["score"], last["cluster (column)"]) in (
+        ("note 2", 71, 72), ("note 2", "71", "72"),
+    )  # fmt: skip
+    assert last["side"] in (None, "") and str(last["day"]).startswith("1970-03-13")
 
 
 def _read(format: exports.Format, data: bytes) -> list[dict]:

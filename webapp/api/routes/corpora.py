@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core.client.records import Article, Corpus, Page, SearchResult, Section, Sentence
+from core.client.records import Article, Column, Corpus, Page, SearchResult, Section, Selection, Sentence
 from jobs.services.remote import corpora, search
 from jobs.services.remote.search import SearchMethod
 from webapp.api.access import CallerNow
@@ -31,6 +31,12 @@ def list_corpora(caller: CallerNow) -> list[Corpus]:
 def get_corpus(caller: CallerNow, corpus_id: Id) -> Corpus:
     """Return a corpus."""
     return corpora.corpus(caller.store, corpus_id)
+
+
+@router.get("/corpora/{corpus_id}/columns", responses=_FOUND)
+def list_columns(caller: CallerNow, corpus_id: Id) -> list[Column]:
+    """List the columns of a corpus with their types, those of articles first."""
+    return corpora.columns(caller.store, corpus_id)
 
 
 @router.get("/corpora/{corpus_id}/articles", responses=_FOUND)
@@ -109,3 +115,23 @@ def list_similar_sentences(
     """List the sentences of the same corpus with the largest cosine similarity, best first."""
     article = corpora.article(caller.store, corpora.sentence(caller.store, sentence_id).article_id)
     return search.find_similar(caller.store, article.corpus_id, sentence_id, model_id, limit)
+
+
+@router.get("/corpora/{corpus_id}/selections", responses=_FOUND, tags=["selections"])
+def list_selections(caller: CallerNow, corpus_id: Id) -> list[Selection]:
+    """List the named selections of a corpus, newest first."""
+    return corpora.selections(caller.store, corpus_id)
+
+
+@router.get("/selections/{selection_id}", responses=_FOUND, tags=["selections"])
+def get_selection(caller: CallerNow, selection_id: Id) -> Selection:
+    """Return a selection, also one that was only shared as a link."""
+    return corpora.selection(caller.store, selection_id)
+
+
+@router.get("/selections/{selection_id}/sentences", responses=_FOUND, tags=["selections"])
+def list_selected_sentences(
+    caller: CallerNow, selection_id: Id, offset: Offset = 0, limit: Limit = 100
+) -> Page[Sentence]:
+    """List the sentences of a selection in reading order."""
+    return corpora.selected_sentences(caller.store, selection_id, offset, limit)

@@ -14,7 +14,18 @@ from jobs.services.remote import exports, labellings
 from jobs.services.remote.labellings import LabellingChanges, Start
 from webapp.api.access import Caller, CallerNow
 from webapp.api.downloads import FILE, download
-from webapp.api.parameters import MOST_ID, Body, ClusterNumber, Id, Limit, Offset, SentenceId, Sentences, SomeId
+from webapp.api.parameters import (
+    MOST_ID,
+    Body,
+    ClusterNumber,
+    Id,
+    Limit,
+    Offset,
+    SentenceId,
+    Sentences,
+    SomeId,
+    WithColumns,
+)
 from webapp.api.problems import WRITING, responses
 
 router = APIRouter(tags=["labellings"], responses=responses())
@@ -161,10 +172,10 @@ def list_steps(caller: CallerNow, labelling_id: Id, offset: Offset = 0, limit: L
 
 @router.get("/labellings/{labelling_id}/export", responses=FILE, response_class=StreamingResponse, tags=["exports"])
 def export_labels(
-    caller: CallerNow, labelling_id: Id, format: exports.Format = exports.Format.CSV
+    caller: CallerNow, labelling_id: Id, format: exports.Format = exports.Format.CSV, columns: WithColumns = False
 ) -> StreamingResponse:
     """Export every sentence of a labelling with its cluster as a file."""
-    return download(exports.labels(caller.store, labelling_id), format)
+    return download(exports.labels(caller.store, labelling_id, columns), format)
 
 
 @router.post("/labellings/{labelling_id}/assign", responses=_CHANGED)

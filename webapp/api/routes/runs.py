@@ -11,7 +11,7 @@ from core.client.records import Clustering, Page, Run, ThemeMember, ThemeRun
 from jobs.services.remote import exports, runs
 from webapp.api.access import CallerNow
 from webapp.api.downloads import FILE, download
-from webapp.api.parameters import MOST_ID, Id, Limit, Offset, SomeId
+from webapp.api.parameters import MOST_ID, Id, Limit, Offset, SomeId, WithColumns
 from webapp.api.problems import responses
 
 router = APIRouter(responses=responses())
@@ -73,6 +73,8 @@ def list_theme_members(
 
 
 @router.get("/themes/{run_id}/export", responses=FILE, response_class=StreamingResponse, tags=["themes", "exports"])
-def export_themes(caller: CallerNow, run_id: Id, format: exports.Format = exports.Format.CSV) -> StreamingResponse:
+def export_themes(
+    caller: CallerNow, run_id: Id, format: exports.Format = exports.Format.CSV, columns: WithColumns = False
+) -> StreamingResponse:
     """Export every sentence with its theme as a file."""
-    return download(exports.themes(caller.store, run_id), format)
+    return download(exports.themes(caller.store, run_id, columns), format)
