@@ -7,6 +7,7 @@ const CARD = {
     if (row === this.over) return;
     this.over = row;
     this.overBy = by;
+    this.closed = false;
     this.hint();
     this.redraw(false);
     clearTimeout(this.hoverTimer);
@@ -15,9 +16,16 @@ const CARD = {
     this.hoverTimer = setTimeout(() => this.sendNow("hover", { digest: this.data.digest, place }), CARD_MS);
   },
 
+  // Closes the card until the pointer or the keyboard comes to another point, also if it is still on its way.
+  closeCard() {
+    this.closed = true;
+    clearTimeout(this.hoverTimer);
+    this.tip.hidden = true;
+  },
+
   hint() {
     const tip = this.data.tip;
-    const fits = tip && this.over >= 0 && tip.place === this.scene.place(this.over);
+    const fits = tip && !this.closed && this.over >= 0 && tip.place === this.scene.place(this.over);
     this.tip.hidden = !fits;
     if (!fits) return;
     const key = `${tip.place} ${tip.text}`;

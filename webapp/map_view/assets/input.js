@@ -132,7 +132,9 @@ const INPUT = {
     this.select({ corners });
   },
 
+  // The card makes room for what is selected: Escape then clears it, whenever the card would have come.
   select(what, mode = this.how) {
+    this.closeCard();
     this.send("area", { digest: this.data.digest, hidden: this.hidden, mode, ...what });
   },
 
@@ -235,7 +237,7 @@ const INPUT = {
 
   // Closes the card, else drops an unfinished shape, else clears the selection.
   escape() {
-    if (!this.tip.hidden) this.hover(-1);
+    if (!this.tip.hidden) this.closeCard();
     else if (this.path.length || this.corners.length) this.stop();
     else if (!this.data.fixed) this.send("clear", { digest: this.data.digest });
     else return false;
