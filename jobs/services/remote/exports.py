@@ -139,13 +139,13 @@ class _Sink(io.RawIOBase):
         return found
 
 
-def _parquet(header: Sequence[str], parts: Iterator[list[Row]], columns: Mapping[str, Any]) -> Iterator[bytes]:
+def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield a Parquet file with one row group for each part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"sentence_id": pa.int64(), "position": pa.int64(), "uncertain": pa.bool_(), "margin": pa.float64()}
-    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), **columns}
+    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), **further}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
     sink = _Sink()
     with pq.ParquetWriter(sink, schema) as writer:
