@@ -14,6 +14,8 @@ EXTRAS := demo encoder mcp oidc postgres ray redis s3 search
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
 COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m core.precompile
+# Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
+TESTERS ?= 3
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
 export OMP_WAIT_POLICY := PASSIVE
 # Web, worker and tests are many processes: each would compile every module anew.
@@ -81,7 +83,7 @@ check: $(VENV)/installed-test ## Lint, format check, types, import rules
 	@$(BIN)/lint-imports
 
 test: $(VENV)/installed-test services check docs ## Everything that must hold before a change lands
-	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder
 
 test-numerics: $(VENV)/installed-test ## The numeric tests under several instruction sets and numbers of threads; prints a table
 	@$(BIN)/python -m tests.numeric_settings

@@ -28,6 +28,8 @@ __all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS, RAY_TESTS = "tests/e2e/", "tests/jobs/executors/"
+OWN_SERVERS = ("test_login_flow", "test_proxy_flow", "test_routes", "test_start", "test_tutorials")
+"""Browser tests that share no server with others, so that another process can do them at the same time."""
 
 hypothesis.settings.register_profile(
     "themescope",
@@ -41,19 +43,20 @@ hypothesis.settings.load_profile("themescope")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The browser tests come first: one process does them all, and they take longest."""
+    """The browser tests come first: one process does most of them, and they take longest."""
     items.sort(key=lambda item: not item.nodeid.startswith(BROWSER_TESTS))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Each file goes to one process, and so do all browser tests, which share a server and a tab, and those of Ray."""
+    """Each file goes to one process, and so do the browser tests that share a server and a tab, and those of Ray."""
     from xdist.scheduler import LoadFileScheduling
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             folder = next((one for one in (BROWSER_TESTS, RAY_TESTS) if nodeid.startswith(one)), None)
-            return folder or str(super()._split_scope(nodeid))
+            alone = nodeid.startswith(tuple(f"{BROWSER_TESTS}{name}." for name in OWN_SERVERS))
+            return folder if folder and not alone else str(super()._split_scope(nodeid))
 
     return Together(config, log)
 
