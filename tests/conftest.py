@@ -28,7 +28,7 @@ __all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS, RAY_TESTS = "tests/e2e/", "tests/jobs/executors/"
-OWN_SERVERS = ("test_login_flow", "test_proxy_flow", "test_routes", "test_start", "test_tutorials")
+OWN_SERVERS = ("test_proxy_flow", "test_routes", "test_start", "test_tutorials")
 """Browser tests that share no server with others, so that another process can do them at the same time."""
 
 hypothesis.settings.register_profile(

@@ -163,22 +163,27 @@ class Reduction:
     metric: str
     model: Any
     """The fitted PCA or truncated SVD of scikit-learn; None without reduction."""
+    columns: Neighbours | None = None
+    """(d,) columns of sparse vectors in which a fitted row has a value; the components are 0 in all others."""
 
     @classmethod
     def fit(cls, vectors: Matrix, config: UmapConfig, seed: int) -> Reduction:
         """Fit the reduction to (n, dim) vectors."""
         from sklearn.decomposition import PCA, TruncatedSVD
 
-        rows, wanted, model = _rows(vectors, config.metric), config.reduce_to, None
+        rows, wanted, model, columns = _rows(vectors, config.metric), config.reduce_to, None, None
         if sparse.issparse(rows) and min(rows.shape) > wanted:
-            model = TruncatedSVD(wanted, random_state=seed % 2**32).fit(rows)
+            columns = np.unique(rows.indices)  # mostly few: the others would cost time and change nothing
+            model = TruncatedSVD(min(wanted, len(columns)), random_state=seed % 2**32).fit(rows[:, columns])
         elif not sparse.issparse(rows) and rows.shape[0] > max(config.reduce_above, wanted) and rows.shape[1] > wanted:
             model = PCA(wanted, random_state=seed % 2**32, svd_solver="covariance_eigh").fit(rows)
-        return cls(config.metric, model)
+        return cls(config.metric, model, columns)
 
     def apply(self, vectors: Matrix) -> Floats:
         """Return the dense (m, d) reduced rows of (m, dim) vectors."""
         rows = _rows(vectors, self.metric)
+        if self.columns is not None:
+            rows = rows[:, self.columns]
         if self.model is not None:
             rows = self.model.transform(rows)
         elif sparse.issparse(rows):

@@ -198,7 +198,7 @@ REGISTRY = Registry(
             source="McInnes, Healy and Melville 2018 (UMAP)",
             factory="jobs.kinds.project:run",
             config="jobs.kinds.project:ProjectConfig",
-            revision=2,
+            revision=3,
             pages=("map",),
             link=ResultLink("map", {}, {"corpus": "corpus", "map": "map"}),
         ),

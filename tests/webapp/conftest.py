@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -23,6 +25,14 @@ from webapp.shared.pages import translated
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 AS_THE_APP = ("server.address", "browser.gatherUsageStats", "runner.magicEnabled")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def components_found_once() -> Iterator[None]:
+    """Search the installed packages for components once: each simulated app does so anew, for most of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)

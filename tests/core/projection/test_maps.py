@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.spatial.distance import pdist
 
 from core.errors import Cancelled, DataError
-from core.projection.maps import UmapConfig, faithfulness, fit, load_umap, project, sample
+from core.projection.maps import Reduction, UmapConfig, faithfulness, fit, load_umap, project, sample
 from core.protocols import SILENT, NullReport
 
 FAST = UmapConfig(epochs=60)
@@ -51,6 +52,20 @@ def test_sparse_rows_and_components_first() -> None:
     assert np.isfinite(points).all() and 0.3 < faithfulness(sparse.csr_array(x), points) < 1.0
     reduced = project(x, UmapConfig(epochs=30, reduce_to=10, reduce_above=100), 0, SILENT)
     assert not np.array_equal(reduced, project(x, UmapConfig(epochs=30, reduce_to=10), 0, SILENT))
+
+
+def test_components_of_sparse_rows_do_not_depend_on_columns_without_values() -> None:
+    """Rows of rank 3 keep their distances, and another row with a value elsewhere is where its known part is."""
+    rng = np.random.default_rng(0)
+    few = sparse.csr_array(rng.random((30, 3)) @ rng.random((3, 9)))
+    wide = sparse.csr_array((few.data, few.indices * 1_000 + 7, few.indptr), shape=(30, 100_000))
+    reduction = Reduction.fit(wide, UmapConfig(reduce_to=5, metric="euclidean"), 0)
+    reduced = reduction.apply(wide)
+    assert reduced.shape == (30, 5)
+    np.testing.assert_allclose(pdist(reduced), pdist(few.toarray()), atol=1e-4)
+    further = wide[[3]].tolil()
+    further[0, 99] = 5.0
+    np.testing.assert_allclose(reduction.apply(further.tocsr()), reduced[[3]], atol=1e-5)
 
 
 def test_equal_and_zero_rows() -> None:
