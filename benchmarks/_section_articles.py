@@ -25,11 +25,12 @@ _APART = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SectionArticle:
-    """One article: (n, dim) float32 ``vectors`` of its sentences, and the (n,) ``truth``, their sections."""
+    """One article: (n, dim) float32 ``vectors`` of its n ``texts``, and the (n,) ``truth``, their sections."""
 
     title: str
     vectors: npt.NDArray[np.float32]
     truth: npt.NDArray[np.int32]
+    texts: tuple[str, ...]
 
 
 def section_articles(
@@ -51,7 +52,8 @@ def section_articles(
         rows = item.sentence_ids - article.sentences[0].id
         # Whole articles, because some models use the sentences around.
         x = np.asarray(encoder.embed(article.sentences), np.float32)[rows]
-        found.append(SectionArticle(article.title, x, item.truth))
+        texts = tuple(article.sentences[row].text for row in rows.tolist())
+        found.append(SectionArticle(article.title, x, item.truth, texts))
     if cache is not None:
         _write(cache, found)
     return found
@@ -76,11 +78,13 @@ def _write(cache: Path, articles: Sequence[SectionArticle]) -> None:
     sizes = np.array([len(a.truth) for a in articles])
     titles = np.array([a.title for a in articles])
     np.savez(cache, titles=titles, sizes=sizes, vectors=np.concatenate([a.vectors for a in articles]),
-             truth=np.concatenate([a.truth for a in articles]))  # fmt: skip
+             truth=np.concatenate([a.truth for a in articles]),
+             texts=np.array([text for a in articles for text in a.texts]))  # fmt: skip
 
 
 def _read(cache: Path) -> list[SectionArticle]:
     with np.load(cache, allow_pickle=False) as file:
         ends = np.cumsum(file["sizes"])[:-1]
-        parts = zip(file["titles"], np.split(file["vectors"], ends), np.split(file["truth"], ends), strict=True)
-        return [SectionArticle(str(title), x, truth) for title, x, truth in parts]
+        columns = (np.split(file[name], ends) for name in ("vectors", "truth", "texts"))
+        parts = zip(file["titles"], *columns, strict=True)
+        return [SectionArticle(str(title), x, truth, tuple(texts.tolist())) for title, x, truth, texts in parts]

@@ -26,6 +26,8 @@ class EntryKind(StrEnum):
     """Sentence with its right cluster, on which new labellers practise."""
     DISMISSED = "dismissed"
     """Suggestion that a person dismissed, see :mod:`core.labelling.dismissals`."""
+    METRIC = "metric"
+    """Metric learned from the labels, by which suggestions are made."""
 
 
 _KEYED_BY_CLUSTER = frozenset({EntryKind.CODE})

@@ -17,7 +17,7 @@ from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
 from core.labelling.changes import ChangeSet, Field, SentenceChanges
 from core.labelling.history import Kind, Step
-from core.labelling.operations import OperationKind
+from core.labelling.operations import BY_SIMILARITY
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
@@ -68,7 +68,7 @@ def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
     for step, change_set in entries:
         if step.kind is not Kind.DO or step.id in gone:
             continue
-        count = touched.difference_update if step.operation == OperationKind.RECLUSTER else touched.update
+        count = touched.difference_update if step.operation in BY_SIMILARITY else touched.update
         for change in change_set:
             if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
                 count(np.asarray(change.ids).tolist())

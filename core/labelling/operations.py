@@ -53,6 +53,11 @@ class OperationKind(StrEnum):
     GROUP = "group"
     UNGROUP = "ungroup"
     DISMISS = "dismiss"
+    METRIC = "metric"
+
+
+BY_SIMILARITY = frozenset({OperationKind.RECLUSTER, OperationKind.METRIC})
+"""Operations that move sentences by their similarity, without a person's judgement of each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -320,6 +320,19 @@ _COMPOSITE = (
     ),
 )
 
+_LINEAR_METRICS = (
+    _card(
+        "linear-metric",
+        "Learned metric",
+        "Vectors of trained models, stretched and shrunk along a few axes so that sentences that belong together are "
+        "closer: learned in seconds from triplets, or from the labels of a labelling.",
+        "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
+        factory="linear_metric.model:LinearMetric",
+        config="linear_metric.directions:LinearMetricConfig",
+        tags=("needs-models", "any-models", "needs-triplets"),
+    ),
+)
+
 _STATIC_ENCODERS = (
     _card(
         "static-encoder",
@@ -377,6 +390,7 @@ REGISTRY = Registry(
         *_TRIPLET_NETWORKS,
         *_CON_S2V,
         *_COMPOSITE,
+        *_LINEAR_METRICS,
         *_SET_ENCODERS,
         *_STATIC_ENCODERS,
         *_ENCODERS,

@@ -96,6 +96,15 @@ REGISTRY = Registry(
             link=ResultLink("triplets", {"view": "Browse"}, {"set": "triplets"}),
         ),
         JobCard(
+            id="choose-method",
+            title="Choose the method by labels",
+            summary="Ranks models, clusterers and numbers of clusters by their agreement with the labels of people.",
+            source="Van Craenendonck and Blockeel 2017 (COBS)",
+            factory="jobs.kinds.choose_method:run",
+            config="jobs.kinds.choose_method:ChooseMethodConfig",
+            pages=("relabel",),
+        ),
+        JobCard(
             id="build-benchmark",
             title="Build a benchmark",
             summary="Chooses articles whose sections are the true clusters of their sentences.",

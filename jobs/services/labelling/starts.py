@@ -14,7 +14,7 @@ from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, st
 from core.types import Ids, Labels, Sentence
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store, Unit
-from jobs.services.labelling.placed import placed_sentences
+from jobs.common.placed import placed_sentences
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""

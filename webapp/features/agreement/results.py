@@ -16,8 +16,8 @@ from core.labelling.partition import Partition
 from core.metrics.matching import match_clusters
 from core.types import Estimate, Ids, Labels, Sentence
 from db.label_records import LabellingRecord, NewLabelling, Sharing
+from jobs.common.placed import placed_sentences
 from jobs.services.labelling import starts
-from jobs.services.labelling.placed import placed_sentences
 from jobs.services.labelling.starts import labels_on
 from jobs.services.table_files import csv_text
 from webapp.features.agreement.state import COUNTED, PAIRS

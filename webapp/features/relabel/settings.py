@@ -15,7 +15,7 @@ from db.store import Store, Unit
 from jobs.services.columns import file_content
 from jobs.services.labelling import files, starts
 from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
-from webapp.features.relabel import learning, naming
+from webapp.features.relabel import learning, method_choice, metric, naming
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
 from webapp.shared import partition_queries, people, queries
@@ -139,6 +139,8 @@ def show(state: RelabelState) -> None:
     )
     _downloads(record)
     naming.show(state)
+    method_choice.show(state)
+    metric.show(state)
     learning.show(record)
     _settings(record)
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):

@@ -60,6 +60,8 @@ IMPORT_FILE, IMPORT_SHEET = KEYS.session("import_file"), KEYS.session("import_sh
 IMPORT_ARTICLE = KEYS.session("import_article")
 IMPORT_COLUMN = KEYS.session("import_column")
 TRAIN = KEYS.session("train")
+METRIC, CHOICE = KEYS.session("metric"), KEYS.session("choice")
+"""Prefixes of the widgets that learn a metric, and that choose a method."""
 TOOLBAR, COLUMNS, TABLE = KEYS.session("toolbar"), KEYS.session("columns"), KEYS.session("table")
 CODEBOOK, CODEBOOK_CHOICE = KEYS.session("codebook"), KEYS.session("codebook_choice")
 SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict")

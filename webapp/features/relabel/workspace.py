@@ -18,6 +18,7 @@ from jobs.common.languages import corpus_shares
 from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
 from jobs.services.labelling import starts
 from jobs.services.labelling.assistance import nearest_sentences
+from jobs.services.labelling.metrics import model_in_use
 from jobs.services.labelling.session import place_of
 from webapp.features.relabel import cluster_map, clusters, codebook_panel, dialogs, filters, lists, queries, toolbar
 from webapp.features.relabel.editing import RelabelState
@@ -119,7 +120,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
 
 
 def _choose_model(state: RelabelState) -> None:
-    """Set the model that makes suggestions, by default the best one with vectors of these sentences."""
+    """Set the model that makes suggestions, by default the learned metric of this labelling, or the best one."""
     state.model_id = None
     if state.record.blind or len(state.partition.ids) > MAX_WITH_VECTORS:
         return
@@ -129,6 +130,8 @@ def _choose_model(state: RelabelState) -> None:
     corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
     across = state.record.article_id is None and corpus.articles > 1
     best = records.best_first(corpus_shares(corpus), corpus.id, embedded, across)
+    own = model_in_use(records.store(), state.partition)
+    best.sort(key=lambda m: own is None or m.id != own.id)
     models = {m.name: m for m in grouped(best, lambda m: m.method)}
     chosen = st.selectbox(
         "Suggestions from",

@@ -67,11 +67,8 @@ def _data(card: Card) -> dict[str, Any] | None:
     if "needs-models" in card.tags:
         return _bases(card) if "any-models" in card.tags else _networks()
     if "needs-triplets" in card.tags:
-        sets = [s for s in queries.triplet_sets(projects.current_id()) if fits(card, s)]
+        sets = _triplet_sets(card)
         if not sets:
-            kind, negative = wanted(card)
-            more = f" with negatives from “{negative.replace('_', ' ')}”" if negative else ""
-            nothing(f"This method requires triplets of {kind}{more}.", *_BUILD)
             return None
         chosen = by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name)
         estimate(card, chosen)
@@ -81,6 +78,16 @@ def _data(card: Card) -> dict[str, Any] | None:
         return _running_text(card)
     st.caption("This method needs no training data, only word vectors.")
     return {}
+
+
+def _triplet_sets(card: Card) -> list[TripletSetRecord]:
+    """Return the triplet sets that the method can learn from; without any, say what is missing."""
+    sets = [s for s in queries.triplet_sets(projects.current_id()) if fits(card, s)]
+    if not sets:
+        kind, negative = wanted(card)
+        more = f" with negatives from “{negative.replace('_', ' ')}”" if negative else ""
+        nothing(f"This method requires triplets of {kind}{more}.", *_BUILD)
+    return sets
 
 
 def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> dict[str, Any] | None:
@@ -162,19 +169,25 @@ def _teacher() -> dict[str, Any]:
 
 
 def _bases(card: Card) -> dict[str, Any] | None:
-    """Draw the choice of base models, and of a corpus if the method needs text."""
+    """Draw the choice of base models, and of triplets or a corpus if the method needs them."""
+    data: dict[str, Any] = {}
+    if "needs-triplets" in card.tags:
+        sets = _triplet_sets(card)
+        if not sets:
+            return None
+        data = {"triplets": by_name("Training triplets", sets, state.TRIPLETS, lambda s: s.name).name}
     found = [model.name for model in grouped_by_method(queries.selectable_models())]
     if not found:
         nothing("This method requires trained models.", "Train a model first.")
         return None
     chosen = st.multiselect("Base models", found, found[:1], help="Several models are concatenated.")
     text = _running_text(card) if card.tags & _TEXT else {}
-    return None if text is None or not chosen else {"models": chosen, **text}
+    return None if text is None or not chosen else {**data, "models": chosen, **text}
 
 
 def _networks() -> dict[str, Any] | None:
     """Draw the choice of the two networks to concatenate: on sentences and on titles."""
-    trained = with_tag(queries.models(), "needs-triplets")
+    trained = [m for m in with_tag(queries.models(), "needs-triplets") if m in fine_tunable([m])]
     titles = [m for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
     others = [m for m in trained if m not in titles]
     if not titles or not others:

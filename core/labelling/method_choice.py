@@ -1,0 +1,178 @@
+"""Choice of a clustering by what people said about pairs of sentences (COBS).
+
+Van Craenendonck and Blockeel 2017, Constraint-based clustering selection, Machine Learning 106: cluster with many
+configurations without looking at the constraints, and take the clustering that satisfies most of them. Here agreement
+is Cohen's kappa over the pairs (together or apart), which is corrected for chance; over all pairs of some sentences it
+is the adjusted Rand index of the clustering and their labels (Warrens 2008). Few constraints would often choose by
+chance, so that the default configuration stays unless the evidence against it is strong, see :func:`choose`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import DataError
+from core.labelling.pairs import Flags, Pairs
+from core.metrics.statistics.intervals import LEVEL
+from core.types import Estimate, Ids
+
+Floats = npt.NDArray[np.float64]
+RESAMPLES = 400
+FEWEST = 6
+"""Number of articles from which articles are resampled rather than sentences, and least number of sentences."""
+CONFIDENCE = 0.8
+"""Probability that no configuration without a real gain replaces the default; chosen on validation articles."""
+_FOLDS = 5
+_NO_SPREAD = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Agreement of one configuration with people."""
+
+    place: int
+    """Position of the configuration in the given order."""
+    agreement: Estimate
+    """Cohen's kappa over the pairs: 1 for all pairs, 0 for chance; with the interval over sentences or articles."""
+    gain: Estimate
+    """Agreement minus that of the default, with the interval of the paired difference."""
+    bound: float
+    """Lower bound of the gain that holds for all configurations at once; 0 for the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A ranking of configurations and the one to use."""
+
+    ranks: tuple[Rank, ...]
+    """By falling agreement; of equal ones the earlier configuration comes first."""
+    chosen: int
+    """Position of the configuration to use."""
+    held_out: float | None
+    """Mean gain of what is chosen without a fifth of the sentences on pairs with these; None if it is undefined."""
+
+
+def choose(pairs: Pairs, same: Flags, groups: Ids | None = None, default: int = 0, seed: int = 0) -> Choice:
+    """Rank c configurations by their agreement with (p,) pairs, and choose one.
+
+    ``same`` is (c, p): whether a configuration has both sentences of a pair in one cluster. ``groups`` are the articles
+    of ``pairs.sentences`` (m,); from :data:`FEWEST` of them on whole articles are resampled, else sentences. A
+    configuration replaces the ``default`` only if the lower bound of its gain exceeds 0; of several the one with the
+    largest bound is chosen. The bounds hold simultaneously with :data:`CONFIDENCE`, by the distribution of the largest
+    studentised deviation over all configurations (Westfall and Young 1993, max-T), because the best of many
+    configurations agrees with few sentences by chance.
+
+    Raises :class:`DataError` if there are too few sentences, or only pairs of one kind.
+    """
+    check(pairs)
+    unit = _units(pairs, groups)
+    table = np.asarray(same, dtype=np.float32)
+    found = agreement(pairs.together, table)
+    resampled = _resampled(pairs, table, unit, seed)
+    gains = resampled - resampled[:, [default]]
+    bounds = _bounds(found - found[default], gains)
+    count = int(unit.max()) + 1
+    ranks = [
+        Rank(
+            c,
+            _estimate(found[c], resampled[:, c], count),
+            _estimate(found[c] - found[default], gains[:, c], count),
+            float(bounds[c]),
+        )
+        for c in np.argsort(-found, kind="stable").tolist()
+    ]
+    held_out = _held_out(pairs, table, unit, default, seed)
+    return Choice(tuple(ranks), _chosen(bounds, default), held_out)
+
+
+def check(pairs: Pairs) -> None:
+    """Raise :class:`DataError` if these pairs cannot rank anything."""
+    if len(pairs.sentences) < FEWEST:
+        raise DataError(f"Place at least {FEWEST} sentences, or answer questions about them, in two or more clusters.")
+    if not pairs.both_kinds:
+        raise DataError(
+            "All judged sentences are in one cluster, or each in another one. Place two or more sentences in each of "
+            "two clusters."
+        )
+
+
+def agreement(
+    together: Flags, same: npt.NDArray[np.floating], weights: npt.NDArray[np.floating] | None = None
+) -> Floats:
+    """Return Cohen's kappa of (p,) ``together`` and each row of (c, p) ``same``.
+
+    The result is (c,), or (b, c) for (b, p) weights of the pairs. It is 0 where all pairs are of one kind in both.
+    """
+    w = np.ones((1, len(together)), np.float32) if weights is None else weights
+    n = w.sum(axis=1, dtype=np.float64)[:, None]
+    ours = (w @ together.astype(np.float32)).astype(np.float64)[:, None]
+    theirs = (w @ same.T).astype(np.float64)
+    both = ((w * together) @ same.T).astype(np.float64)
+    observed = n - ours - theirs + 2 * both
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = (ours * theirs + (n - ours) * (n - theirs)) / n
+        kappa = np.where(n - expected > 1e-9 * n, (observed - expected) / (n - expected), 0.0)
+    return kappa[0] if weights is None else kappa
+
+
+def _units(pairs: Pairs, groups: Ids | None) -> Ids:
+    """Return (m,) the number of the unit of each sentence in pairs, which is resampled: its article, or itself."""
+    if groups is not None and len(np.unique(groups)) >= FEWEST:
+        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return np.arange(len(pairs.sentences))
+
+
+def _resampled(pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, seed: int) -> Floats:
+    """Return (b, c) agreements; a pair counts as often as both of its sentences, or their one unit, were drawn."""
+    count = int(unit.max()) + 1
+    times = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES).astype(np.float32)
+    first, second = (unit[rows] for rows in pairs.rows(pairs.sentences))
+    weights = times[:, first] * np.where(first == second, np.float32(1), times[:, second])
+    return agreement(pairs.together, same, weights)
+
+
+def _bounds(gain: Floats, gains: Floats) -> Floats:
+    """Return (c,) simultaneous lower bounds of the (c,) gains, from (b, c) resampled ones."""
+    spread = gains.std(axis=0)
+    varied = spread > _NO_SPREAD
+    if not varied.any():
+        return gain
+    largest = ((gains - gain)[:, varied] / spread[varied]).max(axis=1)
+    return np.asarray(gain - np.quantile(largest, CONFIDENCE) * spread)
+
+
+def _chosen(bounds: Floats, default: int) -> int:
+    return int(bounds.argmax()) if bounds.max() > _NO_SPREAD else default
+
+
+def _held_out(pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, default: int, seed: int) -> float | None:
+    """Return the mean gain of what is chosen without the units of a fold, on the pairs with a unit of the fold."""
+    count = int(unit.max()) + 1
+    fold = (np.random.default_rng(seed).permutation(count) % min(_FOLDS, count))[unit]
+    first, second = (fold[rows] for rows in pairs.rows(pairs.sentences))
+    gains = []
+    for number in range(int(fold.max()) + 1):
+        touched = (first == number) | (second == number)
+        rest, judged = pairs.where(~touched), pairs.where(touched)
+        if not (rest.both_kinds and judged.both_kinds):
+            continue
+        found = agreement(rest.together, same[:, ~touched])
+        resampled = _resampled(rest, same[:, ~touched], _units_of(rest, pairs, unit), seed)
+        chosen = _chosen(_bounds(found - found[default], resampled - resampled[:, [default]]), default)
+        measured = agreement(judged.together, same[[chosen, default]][:, touched])
+        gains.append(float(measured[0] - measured[1]))
+    return float(np.mean(gains)) if gains else None
+
+
+def _units_of(part: Pairs, whole: Pairs, unit: Ids) -> Ids:
+    """Return the consecutive units of the sentences of some of the pairs."""
+    rows = np.searchsorted(whole.sentences, part.sentences)
+    return np.unique(unit[rows], return_inverse=True)[1].astype(np.int64)
+
+
+def _estimate(value: float, resampled: Floats, count: int) -> Estimate:
+    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(float(value), float(low), float(high), count)

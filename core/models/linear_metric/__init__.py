@@ -1,0 +1,1 @@
+"""A metric learned from pairs, on the vectors of another model: ``linear-metric``."""

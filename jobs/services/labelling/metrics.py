@@ -1,0 +1,212 @@
+"""Metrics learned in seconds from the labels of a labelling: learning, measured effect, and keeping one as a model."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.config import digest_of
+from core.errors import DataError
+from core.labelling.partition import Partition
+from core.types import Ids
+from db.label_records import LabellingRecord
+from db.records import ModelRecord, VectorBlock
+from db.store import Store
+from jobs.common.judged import judged_pairs
+from jobs.common.vectors import method_of
+from jobs.services.inference import vectors_of
+
+if TYPE_CHECKING:
+    from core.labelling.metric_learning import Effect
+    from core.labelling.operations import Operation
+    from core.models.linear_metric.directions import Directions, LinearMetricConfig
+
+METHOD = "linear-metric"
+FEWEST = 10
+"""Least number of judged sentences: with fewer a metric had no effect on other sentences (docs/experiments.md)."""
+_OTHER_INPUT = frozenset({"sparse", "per-article"})
+_ARTICLES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedMetric:
+    """Metric of a labelling that is not kept yet, with its effect on what it was not learned from."""
+
+    base: ModelRecord
+    config: LinearMetricConfig
+    directions: Directions
+    sentences: int
+    """Number of judged sentences that it was learned from."""
+    titles: tuple[str, ...]
+    """Titles of their articles."""
+    on_sentences: Effect | None
+    on_articles: Effect | None
+    """None if people placed sentences of too few articles."""
+    seconds: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether every measured effect is above 0."""
+        from core.labelling.metric_learning import helps
+
+        return helps(self.on_sentences, self.on_articles)
+
+
+def usable_bases(models: list[ModelRecord]) -> list[ModelRecord]:
+    """Return the models that a metric can be learned on: those with dense vectors of single sentences."""
+    return [m for m in models if m.method != METHOD and not method_of(m).tags & _OTHER_INPUT]
+
+
+def learn_from_labels(store: Store, record: LabellingRecord, partition: Partition, base: ModelRecord) -> LearnedMetric:
+    """Learn a metric from what people judged, without articles of the test split.
+
+    Raises :class:`DataError` if too few sentences were judged.
+    """
+    from core.labelling.metric_learning import effect_on_articles, effect_on_sentences, learn_metric
+    from core.models.linear_metric.directions import LinearMetricConfig
+
+    begun = time.monotonic()
+    judged, ids = judged_pairs(store, record, partition), partition.ids
+    pairs = judged.for_training(ids)
+    _check(len(pairs.sentences), pairs.both_kinds, len(judged.pairs.sentences))
+    used, config = pairs.sentences, LinearMetricConfig()
+    x = np.asarray(vectors_of(store, base.id, used), np.float32)
+    articles = judged.articles[partition.rows(used)]
+    return LearnedMetric(
+        base,
+        config,
+        learn_metric(pairs, used, x, config),
+        len(used),
+        tuple(sorted(judged.titles[int(i)] for i in np.unique(articles))),
+        effect_on_sentences(pairs, used, x, config),
+        effect_on_articles(pairs, used, x, config, articles),
+        time.monotonic() - begun,
+    )
+
+
+def _check(count: int, both_kinds: bool, all_judged: int) -> None:
+    """Raise :class:`DataError` if there is too little to learn from."""
+    left_out = " Sentences of articles of the test split are not used." if count < all_judged else ""
+    if count < FEWEST:
+        raise DataError(
+            f"{count} of the sentences that people judged can be learned from; a metric needs at least {FEWEST}. "
+            f"Assign some more, or answer questions.{left_out}"
+        )
+    if not both_kinds:
+        raise DataError(f"All of these sentences are in one cluster, or each in another one.{left_out}")
+
+
+def moved(learned: LearnedMetric, x: Any) -> Any:
+    """Return (n, dim) vectors of the base model under the metric."""
+    from core.models.base import unit_length
+
+    return learned.directions.apply(unit_length(np.asarray(x, np.float32)))
+
+
+def preview(partition: Partition, x: Any, learned: LearnedMetric, placed: Ids) -> Partition:
+    """Return the partition re-clustered under the metric around the ``placed`` sentences; ``x`` are base vectors."""
+    from core.labelling.suggestions import recluster
+
+    return recluster(partition, moved(learned, x), np.union1d(placed, partition.ids[partition.uncertain]))
+
+
+def keep(store: Store, record: LabellingRecord, learned: LearnedMetric) -> ModelRecord:
+    """Store the metric as a model, with vectors of the articles of the labelling; an equal one is not stored twice."""
+    model = _stored(store, record, learned)
+    with store.reading() as r:
+        ids = r.labellings.snapshot(record.id).partition.ids
+        articles = sorted({s.article_id for s in r.corpora.sentences_by_id(ids).values()})
+        missing = sorted(set(articles) - r.embeddings.have(model.id, record.corpus_id))
+    for first in range(0, len(missing), _ARTICLES):
+        with store.reading() as r:
+            found = r.embeddings.get(learned.base.id, missing[first : first + _ARTICLES])
+        blocks = [VectorBlock(article, moved(learned, x)) for article, x in found.items()]
+        with store.writing() as w:
+            w.embeddings.add(model.id, blocks)
+    return model
+
+
+def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> ModelRecord:
+    from core.models.artifact import save_model
+    from core.models.linear_metric.model import LinearMetric
+
+    base, info = _loaded(store, learned.base)
+    fitted = LinearMetric(learned.config, 0).use(base, learned.directions)
+    metrics = _metrics(record, learned)
+    about = _record(learned, info) | {"metrics": metrics}
+
+    def write(folder: Any) -> None:
+        save_model(fitted, METHOD, folder, about)
+
+    artifact = store.artifacts.put(write)
+    digest = digest_of({"what": "metric of labels", "artifact": artifact})
+    with store.writing() as w:
+        existing = w.models.by_digest(digest)
+        if existing is not None:
+            return existing
+        return w.models.add(
+            name=w.models.usable_name(f"{learned.base.name} + {record.name}"[:180]),
+            method=METHOD,
+            config=learned.config.to_dict(),
+            seed=0,
+            digest=digest,
+            artifact=artifact,
+            corpus_id=record.corpus_id,
+            metrics=metrics,
+        )
+
+
+def _loaded(store: Store, base: ModelRecord) -> tuple[Any, dict[str, Any]]:
+    from core.models.artifact import load_model
+
+    return load_model(store.artifacts.path(base.artifact))
+
+
+def _metrics(record: LabellingRecord, learned: LearnedMetric) -> dict[str, Any]:
+    found: dict[str, Any] = {"labelling": record.name, "judged sentences": learned.sentences}
+    for name, effect in (("other sentences", learned.on_sentences), ("other articles", learned.on_articles)):
+        if effect is not None:
+            gain = effect.difference
+            found[name] = {
+                "before": round(effect.before, 4),
+                "after": round(effect.after, 4),
+                "difference": [round(value, 4) for value in (gain.value, gain.low, gain.high)],
+            }
+    return found
+
+
+def _record(learned: LearnedMetric, base: dict[str, Any]) -> dict[str, Any]:
+    """Return the training record: the base model and all articles that it or the metric was learned from."""
+    from core.models.artifact import title_digests
+
+    seen = {*base["record"].get("train_titles", ()), *title_digests(learned.titles)}
+    return {"models": [learned.base.digest], "train_titles": sorted(seen)}
+
+
+def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after: Partition | None) -> Operation:
+    """Return the step that uses a stored metric in the labelling, with sentences moved as in ``after``."""
+    from core.labelling.metric_learning import use_metric
+
+    data = {"model": model.digest, "name": model.name, "sentences": learned.sentences}
+    return use_metric(partition, data, after)
+
+
+def model_in_use(store: Store, partition: Partition) -> ModelRecord | None:
+    """Return the stored model of the metric that a labelling uses; None if it uses none or the model was deleted."""
+    from core.labelling.metric_learning import metric_of
+
+    data = metric_of(partition)
+    if data is None:
+        return None
+    with store.reading() as r:
+        return r.models.by_digest(str(data.get("model", "")))
+
+
+def stop(partition: Partition) -> Operation:
+    """Return the step after which the labelling uses no metric."""
+    from core.labelling.metric_learning import stop_metric
+
+    return stop_metric(partition)

@@ -1,0 +1,140 @@
+"""From labels to a method and to a metric: the job, what it would change, and the model that is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import ConfigError, DataError
+from core.labelling import operations as op
+from core.labelling.learning import moved_by_people
+from core.types import Sentence, Split, split_of_title
+from db.label_records import LabellingRecord, NewLabelling
+from db.store import Store
+from jobs.common.judged import judged_pairs
+from jobs.common.vectors import load_model
+from jobs.kinds.choose_method import ChooseMethodConfig
+from jobs.services.inference import query_vector, vectors_of
+from jobs.services.labelling import methods, metrics, starts
+from jobs.services.labelling.session import LabellingSession
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import write_articles
+from tests.jobs.test_kinds import do
+
+MODEL = "static-wikipedia"
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    articles = write_articles(tmp_path_factory.mktemp("files"), 12)
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(articles)], corpus="C")
+        do(store, "embed", corpus="C", model=MODEL)
+
+    return make_home(fill)
+
+
+def labelling(
+    store: Store, split: Split = Split.TRAIN, each: int = 3, owner: str = "Ada"
+) -> tuple[LabellingRecord, LabellingSession]:
+    """A labelling of one article that began without clusters, in which somebody placed sentences of four sections."""
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        article = next(a for a in r.corpora.articles(corpus.id) if split_of_title(a.title) is split)
+        sentences = r.corpora.sentences(article.id)
+    record = starts.begin(store, NewLabelling(corpus.id, "mine", owner, article_id=article.id), starts.from_nothing)
+    session = LabellingSession(store, record.id, owner)
+    for section in range(2, 6):
+        ids = np.array([s.id for s in sentences if s.section == section][:each], dtype=np.int64)
+        session.do(op.create(session.partition, session.next_number, f"Part {section}", ids))
+    return record, session
+
+
+def test_methods_are_ranked_and_the_chosen_one_is_applied_in_one_step(home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(home)
+    record, session = labelling(store)
+    result = do(store, "choose-method", labelling="mine", clusterers=["iclust", "ward"])
+    rows = result["ranking"]
+    assert result["candidates"] >= len(rows) > 4 and result["placed"] == 12 and result["pairs"] == 66
+    assert [row["place"] for row in rows] == sorted(row["place"] for row in rows)
+    assert sum(row["default"] for row in rows) == sum(row["chosen"] for row in rows) == 1
+    default = next(row for row in rows if row["default"])
+    assert (default["model"], default["clusterer"], default["shared"]) == (MODEL, "iclust", 2.0)
+    assert rows[0]["agreement"]["value"] >= rows[-1]["agreement"]["value"]
+    placed = judged_pairs(store, record, session.partition).placed
+    before = session.partition.to_bytes()
+    found = methods.preview_method(store, record, session.partition, rows[0], session.next_number, result["seed"])
+    assert found.placed == 12 and found.moved > 0
+    assert session.do(found.operation) is not None
+    rows_of = session.partition.rows(placed)
+    with store.reading() as r:
+        log = r.label_steps.since(record.id, 0)
+        assert r.labellings.snapshot(record.id).partition.to_bytes() == session.partition.to_bytes()
+    assert np.array_equal(moved_by_people(log), placed), "what a method moves is not a person's judgement"
+    numbers = session.partition.numbers[rows_of]
+    assert all(len(set(numbers[i : i + 3].tolist())) == 1 for i in range(0, 12, 3))
+    session.undo()
+    assert session.partition.to_bytes() == before
+
+
+def test_a_stored_clustering_is_a_candidate(home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(home)
+    record, session = labelling(store)
+    run = do(store, "find-themes", corpus="C", model=MODEL, article=record.article_id)["run_id"]
+    rows = do(store, "choose-method", labelling="mine", clusterers=["ward"], shared=[0.0])["ranking"]
+    (own,) = (row for row in rows if row.get("run") == run)
+    found = methods.preview_method(store, record, session.partition, own, session.next_number, 0)
+    assert found.moved and methods.described(own).startswith(f"{MODEL}, Iclust, ")
+
+
+def test_jobs_without_enough_labels_or_with_unusable_clusterers_are_refused(home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(home)
+    labelling(store, each=1)
+    with pytest.raises(DataError, match="Place"):
+        do(store, "choose-method", labelling="mine")
+    for wrong in ({"clusterers": ("random",)}, {"clusterers": ("sib",)}, {"clusterers": ()}, {"shared": (-1.0,)}):
+        with pytest.raises(ConfigError):
+            ChooseMethodConfig(labelling="mine", **wrong).validate()
+
+
+def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(home)
+    record, session = labelling(store, each=5)
+    with store.reading() as r:
+        base = r.models.by_name(MODEL)
+    assert metrics.usable_bases([base]) == [base]
+    learned = metrics.learn_from_labels(store, record, session.partition, base)
+    assert learned.sentences == 20 and learned.on_sentences is not None and learned.on_articles is None
+    model = metrics.keep(store, record, learned)
+    assert metrics.keep(store, record, learned) == model and metrics.usable_bases([model]) == []
+    assert model.metrics["labelling"] == "mine" and model.metrics["judged sentences"] == 20
+    ids = session.partition.ids
+    x, stored = vectors_of(store, base.id, ids), vectors_of(store, model.id, ids)
+    assert np.allclose(stored, metrics.moved(learned, x), atol=2e-3)
+    with store.reading() as r:
+        sentence = r.corpora.sentences_by_id(ids[:1])[int(ids[0])]
+    found = query_vector(store, model, sentence.text)
+    assert np.allclose(found[0], stored[0], atol=5e-3)
+    fitted, info = load_model(store, model)
+    assert info["record"]["models"] == [base.digest] and info["record"]["train_titles"]
+    assert fitted.embed([Sentence("Zyxwv.")]).shape == (1, x.shape[1])
+    after = metrics.preview(session.partition, x, learned, judged_pairs(store, record, session.partition).placed)
+    before = session.partition.to_bytes()
+    assert session.do(metrics.use(session.partition, model, learned, after)) is not None
+    assert metrics.model_in_use(store, session.partition) == model
+    with store.reading() as r:
+        assert len(moved_by_people(r.label_steps.since(record.id, 0))) == 20
+    session.undo()
+    assert session.partition.to_bytes() == before and metrics.model_in_use(store, session.partition) is None
+
+
+def test_articles_of_the_test_split_are_not_learned_from(home: Path, copy_home: CopyHome) -> None:
+    store = copy_home(home)
+    record, session = labelling(store, Split.TEST, each=5)
+    with store.reading() as r:
+        base = r.models.by_name(MODEL)
+    with pytest.raises(DataError, match="test split are not used"):
+        metrics.learn_from_labels(store, record, session.partition, base)

@@ -1,0 +1,130 @@
+"""Relabel page: a method is chosen by labels, and a metric is learned from them, each used in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db.label_records import LabellingRecord
+from db.records import JobStatus
+from db.store import Store
+from jobs.queue.control import cancel
+from jobs.services.labelling import metrics
+from jobs.services.labelling.session import LabellingSession
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import write_articles
+from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
+from tests.jobs.test_kinds import do
+from webapp.features.relabel.state import CHOICE, METRIC
+from webapp.shared.text import plain
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    articles = write_articles(tmp_path_factory.mktemp("files"), 12)
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(articles)], corpus="C")
+        do(store, "embed", corpus="C", model=MODEL)
+
+    return make_home(fill)
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(str(e.value) for kind in (at.markdown, at.caption, at.success, at.info, at.error) for e in kind)
+
+
+def opened(open_page: Open, record: LabellingRecord, prefix: str) -> AppTest:
+    """The tab with one of the expanders open."""
+    at = open_page("relabel", view="Files and settings", labelling=record.name)
+    at.session_state[f"{prefix}_{record.id}_open"] = True
+    at.run()
+    assert not at.exception
+    return at
+
+
+def click(at: AppTest, label: str) -> AppTest:
+    next(b for b in at.button if b.label == label).click().run()
+    assert not at.exception
+    return at
+
+
+def state_of(store: Store, record: LabellingRecord) -> LabellingSession:
+    return LabellingSession(store, record.id, "")
+
+
+def test_a_method_is_ranked_previewed_and_used(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    store = copy_home(home)
+    record, session = labelling(store, owner="")
+    at = click(opened(open_page, record, CHOICE), "Rank methods")
+    with store.reading() as r:
+        (job,) = r.jobs.list(status=JobStatus.QUEUED)
+    assert (job.kind, job.args["labelling"]) == ("choose-method", "mine")
+    cancel(store, job.id)
+    do(store, "choose-method", labelling="mine", clusterers=["iclust", "ward"])
+    at = opened(open_page, record, CHOICE)
+    table = next(d.value for d in at.dataframe if "Agreement" in d.value.columns)
+    assert table["Rank"].is_monotonic_increasing and table["Remark"].str.contains("default").sum() == 1
+    assert "Cohen’s kappa" in words(at)
+    assert "**The default stays.**" in words(at) or "**Chosen: " in words(at)
+    click(at, "Preview")
+    assert "placed by people, and those marked as uncertain, stay where they are" in words(at)
+    before = session.partition.to_bytes()
+    click(at, "Use the best")
+    after = state_of(store, record)
+    assert after.steps[-1].operation == "re-cluster" and after.steps[-1].selection_method == "method choice"
+    after.undo()
+    assert after.partition.to_bytes() == before
+
+
+def test_too_few_labels_are_explained(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    store = copy_home(home)
+    record, _ = labelling(store, each=1, owner="")
+    at = opened(open_page, record, CHOICE)
+    assert "Place at least 6, with two or more in each of two clusters, or answer questions." in words(at)
+    assert next(b for b in at.button if b.label == "Rank methods").disabled
+    at = click(opened(open_page, record, METRIC), "Learn a metric")
+    assert "a metric needs at least 10" in words(at)
+
+
+def test_a_metric_is_learned_used_and_stopped(
+    copy_home: CopyHome, home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = copy_home(home)
+    record, session = labelling(store, each=5, owner="")
+    before = session.partition.to_bytes()
+    monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: True))
+    at = click(opened(open_page, record, METRIC), "Learn a metric")
+    table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
+    assert list(table["Measured on"]) == ["Other sentences"]
+    assert "Learned from 20 judged sentences" in words(at) and "**It helps** with other sentences." in words(at)
+    next(t for t in at.toggle if t.label.startswith("Re-cluster around")).set_value(True).run()
+    click(at, "Use this metric")
+    used = state_of(store, record)
+    model = metrics.model_in_use(store, used.partition)
+    assert model is not None and model.name == f"{MODEL} + mine" and used.steps[-1].operation == "metric"
+    assert f"This labelling uses **{plain(model.name)}**" in words(at)
+    edit = open_page("relabel", view="Edit", labelling=record.name)
+    assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name
+    click(at, "Stop using it")
+    stopped = state_of(store, record)
+    assert metrics.model_in_use(store, stopped.partition) is None
+    stopped.sync()
+    assert stopped.undo() is not None and stopped.undo() is not None
+    assert stopped.partition.to_bytes() == before
+
+
+def test_a_metric_that_does_not_help_stays_off(
+    copy_home: CopyHome, home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = copy_home(home)
+    record, _ = labelling(store, each=5, owner="")
+    monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: False))
+    at = click(opened(open_page, record, METRIC), "Learn a metric")
+    assert "**It stays off.**" in words(at)
+    assert not any(b.label == "Use this metric" for b in at.button)

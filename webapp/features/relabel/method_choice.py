@@ -1,0 +1,199 @@
+"""Choice of the clustering method by the labels of a labelling: the ranking, and what the best one would change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.labelling.partition import UNASSIGNED, Partition
+from core.types import Estimate
+from db.access import Right
+from db.records import JobRecord, JobStatus
+from jobs.common.judged import judged_pairs
+from jobs.services.labelling import methods
+from jobs.services.labelling.methods import Adoption
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import CHOICE
+from webapp.shared import queries
+from webapp.shared.components import attempt
+from webapp.shared.job_status import active, submit
+from webapp.shared.people import may
+from webapp.shared.text import ago, count, ends, interval, plain, score, shorten
+
+TITLE = "Choose the method by these labels"
+_KIND = "choose-method"
+_EXAMPLES, _MAX_TEXT = 5, 160
+_SHOWN = 10
+
+
+def show(state: RelabelState) -> None:
+    """Draw the form that ranks methods, the last ranking, and the button that uses the best one."""
+    key = f"{CHOICE}_{state.record.id}"
+    folded = st.expander(TITLE, icon=":material/leaderboard:", key=f"{key}_open", on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
+        st.markdown(
+            "Clusters the sentences with several models, clusterers and numbers of clusters, and ranks the results by "
+            "how well they agree with the sentences that people placed and the questions that they answered. A stored "
+            "clustering of the same sentences takes part too."
+        )
+        if state.record.blind:
+            st.caption("Blind labellings use no model.")
+            return
+        _start(state)
+        running = [job for job in queries.active_jobs({_KIND}) if job.args.get("labelling") == state.record.name]
+        active(running, f"{key}_jobs")
+        done = _last(state)
+        if done is not None:
+            _ranking(state, done)
+
+
+def _start(state: RelabelState) -> None:
+    """Draw the button that starts the job; without enough labels it says what is missing."""
+    pairs = judged_pairs(queries.store(), state.record, state.partition).pairs
+    enough = pairs.both_kinds and len(pairs.sentences) >= methods.FEWEST
+    if not enough:
+        st.info(
+            f"People judged {count(len(pairs.sentences), 'sentence')} here. Place at least {methods.FEWEST}, with two "
+            "or more in each of two clusters, or answer questions.",
+            icon=":material/info:",
+        )
+    elif not may(Right.MANAGE):
+        st.caption("Starting jobs requires the admin role.")
+    if st.button(
+        "Rank methods",
+        icon=":material/leaderboard:",
+        disabled=not enough or not may(Right.MANAGE),
+        key=f"{CHOICE}_start_{state.record.id}",
+    ):
+        name = state.record.name
+        if submit(_KIND, {"labelling": name}, f"Choose the method by the labels of “{name}”") is not None:
+            st.rerun()
+
+
+def _last(state: RelabelState) -> JobRecord | None:
+    """Return the last finished ranking for this labelling."""
+    done = (job for job in queries.jobs(limit=200) if job.kind == _KIND and job.status is JobStatus.DONE)
+    return next((job for job in done if job.result.get("labelling_id") == state.record.id), None)
+
+
+def _ranking(state: RelabelState, job: JobRecord) -> None:
+    """Draw the ranking with the choice and its reason."""
+    result = job.result
+    rows: list[Mapping[str, Any]] = result["ranking"]
+    chosen = next(row for row in rows if row["chosen"])
+    default = next(row for row in rows if row["default"])
+    st.caption(
+        f"{count(result['candidates'], 'clustering')} compared with {count(result['sentences'], 'judged sentence')} "
+        f"({count(result['pairs'], 'pair')}), {ago(job.ended)}. Agreement is Cohen’s kappa over pairs, with the 95 % "
+        "interval over sentences or articles: 1 is full agreement, 0 is chance."
+    )
+    st.dataframe(_table(rows), hide_index=True)
+    st.markdown(_reason(chosen, default, result.get("held_out")))
+    _use(state, job, rows)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    listed = [row for row in rows if row["place"] <= _SHOWN or row["chosen"] or row["default"]]
+    return pd.DataFrame(
+        {
+            "Rank": [row["place"] for row in listed],
+            "Method": [methods.described(row) for row in listed],
+            "Clusters": [row["k"] for row in listed],
+            "Agreement": [_estimate(row["agreement"]) for row in listed],
+            "Gain over the default": ["–" if row["default"] else _estimate(row["gain"]) for row in listed],
+            "Remark": [_remark(row) for row in listed],
+        }
+    )
+
+
+def _remark(row: Mapping[str, Any]) -> str:
+    said = ("chosen" if row["chosen"] else "", "default" if row["default"] else "", "stored" if "run" in row else "")
+    return ", ".join(filter(None, said))
+
+
+def _estimate(found: Mapping[str, Any]) -> str:
+    estimate = Estimate(**found)
+    return interval(estimate.value, *ends(estimate))
+
+
+def _reason(chosen: Mapping[str, Any], default: Mapping[str, Any], held_out: float | None) -> str:
+    """Return which method is chosen and why."""
+    if chosen["default"]:
+        return (
+            "**The default stays.** No method agrees with the labels so much better that this could not be chance: "
+            "of many methods, the best one always agrees well with few sentences. Place more sentences to decide."
+        )
+    told = "" if held_out is None else f" On sentences left out of the choice, the gain is {score(held_out)}."
+    return (
+        f"**Chosen: {plain(methods.described(chosen))}.** Its agreement exceeds that of the default "
+        f"({plain(methods.described(default))}) by {_estimate(chosen['gain'])}, more than the best of so many methods "
+        f"would by chance.{told}"
+    )
+
+
+def _use(state: RelabelState, job: JobRecord, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the choice of a method, what it would move, and the button that moves it."""
+    key = f"{CHOICE}_{job.id}"
+    names = {methods.described(row) + (" (stored)" if "run" in row else ""): row for row in rows[:_SHOWN]}
+    best = next(row for row in rows if row["chosen"])
+    names = {methods.described(best): best, **names}
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    wanted = left.selectbox("Method", list(names), key=f"{key}_method")
+    step = state.session.snapshot.step
+    if right.button("Preview", icon=":material/visibility:", key=f"{key}_preview"):
+        with st.spinner("Clustering …", show_time=True):
+            found = attempt(
+                lambda: methods.preview_method(
+                    queries.store(), state.record, state.partition, names[wanted], state.session.next_number,
+                    job.result["seed"],
+                )
+            )  # fmt: skip
+        st.session_state[f"{key}_found"] = (wanted, step, found)
+    seen, at_step, adoption = st.session_state.get(f"{key}_found", ("", -1, None))
+    if adoption is not None and seen == wanted and at_step == step:
+        _preview(state, adoption, wanted == methods.described(best), key)
+
+
+def _preview(state: RelabelState, adoption: Adoption, is_best: bool, key: str) -> None:
+    st.markdown(
+        f"{count(adoption.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
+        f"**{count(adoption.moved, 'other')}** would move; {count(adoption.created, 'new cluster')}, "
+        f"{count(adoption.deleted, 'cluster')} emptied and removed."
+    )
+    _examples(state, adoption.after)
+    st.button(
+        "Use the best" if is_best else "Use this method",
+        type="primary",
+        icon=":material/auto_fix_high:",
+        disabled=state.read_only or not adoption.operation.change_set,
+        on_click=_apply,
+        args=(state, adoption, f"{key}_found"),
+        key=f"{key}_use",
+    )
+
+
+def _examples(state: RelabelState, after: Partition) -> None:
+    """Draw some of the sentences that would move."""
+    before = state.partition
+
+    def name(partition: Partition, row: int) -> str:
+        number = int(partition.numbers[row])
+        return "unassigned" if number == UNASSIGNED else partition.clusters[number].name
+
+    rows = (before.numbers != after.numbers).nonzero()[0][:_EXAMPLES].tolist()
+    for row in rows:
+        text = shorten(state.session.texts[int(before.ids[row])], _MAX_TEXT)
+        st.text(f"{name(before, row)} → {name(after, row)}:  {text}")
+
+
+def _apply(state: RelabelState, adoption: Adoption, key: str) -> None:
+    """Move the sentences in one step of the history."""
+    st.session_state.pop(key, None)
+    before, state.selection_method = state.selection_method, "method choice"
+    state.apply(lambda p: adoption.operation, keep_selection=True)
+    state.selection_method = before
