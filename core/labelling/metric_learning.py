@@ -107,8 +107,8 @@ def _changed(partition: Partition, entry: Entry | None, summary: str, moved: Cha
 def helps(*effects: Effect | None) -> bool:
     """Return whether a metric is used: every measured effect, at least one, is above 0.
 
-    On validation articles this keeps nearly all of the gain, while an interval above 0 would be asked for too rarely
-    to have a use with few placed sentences (docs/experiments.md).
+    On validation articles this keeps most of the gain, while a rule that requires an interval above 0 seldom uses a
+    metric of few placed sentences (docs/experiments.md).
     """
     known = [effect for effect in effects if effect is not None]
     return bool(known) and all(effect.difference.value > 0 for effect in known)
