@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from core.clustering.inputs import cosine_matrix
 from core.errors import DataError
-from core.labelling.changes import ChangeSet, Field, SentenceChanges
+from core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges
 from core.labelling.history import Kind, Step
-from core.labelling.operations import BY_SIMILARITY
+from core.labelling.operations import BY_SIMILARITY, OperationKind
 from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
@@ -54,8 +54,8 @@ def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]
 def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
     """Return the ascending ids of the sentences that users put where they are; undone steps are ignored.
 
-    A re-clustering moves sentences by their similarity, without a person's judgement, so that those that it moved count
-    again when a person moves them after it.
+    A re-clustering moves sentences by their similarity, without a person's judgement, and so does an answer, apart from
+    the sentences that its question was about. Those that it moved count again when a person moves them after it.
     """
     entries = list(log)
     gone: set[int] = set()
@@ -68,11 +68,19 @@ def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
     for step, change_set in entries:
         if step.kind is not Kind.DO or step.id in gone:
             continue
-        count = touched.difference_update if step.operation in BY_SIMILARITY else touched.update
+        judged = _asked_about(change_set) if step.operation == OperationKind.ANSWER else None
         for change in change_set:
             if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
-                count(np.asarray(change.ids).tolist())
+                by_person = np.asarray(change.ids) if judged is None else np.intersect1d(change.ids, judged)
+                touched.difference_update(np.asarray(change.ids).tolist())
+                touched.update([] if step.operation in BY_SIMILARITY else by_person.tolist())
     return np.array(sorted(touched), dtype=np.int64)
+
+
+def _asked_about(change_set: ChangeSet) -> Ids:
+    """Return the ids of the sentences that the question of an answer was about."""
+    answers = [change for change in change_set if isinstance(change, EntryChange) and change.new is not None]
+    return np.array([id for change in answers if change.new for id in change.new.sentences], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

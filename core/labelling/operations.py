@@ -54,9 +54,12 @@ class OperationKind(StrEnum):
     UNGROUP = "ungroup"
     DISMISS = "dismiss"
     METRIC = "metric"
+    ANSWER = "answer"
+    REOPEN = "take back"
+    SMALL_CLUSTERS = "small clusters"
 
 
-BY_SIMILARITY = frozenset({OperationKind.RECLUSTER, OperationKind.METRIC})
+BY_SIMILARITY = frozenset({OperationKind.RECLUSTER, OperationKind.METRIC, OperationKind.SMALL_CLUSTERS})
 """Operations that move sentences by their similarity, without a person's judgement of each."""
 
 

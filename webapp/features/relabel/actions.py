@@ -16,7 +16,7 @@ import numpy as np
 from core.labelling import operations as op
 from core.labelling.codebook import operations as codebook
 from core.labelling.partition import UNASSIGNED, Cluster
-from webapp.features.relabel import cluster_actions
+from webapp.features.relabel import asking, cluster_actions
 from webapp.features.relabel.cluster_actions import clusters_of_selection, opens
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.messages import Handler, ids_of, is_int
@@ -204,6 +204,7 @@ def _refuse_name(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
+    "answer": asking.answer,
     "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
     "redo": lambda state, _: state.travel(lambda session: session.redo(), "You have nothing to redo."),
     "assign": _assign,

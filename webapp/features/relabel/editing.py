@@ -38,6 +38,7 @@ from webapp.shared.text import count
 
 if TYPE_CHECKING:
     from core.labelling.suggestions import Suggestions
+    from webapp.features.relabel.asking import Asking
 
 from webapp.features.relabel.state import (
     LEAST_CERTAIN,
@@ -94,6 +95,8 @@ class RelabelState:
     """Monotonic time at which this session last reported its presence."""
     plotted: dict[str, PlottedMap] = field(default_factory=dict)
     """The last maps by digest: a lasso may refer to a map that has been redrawn since."""
+    asking: Asking | None = None
+    """What the mode Questions asks."""
     browser_session: str = field(default_factory=lambda: uuid4().hex)
     _suggested: tuple[object, Suggestions] | None = None
     _read_only: bool = True

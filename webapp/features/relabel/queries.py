@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,17 @@ from core.labelling.partition import Partition
 from core.types import Ids, Matrix, Points, Sentence
 from db.label_records import LabellingRecord, Presence
 from db.records import MapRecord, ModelRecord
+from jobs.common.languages import corpus_shares
 from jobs.services import inference
 from jobs.services.labelling import assistance
+from jobs.services.labelling.metrics import model_in_use
+from jobs.services.labelling.questions import prepare_vectors
 from jobs.services.labelling.starts import LEAD
 from webapp.shared import partition_queries, queries
+from webapp.shared.choose import grouped
+
+if TYPE_CHECKING:
+    from core.labelling.questions.vectors import QuestionVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,29 @@ def models_for(labelling_id: int, created: datetime) -> list[ModelRecord]:
 def matrix(model_id: int, digest: str, labelling_id: int, created: datetime) -> Matrix:
     """Return (n, dim) vectors of the sentences of a labelling, in the order of their ids."""
     return inference.vectors_of(queries.store(), model_id, _ids(labelling_id))
+
+
+@st.cache_resource(show_spinner="Preparing questions …", max_entries=3)
+def question_vectors(_model: ModelRecord, digest: str, labelling_id: int, created: datetime) -> QuestionVectors:
+    """Return the vectors of the sentences of a labelling, in the order of their ids, prepared for questions."""
+    return prepare_vectors(queries.store(), _model, matrix(_model.id, digest, labelling_id, created))
+
+
+def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str, ModelRecord]:
+    """Return name → model with vectors of a labelling's sentences: its learned metric, then the best ones.
+
+    Without vectors, or with too many sentences, there are none.
+    """
+    fits = len(partition.ids) <= inference.MOST_WITH_VECTORS
+    embedded = models_for(record.id, record.created) if fits else []
+    if not embedded:
+        return {}
+    corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
+    across = record.article_id is None and corpus.articles > 1
+    best = queries.best_first(corpus_shares(corpus), corpus.id, embedded, across)
+    own = model_in_use(queries.store(), partition)
+    best.sort(key=lambda m: own is None or m.id != own.id)
+    return {m.name: m for m in grouped(best, lambda m: m.method)}
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)

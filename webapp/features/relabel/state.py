@@ -69,6 +69,8 @@ NAMING, TO_NAME = KEYS.session("naming"), KEYS.session("to_name")
 """Prefix of the fields of the form for names by a language model, and the clusters to name."""
 SUGGESTED_NAMES = KEYS.session("suggested_names")
 MAP_LIST, MAKE_COPY = KEYS.session("map_list"), KEYS.session("make_copy")
+QUESTIONS, STRATEGY, BUDGET = KEYS.session("questions"), KEYS.session("strategy"), KEYS.session("budget")
+SMALL_CLUSTERS = KEYS.session("small_clusters")
 SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
 
 THEMES, MERGES, OUTLIERS = "Themes", "Merge suggestions", "Outliers"

@@ -15,12 +15,20 @@ from core.types import Ids
 from db.access import Right
 from db.label_records import NewLabelling, Sharing
 from jobs.common.languages import corpus_shares
-from jobs.services.inference import MOST_WITH_VECTORS as MAX_WITH_VECTORS
 from jobs.services.labelling import starts
 from jobs.services.labelling.assistance import nearest_sentences
-from jobs.services.labelling.metrics import model_in_use
 from jobs.services.labelling.session import place_of
-from webapp.features.relabel import cluster_map, clusters, codebook_panel, dialogs, filters, lists, queries, toolbar
+from webapp.features.relabel import (
+    cluster_map,
+    clusters,
+    codebook_panel,
+    dialogs,
+    filters,
+    lists,
+    queries,
+    questions,
+    toolbar,
+)
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import (
     CONFLICT,
@@ -36,7 +44,7 @@ from webapp.features.relabel.state import (
 )
 from webapp.shared import error_notebook, people
 from webapp.shared import queries as records
-from webapp.shared.choose import grouped, model_notes, nothing
+from webapp.shared.choose import model_notes, nothing
 from webapp.shared.components import attempt
 from webapp.shared.text import ago, count, plain, shorten
 
@@ -46,6 +54,7 @@ LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
     "Map": cluster_map.show,
     clusters.NAME: clusters.show,
 }
+QUESTIONS = "Questions"
 NO_MODEL = "no suggestions"
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
 _STYLE = Path(__file__).parent / "assets" / "layout.css"
@@ -62,6 +71,9 @@ def show(state: RelabelState) -> None:
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
         _messages(state)
+    if layout == QUESTIONS:
+        questions.show(state)
+        return
     with st.container(gap=None):
         clusters.choose(state, layout)
     left, right = st.columns([7, 3])
@@ -103,7 +115,11 @@ def _make_copy(state: RelabelState) -> None:
 def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
     """Return the layout, and (filter, search, match)."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layout = st.segmented_control("Layout", list(LAYOUTS), key=LAYOUT, bind="query-params", default="Columns")
+        options = [*LAYOUTS, QUESTIONS]
+        layout = st.segmented_control("Layout", options, key=LAYOUT, bind="query-params", default="Columns")
+        if layout == QUESTIONS:
+            _choose_model(state)
+            return layout, (filters.ALL, "", filters.SUBSTRING)
         name = st.selectbox("Filter", filters.filters(state), key=FILTER, bind="query-params", width=205)
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=170)
         match = st.selectbox(
@@ -122,17 +138,9 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
 def _choose_model(state: RelabelState) -> None:
     """Set the model that makes suggestions, by default the learned metric of this labelling, or the best one."""
     state.model_id = None
-    if state.record.blind or len(state.partition.ids) > MAX_WITH_VECTORS:
+    models = {} if state.record.blind else queries.suggesting_models(state.record, state.partition)
+    if not models:
         return
-    embedded = queries.models_for(state.record.id, state.record.created)
-    if not embedded:
-        return
-    corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
-    across = state.record.article_id is None and corpus.articles > 1
-    best = records.best_first(corpus_shares(corpus), corpus.id, embedded, across)
-    own = model_in_use(records.store(), state.partition)
-    best.sort(key=lambda m: own is None or m.id != own.id)
-    models = {m.name: m for m in grouped(best, lambda m: m.method)}
     chosen = st.selectbox(
         "Suggestions from",
         [*models, NO_MODEL],

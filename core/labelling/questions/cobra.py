@@ -1,0 +1,50 @@
+"""Merging of small clusters by pairwise questions, without a number of clusters.
+
+COBRA (Van Craenendonck, Dumancic, Blockeel 2018, algorithm 1): the sentences are divided into small clusters, the
+super-instances, each of which its medoid represents. The closest two super-instances of different clusters whose
+relation is unknown are compared by a question about their representatives: a must-link merges their clusters, and a
+cannot-link keeps them apart, together with everything that follows by transitivity.
+
+The representatives of a cluster are the sentences that answers have linked, so that the super-instances follow from the
+labelling and its answers, and any clusters can be merged further.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.labelling.answers import Effect, Question, QuestionKind
+from core.labelling.questions.state import QuestionState
+
+_MOST = 1_000
+"""Maximum number of representatives that are compared (a million pairs)."""
+
+
+def ask(state: QuestionState) -> Question | None:
+    """Return the question about the closest two clusters whose relation is unknown."""
+    rows, clusters = _representatives(state)
+    similarity = state.vectors.unit[rows] @ state.vectors.unit[rows].T
+    apart = state.clusters_apart()
+    upper, lower = np.triu_indices(len(rows), 1)
+    differ = clusters[upper] != clusters[lower]
+    upper, lower = upper[differ], lower[differ]
+    for place in np.argsort(-np.round(similarity[upper, lower], 5), kind="stable"):
+        first, second = int(upper[place]), int(lower[place])
+        if frozenset((int(clusters[first]), int(clusters[second]))) in apart:
+            continue
+        sentences = state.id(int(rows[first])), state.id(int(rows[second]))
+        question = Question(QuestionKind.PAIR, Effect.MERGE, sentences)
+        if state.may_ask(question):
+            return question
+    return None
+
+
+def _representatives(state: QuestionState) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of all representatives, and the numbers of their clusters."""
+    rows: list[int] = []
+    clusters: list[int] = []
+    for number in state.members:
+        linked = state.linked_in(number).tolist() or [state.central(number)]
+        rows += linked
+        clusters += [number] * len(linked)
+    return np.array(rows[:_MOST], dtype=np.intp), np.array(clusters[:_MOST], dtype=np.int64)

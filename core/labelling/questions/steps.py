@@ -1,0 +1,97 @@
+"""Operations of the history that answers are: the answer itself and the changes of clusters, as one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from core.errors import DataError
+from core.labelling import operations as op
+from core.labelling.answers import NO, Answer, Contradiction, Effect, QuestionKind, constraints_of, next_key
+from core.labelling.changes import EntryChange, apply, difference
+from core.labelling.entries import EntryKind
+from core.labelling.operations import Operation, OperationKind
+from core.labelling.partition import Cluster, Partition
+from core.labelling.questions.moves import Moves
+from core.labelling.questions.state import QuestionState
+from core.types import Ids
+
+Namer = Callable[[Ids], str]
+"""Names a new cluster by its sentence ids."""
+
+
+def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Operation:
+    """Return the operation of an answer; an answer that contradicts earlier ones, or skips, moves nothing.
+
+    New clusters get numbers from ``fresh`` on. Raises :class:`DataError` if a sentence is not part of the labelling.
+    """
+    if not all(state.has(sentence) for sentence in given.question.sentences):
+        raise DataError("This question is about sentences that are not part of the labelling. Load the page again.")
+    key = next_key(state.partition)
+    constraints = constraints_of({**state.answers, key: given})
+    after = state.partition
+    if not constraints.contradictions or constraints.contradictions[-1].answer != key:
+        moves = Moves(state, constraints.links, fresh)
+        moves.answer(given)
+        after = _moved(state, given, moves.numbers, fresh, namer)
+    summary = _summary(state.partition, after, given)
+    entries = {**after.entries, (EntryKind.ANSWER, key): given.entry()}
+    return Operation(OperationKind.ANSWER, summary, difference(state.partition, replace(after, entries=entries)))
+
+
+def take_back(partition: Partition, key: str) -> Operation:
+    """Remove an answer, so that its question can be asked again; what it moved stays."""
+    old = partition.entries.get((EntryKind.ANSWER, key))
+    if old is None:
+        raise DataError("This answer was taken back already.")
+    change = EntryChange(EntryKind.ANSWER, key, old, None)
+    return op.entries(OperationKind.REOPEN, f"Answer {int(key):,} taken back", [change])
+
+
+def contradiction_of(state: QuestionState, key: str) -> Contradiction | None:
+    """Return the contradiction between an answer and earlier ones; None without one."""
+    return next((found for found in state.constraints.contradictions if found.answer == key), None)
+
+
+def _moved(state: QuestionState, given: Answer, numbers: Ids, fresh: int, namer: Namer) -> Partition:
+    """Return the partition with the moved sentences, and with clusters created and deleted as needed."""
+    before, after = state.partition, state.partition
+    if given.question.effect is Effect.MERGE:
+        one, other = (state.cluster_of(sentence) for sentence in given.question.sentences[:2])
+        for kept, gone in ((one, other), (other, one)):
+            if one != other and kept in before.clusters and gone in before.clusters and not (numbers == gone).any():
+                after = apply(before, op.merge(before, [gone], kept).change_set)
+    clusters = dict(after.clusters)
+    for number in np.unique(numbers[numbers >= fresh]).tolist():
+        ids = before.ids[numbers == number]
+        old = before.clusters.get(int(before.numbers[numbers == number][0]))
+        split = given.question.effect is Effect.SPLIT and old is not None
+        name = old.name if split and old is not None else namer(ids)
+        known = replace(after, clusters=clusters)
+        parent = old.parent if split and old is not None else None
+        clusters[number] = Cluster(number, op.free_name(known, name), op.free_colour(known), parent)
+    return replace(after, clusters=clusters, numbers=numbers)
+
+
+def _summary(before: Partition, after: Partition, given: Answer) -> str:
+    moved = int((before.numbers != after.numbers).sum())
+    parts = [_said(given)]
+    gone = [cluster.name for number, cluster in before.clusters.items() if number not in after.clusters]
+    made = [cluster.name for number, cluster in after.clusters.items() if number not in before.clusters]
+    parts += [f"{name} merged" for name in gone]
+    parts += [f"new cluster {name}" for name in made]
+    parts.append(f"{moved:,} {'sentence' if moved == 1 else 'sentences'} moved" if moved else "no sentence moved")
+    return ", ".join(parts)
+
+
+def _said(given: Answer) -> str:
+    """Return the answer in words."""
+    if given.value == given.question.values()[-1]:
+        return "Skipped"
+    if given.question.kind is QuestionKind.PAIR:
+        return "Together" if given.value != NO else "Apart"
+    if given.question.kind is QuestionKind.CLOSER:
+        return "Closer to " + "ABC"[int(given.value)]
+    return "None of these clusters" if given.value == NO else f"Cluster {given.value}"

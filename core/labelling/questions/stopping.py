@@ -1,0 +1,36 @@
+"""When further answers change little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from core.labelling.history import Kind, Step
+from core.labelling.operations import OperationKind
+
+WINDOW = 15
+"""Number of last answers that are considered."""
+_FEW = 0.2
+"""Number of sentences moved by an answer, on average over the window, below which it is suggested to stop. Chosen by
+the simulation on validation articles, see the experiment log."""
+
+
+def standing_answers(steps: Iterable[Step]) -> list[Step]:
+    """Return the steps of answers that were not undone, in order."""
+    found: dict[int, Step] = {}
+    for step in steps:
+        if step.operation != OperationKind.ANSWER:
+            continue
+        if step.kind is Kind.UNDO and step.target is not None:
+            found.pop(step.target, None)
+        else:
+            found[step.target or step.id] = step
+    return list(found.values())
+
+
+def stop_reason(moved: Sequence[int]) -> str:
+    """Return why it is suggested to stop, given how many sentences each answer moved; "" if it is not."""
+    last = moved[-WINDOW:]
+    if len(last) < WINDOW or sum(last) > _FEW * WINDOW:
+        return ""
+    some = {0: "no sentence", 1: "1 sentence"}.get(sum(last), f"{sum(last)} sentences")
+    return f"The last {WINDOW} answers moved {some}, so further answers will change little."

@@ -1,0 +1,196 @@
+"""Mode Questions of the Relabel page: answers are stored with what they change, once, and nothing else is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling.answers import NO, answers
+from core.labelling.partition import Partition
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import VectorBlock
+from db.store import Store
+from jobs.services.labelling import starts
+from jobs.services.labelling.session import LabellingSession
+from tests.webapp.filled import MODEL
+from webapp.features.relabel.actions import dispatch
+from webapp.features.relabel.asking import DIFFERENT
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.questions import question_data
+
+Open = Callable[..., AppTest]
+
+
+def begin(store: Store, blind: bool = False) -> LabellingRecord:
+    """The Danube by its sections, with vectors."""
+    with store.writing() as w:
+        corpus = w.corpora.list()[0]
+        articles = w.corpora.articles(corpus.id)
+        random = np.random.default_rng(0)
+        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
+        w.embeddings.add(w.models.by_name(MODEL).id, blocks)
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, blind, articles[0].id)
+    return starts.begin(store, new, starts.from_sections)
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    return begin(filled_store)
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def state_of(at: AppTest, labelling: LabellingRecord) -> RelabelState:
+    found: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    return found
+
+
+def question(at: AppTest, labelling: LabellingRecord) -> dict[str, Any]:
+    """Return what the browser draws."""
+    state = state_of(at, labelling)
+    assert state.asking is not None
+    return question_data(state, state.asking.question)
+
+
+def press(at: AppTest, labelling: LabellingRecord, key: str, shown: dict[str, Any] | None = None) -> AppTest:
+    """Press a key, by default for the question that is shown."""
+    state, data = state_of(at, labelling), shown or question(at, labelling)
+    (option,) = [o for o in (*data["options"], *data["actions"]) if o["key"] == key]
+    action = {"kind": option["kind"], "number": state.acknowledged + 1}
+    if option["kind"] == "answer":
+        action |= {"value": option["value"], "question": data["question"]}
+    dispatch(state, {"session": state.browser_session, "actions": [action]})
+    return at.run()
+
+
+def stored(store: Store, labelling: LabellingRecord) -> Partition:
+    return LabellingSession(store, labelling.id, "").partition
+
+
+def opened(open_page: Open, strategy: str = "") -> AppTest:
+    at = open_page("relabel", layout="Questions")
+    if strategy:
+        at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Ask about")).select(strategy).run()
+    assert not at.exception
+    return at
+
+
+def test_a_question_is_answered_by_a_key_and_undone(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = opened(open_page)
+    before, shown = stored(filled_store, labelling), question(at, labelling)
+    assert shown["title"] == "Which of these clusters is it?"
+    assert [o["key"] for o in shown["options"]] == [str(d) for d in range(1, len(shown["options"]) + 1)]
+    assert "Danube" in shown["sentences"][0]["place"]
+    press(at, labelling, "1")
+    assert len(answers(stored(filled_store, labelling))) == 1 and "Last answer: Cluster 1" in words(at)
+    assert question(at, labelling)["question"] != shown["question"]
+    press(at, labelling, "u")
+    assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
+    assert question(at, labelling)["question"] == shown["question"]
+
+
+def test_a_late_key_and_an_unknown_value_answer_nothing(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = opened(open_page)
+    first = question(at, labelling)
+    press(at, labelling, "0")
+    press(at, labelling, "0", first)
+    state = state_of(at, labelling)
+    unknown = {"kind": "answer", "number": 99, "question": question(at, labelling)["question"], "value": "perhaps"}
+    dispatch(state, {"session": state.browser_session, "actions": [unknown]})
+    assert len(answers(stored(filled_store, labelling))) == 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "key", "title"),
+    [
+        ("closer", "b", "Which of B and C is closer to A?"),
+        ("cobra", "y", "Do these two sentences belong together?"),
+        ("a3s", "n", "Do these two sentences belong together?"),
+        ("least-certain", "s", "Do these two sentences belong together?"),
+    ],
+)
+def test_every_kind_of_question_has_its_keys(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open, strategy: str, key: str, title: str
+) -> None:
+    at = opened(open_page, strategy)
+    assert question(at, labelling)["title"] == title
+    press(at, labelling, key)
+    (given,) = answers(stored(filled_store, labelling)).values()
+    assert given.strategy == strategy
+    assert not at.exception
+
+
+def test_questions_end_with_the_budget(labelling: LabellingRecord, open_page: Open) -> None:
+    at = opened(open_page, "random")
+    (budget,) = [n for n in at.number_input if n.label == "Budget"]
+    budget.set_value(1).run()
+    press(at, labelling, "s")
+    assert state_of(at, labelling).asking.question is None  # type: ignore[union-attr]
+
+
+def test_contradictions_are_listed_and_taken_back(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    from core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
+    from jobs.services.labelling import questions as service
+
+    at = opened(open_page)
+    state = state_of(at, labelling)
+    first, second = state.partition.ids[:2].tolist()
+    for value in (YES, NO):
+        asked = Question(QuestionKind.PAIR, Effect.MOVE, (first, second))
+        known = state.asking.state(state)  # type: ignore[union-attr]
+        service.commit_answer(state.session, known, Answer(asked, value))
+    at.run()
+    assert "1 contradiction" in words(at)
+    at.button(key=f"relabel_questions_back_{labelling.id}_000002_000001").click().run()
+    assert "contradiction" not in words(at)
+    assert list(answers(stored(filled_store, labelling))) == ["000002"]
+
+
+def test_small_clusters_are_one_step_that_can_be_undone(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = opened(open_page, "cobra")
+    before = stored(filled_store, labelling)
+    next(b for b in at.button if b.label == "Make small clusters").click().run()
+    after = stored(filled_store, labelling)
+    assert not {*before.clusters} & {*after.clusters} and (after.numbers >= 0).all()
+    press(at, labelling, "u")
+    assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
+
+
+def test_a_blind_labelling_hides_where_sentences_are_from(filled_store: Store, open_page: Open) -> None:
+    labelling = begin(filled_store, blind=True)
+    at = opened(open_page)
+    shown = question(at, labelling)
+    assert shown["sentences"][0]["place"] == "" and all(o["place"] == "" for o in shown["options"])
+
+
+def test_an_answer_is_made_to_the_version_of_another_person(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    from core.labelling import operations as op
+
+    at = opened(open_page, "cobra")
+    shown = question(at, labelling)
+    other = LabellingSession(filled_store, labelling.id, "")
+    number = other.partition.numbers[0]
+    other.do(op.rename(other.partition, int(number), "Another name"))
+    moved = other.partition.ids[other.partition.numbers != number][:1]
+    other.do(op.assign(other.partition, moved, int(number)))
+    press(at, labelling, "y", shown)
+    found = stored(filled_store, labelling)
+    assert len(answers(found)) == 1
+    assert state_of(at, labelling).notice != DIFFERENT

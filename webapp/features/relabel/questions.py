@@ -1,0 +1,271 @@
+"""Mode Questions of the Relabel page: the program asks, and single keys answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
+from core.labelling.partition import UNASSIGNED
+from jobs.services.inference import MOST_WITH_VECTORS
+from jobs.services.labelling import questions as service
+from webapp.features.relabel import asking, codebook_panel, queries
+from webapp.features.relabel.actions import dispatch
+from webapp.features.relabel.asking import Asking
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import BUDGET, QUESTIONS, SMALL_CLUSTERS, STRATEGY
+from webapp.features.relabel.toolbar import ASSETS, WORDS, status_text
+from webapp.shared.choose import nothing
+from webapp.shared.components import draw_component
+from webapp.shared.text import count, plain, shorten
+
+_SCRIPTS = ("action_queue.js", "keys.js")
+_DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
+_MAX_TEXT, _MAX_EXAMPLE, _MAX_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10
+_TITLES = {
+    QuestionKind.PAIR: "Do these two sentences belong together?",
+    QuestionKind.CLOSER: "Which of B and C is closer to A?",
+    QuestionKind.CLUSTER: "Which of these clusters is it?",
+}
+
+
+def show(state: RelabelState) -> None:
+    """Draw the question on the left, and settings, progress and results on the right."""
+    left, right = st.columns([7, 3])
+    with right:
+        chosen = _settings(state)
+    with left:
+        if chosen is None:
+            _without_vectors(state)
+        else:
+            _question(state, chosen)
+    if chosen is not None:
+        with right:
+            _progress(state)
+            _contradictions(state)
+            codebook_panel.show(state)
+
+
+def _settings(state: RelabelState) -> Asking | None:
+    """Draw the choice of a strategy; return what is asked, or None without vectors."""
+    notes = {note.id: note for note in service.strategies()}
+    with st.container(border=True):
+        chosen = st.selectbox(
+            "Ask about", list(notes), format_func=lambda id: notes[id].title, key=f"{STRATEGY}_{state.record.id}"
+        )
+        st.caption(notes[chosen].summary)
+        st.number_input(
+            "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"{BUDGET}_{state.record.id}",
+            help="Number of answers, by all people, after which the questions end.",
+        )  # fmt: skip
+        vectors = _vectors(state)
+        if vectors is None:
+            return None
+        if state.asking is None or state.asking.vectors is not vectors or state.asking.strategy != chosen:
+            state.asking = Asking(chosen, vectors)
+        if notes[chosen].small_clusters or len(state.partition.clusters) < 2:
+            _small_clusters(state, state.asking)
+    return state.asking
+
+
+def _vectors(state: RelabelState) -> Any:
+    """Return the prepared vectors of the chosen model; in blind mode of the best one, since it shows no labels."""
+    models = queries.suggesting_models(state.record, state.partition)
+    model = state.model or next(iter(models.values()), None)
+    if model is None:
+        return None
+    return queries.question_vectors(model, model.digest, state.record.id, state.record.created)
+
+
+def _without_vectors(state: RelabelState) -> None:
+    if len(state.partition.ids) > MOST_WITH_VECTORS:
+        nothing("Too many sentences for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} sentences.")
+    else:
+        nothing("Questions need vectors.", "Embed these articles with a model first.", "train", "Train a model")
+
+
+def _small_clusters(state: RelabelState, chosen: Asking) -> None:
+    """Draw the button that divides the sentences into small clusters."""
+    if state.read_only or len(state.partition.ids) < 2:
+        return
+    suggested = service.small_cluster_count(chosen.state(state))
+    wanted = st.number_input(
+        "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2),
+        key=f"{SMALL_CLUSTERS}_{state.record.id}",
+        help="Answers merge them. More small clusters are purer, but need more answers.",
+    )  # fmt: skip
+    st.button(
+        "Make small clusters", icon=":material/grain:", on_click=asking.make_small_clusters, args=(state, int(wanted)),
+        help="Replaces all clusters of this labelling. Undo restores them.",
+    )  # fmt: skip
+
+
+def _question(state: RelabelState, chosen: Asking) -> None:
+    """Draw the question, or why there is none."""
+    given = len(answers(state.partition))
+    budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
+    question = chosen.ask(state) if given < budget else None
+    if given >= budget:
+        chosen.question = None
+    key = f"{QUESTIONS}_{state.record.id}"
+    with st.container(border=True, key=QUESTIONS):
+        draw_component(
+            "questions",
+            ASSETS,
+            *_SCRIPTS,
+            data=question_data(state, question, given >= budget),
+            key=key,
+            on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
+        )
+    state.notice = ""
+
+
+def question_data(state: RelabelState, question: Question | None, over: bool = False) -> dict[str, Any]:
+    """Return what the browser needs to draw a question; ``over``: whether the budget is spent."""
+    nothing_left = "The budget is spent. Raise it to go on." if over else _nothing_left(state)
+    found: dict[str, Any] = {
+        "session": state.browser_session,
+        "acknowledged": state.acknowledged,
+        "words": {**{name: WORDS[name] for name in ("saving", "late", "lost")}, "more": "More"},
+        "status": status_text(state),
+        "notice": state.notice,
+        "answers": len(answers(state.partition)),
+        "question": asking.token(question) if question else "",
+        "title": _TITLES[question.kind] if question else nothing_left,
+        "sentences": [],
+        "options": [],
+        "short": True,
+        "hint": "",
+        "actions": [_option("undo", "u", "Undo", disabled=not state.session.undo_state.undoable)],
+    }
+    return found | _parts(state, question, found["actions"]) if question else found
+
+
+def _nothing_left(state: RelabelState) -> str:
+    if len(state.partition.clusters) < 2:
+        return "Questions need at least two clusters. Make small clusters first."
+    return "Nothing is left to ask. Choose another kind of question, or look at the clusters."
+
+
+def _parts(state: RelabelState, question: Question, actions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the sentences and the possible answers of a question."""
+    skip = _answer(SKIP, "s", "Skip")
+    first, *others = question.sentences
+    if question.kind is QuestionKind.PAIR:
+        return {
+            "sentences": [_sentence(state, first, "A"), _sentence(state, others[0], "B")],
+            "options": [_answer(YES, "y", "Yes"), _answer(NO, "n", "No")],
+            "hint": _effect(state, question),
+            "actions": [skip, *actions],
+        }
+    if question.kind is QuestionKind.CLOSER:
+        options = [
+            _answer(value, key, "", state, other)
+            for value, key, other in zip(("1", "2"), ("b", "c"), others, strict=True)
+        ]
+        return {
+            "sentences": [_sentence(state, first, "A")], "options": options, "short": False,
+            "actions": [skip | {"label": "Neither, or skip"}, *actions],
+        }  # fmt: skip
+    options = [
+        _answer(str(place), str(place), _name(state, other), state, other) for place, other in enumerate(others, 1)
+    ]
+    return {
+        "sentences": [_sentence(state, first)],
+        "options": options,
+        "short": False,
+        "actions": [_answer(NO, "0", "None of these"), skip, *actions],
+    }
+
+
+def _effect(state: RelabelState, question: Question) -> str:
+    """Return what an answer changes, in words."""
+    one, other = (_with_size(state, sentence) for sentence in question.sentences)
+    if question.effect is Effect.MERGE:
+        return f"Yes merges {one} and {other}."
+    return f"No splits {one}." if question.effect is Effect.SPLIT else ""
+
+
+def _with_size(state: RelabelState, sentence: int) -> str:
+    """Return the name and the size of the cluster of a sentence."""
+    return f"“{_name(state, sentence)}” ({count(state.partition.sizes()[_number(state, sentence)], 'sentence')})"
+
+
+def _number(state: RelabelState, sentence: int) -> int:
+    return int(state.partition.numbers[state.partition.rows([sentence])[0]])
+
+
+def _name(state: RelabelState, sentence: int) -> str:
+    number = _number(state, sentence)
+    return "unassigned" if number == UNASSIGNED else shorten(state.partition.clusters[number].name, _MAX_NAME)
+
+
+def _sentence(state: RelabelState, sentence: int, letter: str = "") -> dict[str, str]:
+    text = shorten(state.session.texts.get(sentence, ""), _MAX_TEXT)
+    return {"letter": letter, "text": text, "place": _place(state, sentence)}
+
+
+def _place(state: RelabelState, sentence: int) -> str:
+    """Return article and section of a sentence; "" in blind mode."""
+    if state.record.blind:
+        return ""
+    row = state.texts.row[sentence]
+    return f"{state.texts.articles[row]} · {state.texts.sections[row]}"
+
+
+def _answer(value: str, key: str, label: str, state: RelabelState | None = None, sentence: int = -1) -> dict[str, Any]:
+    option = _option("answer", key, label) | {"value": value}
+    if state is None:
+        return option
+    text = shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)
+    return option | {"example": text, "place": _place(state, sentence)}
+
+
+def _option(kind: str, key: str, label: str, disabled: bool = False) -> dict[str, Any]:
+    return {"kind": kind, "key": key, "label": label, "disabled": disabled}
+
+
+def _progress(state: RelabelState) -> None:
+    """Draw the number of answers, the result of the last one and the suggestion to stop."""
+    given = len(answers(state.partition))
+    budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
+    with st.container(border=True, gap="xsmall"):
+        st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
+        last = service.last_answer(state.session.steps)
+        if last:
+            st.markdown(f"Last answer: {plain(last)}.")
+        reason = service.stop_reason(state.session.steps)
+        if reason:
+            st.info(f"**You can stop here.** {plain(reason)}", icon=":material/flag:")
+        clusters = sum(size > 0 for number, size in state.partition.sizes().items() if number != UNASSIGNED)
+        st.caption(f"{count(clusters, 'cluster')} now. Answers change the clusters at once.")
+
+
+def _contradictions(state: RelabelState) -> None:
+    """Draw the answers that contradict each other, each with a button that takes it back."""
+    found = constraints(state.partition).contradictions
+    if not found:
+        return
+    known = answers(state.partition)
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f":material/warning: **{count(len(found), 'contradiction')}**")
+        st.caption("The latest answer of each has no effect. Take back the wrong one; its question may come again.")
+        for contradiction in found[:_MAX_CONTRADICTIONS]:
+            with st.expander(f"Answer {int(contradiction.answer):,}"):
+                for key in (contradiction.answer, *contradiction.others):
+                    _given(state, key, known[key].question, known[key].value, contradiction.answer)
+
+
+def _given(state: RelabelState, key: str, question: Question, value: str, within: str) -> None:
+    """Draw one answer with its sentences."""
+    said = {YES: "together", NO: "apart"}.get(value, f"cluster {value}")
+    st.markdown(f"**{int(key):,}: {said}**")
+    shown = question.sentences if value in (YES, NO) else (question.sentences[0], question.sentences[int(value)])
+    for sentence in shown:
+        st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
+    if not state.read_only:
+        st.button(
+            "Take back", icon=":material/undo:", key=f"{QUESTIONS}_back_{state.record.id}_{within}_{key}",
+            on_click=asking.take_back, args=(state, key),
+        )  # fmt: skip
