@@ -6,16 +6,17 @@ people dispute, and how much another person's labels of a sentence are expected 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import entr, expit, logit
 
 from core.clustering.correlation import best_partition
 from core.labelling.pair_counts import MISSING, Floats, Indices, Profiles, profiles_of
 from core.labelling.posterior import RaterModel
-from core.types import Labels
+from core.types import Ids, Labels
 
 _OFFSETS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Added to the log-odds of all pairs for different candidates of a consensus; see :func:`consensus`."""
@@ -23,25 +24,45 @@ _MOST_PROFILES = 2_000
 """Maximum number of profiles that are clustered; sentences of rarer ones join the cluster that fits best."""
 _PRIOR_SENTENCES = 200.0
 """The share of pairs that belong together is estimated as if there were 200 more sentences with the overall share."""
-_STEPS, _TOLERANCE = 500, 1e-9
+_STEPS, _TOLERANCE = 200, 1e-6
+_CHUNK = 4_000_000
+"""Number of probabilities in memory at once."""
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoAssignment:
-    """Posterior probabilities of all pairs of n sentences, stored for their profiles."""
+    """Posterior probabilities of all pairs of n sentences, computed from their profiles."""
 
     profiles: Profiles
-    probabilities: Floats
-    """(u, u) probability that a sentence of one profile and another one of the second belong together."""
     share: float
     """Expected share of pairs that belong together."""
+    evidence: tuple[Floats, Floats]
+    """(raters,) log-odds that "together", and "apart", add."""
+
+    def between(self, first: Indices, second: Indices | slice = _ALL) -> Floats:
+        """Return the (m, k) probabilities that different sentences of two sets of profiles belong together."""
+        table = self.profiles.table
+        return np.asarray(expit(_log_odds(table[first], table[second], self.evidence) + logit(self.share)))
 
     def pairs(self, first: Indices, second: Indices) -> Floats:
         """Return the (m,) probabilities of pairs of different sentences; NaN where nobody has assigned one of them."""
         i, j = self.profiles.inverse[first], self.profiles.inverse[second]
-        if not len(self.profiles.sizes):
-            return np.full(len(first), np.nan)
-        return np.where((i < 0) | (j < 0), np.nan, self.probabilities[i, j])
+        found, known = np.full(len(i), np.nan), (i >= 0) & (j >= 0)
+        table = self.profiles.table
+        odds = np.zeros(int(known.sum()))
+        for one, other, together, apart in zip(table[i[known]].T, table[j[known]].T, *self.evidence, strict=True):
+            odds += _said(one, other, together, apart)
+        found[known] = expit(odds + logit(self.share))
+        return found
+
+    def chunks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield the probabilities of all pairs of profiles in rows that fit in memory."""
+        n = len(self.profiles.sizes)
+        step = max(_CHUNK // max(n, 1), 1)
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            yield rows, self.between(np.arange(rows.start, rows.stop))
 
 
 def co_assignment(model: RaterModel, raters: Sequence[Labels], share: float | None = None) -> CoAssignment:
@@ -50,25 +71,40 @@ def co_assignment(model: RaterModel, raters: Sequence[Labels], share: float | No
     ``raters`` are (n,) labels in the order in which the model was fitted. The share of pairs that belong together is
     that of this text, by EM with the reliabilities kept, drawn towards that of the model, unless it is given.
     """
-    profiles = profiles_of(raters)
-    odds = _log_odds(profiles.table, profiles.table, model)
-    sizes = profiles.sizes
+    profiles, evidence = profiles_of(raters), model.rates.evidence()
     if share is None:
+        kept = _largest(profiles)
+        sizes, table = profiles.sizes[kept], profiles.table[kept]
         pairs = np.outer(sizes, sizes)
         np.fill_diagonal(pairs, sizes * (sizes - 1))
-        share = _share(odds, pairs, sizes.sum(), model.rates.share)
-    return CoAssignment(profiles, expit(odds + logit(share)), share)
+        share = _share(_log_odds(table, table, evidence), pairs, float(sizes.sum()), model.rates.share)
+    return CoAssignment(profiles, share, evidence)
 
 
-def _log_odds(first: Labels, second: Labels, model: RaterModel) -> Floats:
+def by_article(model: RaterModel, raters: Sequence[Labels], articles: Ids) -> Iterator[tuple[Indices, CoAssignment]]:
+    """Yield the rows and the posterior of every article, each with its own share of pairs that belong together."""
+    order = np.argsort(articles, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(articles[order])) + 1):
+        if len(rows):
+            yield rows, co_assignment(model, [labels[rows] for labels in raters])
+
+
+def _largest(profiles: Profiles) -> Indices:
+    """Return the profiles with the most sentences, ascending."""
+    return np.sort(np.argsort(-profiles.sizes, kind="stable")[:_MOST_PROFILES])
+
+
+def _log_odds(first: Labels, second: Labels, evidence: tuple[Floats, Floats]) -> Floats:
     """Return the (u, v) log-odds that the judgements add for every pair of two sets of profiles."""
-    together, apart = model.rates.evidence()
     odds = np.zeros((len(first), len(second)))
-    for rater in range(first.shape[1]):
-        one, other = first[:, rater, None], second[None, :, rater]
-        said = np.where(one == other, together[rater], apart[rater])
-        odds += np.where((one == MISSING) | (other == MISSING), 0.0, said)
+    for one, other, together, apart in zip(first.T, second.T, *evidence, strict=True):
+        odds += _said(one[:, None], other[None, :], together, apart)
     return odds
+
+
+def _said(one: Labels, other: Labels, together: float, apart: float) -> Floats:
+    known = (one != MISSING) & (other != MISSING)
+    return np.where(known, np.where(one == other, together, apart), 0.0)
 
 
 def _share(odds: Floats, pairs: Floats, sentences: float, mean: float) -> float:
@@ -116,23 +152,22 @@ def consensus(found: CoAssignment) -> Consensus:
     if not len(sizes):
         nothing = np.full(n, MISSING, dtype=np.int32)
         return Consensus(nothing, np.zeros(n), nothing, np.zeros(n), 0.0)
-    kept = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_PROFILES])
-    p, own = found.probabilities[np.ix_(kept, kept)], sizes[kept]
-    scored = [(expected_ari(labels, p, own), labels) for labels in _candidates(found, kept)]
+    kept = _largest(found.profiles)
+    p = found.between(kept, kept)
+    scored = [(expected_ari(labels, p, sizes[kept]), labels) for labels in _candidates(found, kept, p)]
     best, labels = max(scored, key=lambda pair: pair[0])
     whole = np.full(len(sizes), MISSING, dtype=np.int32)
     whole[kept] = labels
-    means = _means(found.probabilities, sizes, whole, int(labels.max()) + 1)
+    means = _means(found, whole, int(labels.max()) + 1)
     left = whole == MISSING
     whole[left] = means[left].argmax(axis=1)
     if left.any():
-        means = _means(found.probabilities, sizes, whole, means.shape[1])
+        means = _means(found, whole, means.shape[1])
     return _of_sentences(found.profiles, whole, means, best)
 
 
-def _candidates(found: CoAssignment, kept: Indices) -> list[Labels]:
-    p, sizes = found.probabilities[np.ix_(kept, kept)], found.profiles.sizes[kept]
-    table = found.profiles.table[kept]
+def _candidates(found: CoAssignment, kept: Indices, p: Floats) -> list[Labels]:
+    sizes, table = found.profiles.sizes[kept], found.profiles.table[kept]
     known = [_renumbered(column) for column in table.T if (column != MISSING).all()]
     pairs, odds = np.outer(sizes, sizes), logit(np.clip(p, 1e-12, 1 - 1e-12))
     return [*known, *(best_partition(pairs * (odds + offset), None) for offset in _OFFSETS)]
@@ -158,14 +193,18 @@ def expected_ari(labels: Labels, probabilities: Floats, sizes: Floats) -> float:
     return 1.0 if highest == chance else (inside - chance) / (highest - chance)
 
 
-def _means(probabilities: Floats, sizes: Floats, labels: Labels, clusters: int) -> Floats:
+def _means(found: CoAssignment, labels: Labels, clusters: int) -> Floats:
     """Return the (u, clusters) mean probability of a profile's sentences with the others of each cluster."""
-    known = np.flatnonzero(labels != MISSING)
-    member = np.eye(clusters)[labels[known]] * sizes[known, None]
-    sums, counts = probabilities[:, known] @ member, np.tile(member.sum(axis=0), (len(labels), 1))
-    own = labels[known]
-    sums[known, own] -= probabilities[known, known]
-    counts[known, own] -= 1.0
+    sizes, rows = found.profiles.sizes, np.arange(len(labels))
+    known = labels != MISSING
+    member = np.where(known[:, None], np.eye(clusters)[labels] * sizes[:, None], 0.0)
+    sums, own = np.empty((len(labels), clusters)), np.empty(len(labels))
+    for part, p in found.chunks():
+        sums[part], own[part] = p @ member, p[np.arange(len(p)), rows[part]]
+    counts = np.tile(member.sum(axis=0), (len(labels), 1))
+    # A sentence is not compared with itself.
+    sums[rows[known], labels[known]] -= own[known]
+    counts[rows[known], labels[known]] -= 1.0
     return np.where(counts > 0, sums / np.maximum(counts, 1.0), 1.0)
 
 
@@ -191,42 +230,55 @@ def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float
 # --- whom to ask about what -------------------------------------------------------------------------------------------
 
 
-def disputed(raters: Sequence[Labels], found: CoAssignment) -> Floats:
+def disputed(found: CoAssignment) -> Floats:
     """Return the (n,) dispute of each sentence: bits of uncertainty about its pairs on which raters differ, per pair.
 
     0 for sentences that at most one rater has assigned, or about which all agree.
     """
     table, sizes = found.profiles.table, found.profiles.sizes
-    if not len(sizes):
-        return np.zeros(len(found.profiles.inverse))
-    yes = np.zeros((len(table), len(table)), dtype=np.bool_)
-    no = yes.copy()
-    for column in table.T:
-        known = (column[:, None] != MISSING) & (column[None, :] != MISSING)
-        same = column[:, None] == column[None, :]
-        yes |= known & same
-        no |= known & ~same
-    bits = np.where(yes & no, _entropy(found.probabilities), 0.0)
-    others = max(float(sizes.sum()) - 1.0, 1.0)
-    return _spread(found.profiles, bits @ sizes / others)
+    bits = np.zeros(len(sizes))
+    for part, p in found.chunks():
+        yes, no = np.zeros(p.shape, dtype=np.bool_), np.zeros(p.shape, dtype=np.bool_)
+        for column in table.T:
+            known = (column[part, None] != MISSING) & (column[None, :] != MISSING)
+            same = column[part, None] == column[None, :]
+            yes |= known & same
+            no |= known & ~same
+        bits[part] = np.where(yes & no, _entropy(p), 0.0) @ sizes
+    return _spread(found.profiles, bits / max(float(sizes.sum()) - 1.0, 1.0))
 
 
-def expected_information(model: RaterModel, found: CoAssignment, rater: int | None = None) -> Floats:
-    """Return the (n,) bits that another person's label of each sentence is expected to tell about its pairs, per pair.
+def expected_information(
+    model: RaterModel, found: CoAssignment, rater: int | None = None, partners: npt.NDArray[np.bool_] | None = None
+) -> Floats:
+    """Return the (n,) bits that a person's label of each sentence is expected to tell about its pairs.
 
-    The mutual information between a judgement of that rater and the truth, summed over the pairs of the sentence with
-    all assigned sentences. Pairs are taken as independent, so that the sum is an upper bound; it orders sentences.
-    ``rater`` is a position in the model, for somebody who has not labelled them yet; by default the mean person.
+    A label judges the pairs with the sentences that the same person labels: ``partners`` (n,), by default all. Pairs
+    are taken as independent, so that the sum is an upper bound; it orders sentences. ``rater`` is a position in the
+    model, for somebody who has not labelled them yet; by default the mean person.
     """
+    inverse, sizes = found.profiles.inverse, found.profiles.sizes
+    if partners is not None:
+        sizes = np.bincount(inverse[partners & (inverse >= 0)], minlength=len(sizes)).astype(np.float64)
+    bits = np.zeros(len(sizes))
+    for part, p in found.chunks():
+        bits[part] = judgement_information(model, p, rater) @ sizes
+    told = _spread(found.profiles, bits)
+    if partners is None:
+        partners = inverse >= 0
+    own = judgement_information(model, found.pairs(np.arange(len(inverse)), np.arange(len(inverse))), rater)
+    # A sentence is not compared with itself.
+    return np.asarray(np.maximum(told - np.where(partners & (inverse >= 0), own, 0.0), 0.0))
+
+
+def judgement_information(model: RaterModel, probabilities: Floats, rater: int | None = None) -> Floats:
+    """Return the bits that a judgement of each pair tells: its mutual information with the truth, of the same shape."""
     s, c = model.rates.sensitivity, model.rates.specificity
     sensitivity = float(s.mean() if rater is None else s[rater])
     specificity = float(c.mean() if rater is None else c[rater])
-    p = found.probabilities
-    together = p * sensitivity + (1 - p) * (1 - specificity)
-    noise = p * _entropy(np.array(sensitivity)) + (1 - p) * _entropy(np.array(specificity))
-    sizes = found.profiles.sizes
-    others = max(float(sizes.sum()) - 1.0, 1.0)
-    return _spread(found.profiles, (_entropy(together) - noise) @ sizes / others)
+    together = probabilities * sensitivity + (1 - probabilities) * (1 - specificity)
+    noise = probabilities * _entropy(np.array(sensitivity)) + (1 - probabilities) * _entropy(np.array(specificity))
+    return np.asarray(_entropy(together) - noise)
 
 
 def _entropy(p: Floats) -> Floats:
@@ -237,19 +289,3 @@ def _spread(profiles: Profiles, values: Floats) -> Floats:
     if not len(values):
         return np.zeros(len(profiles.inverse))
     return np.where(profiles.inverse >= 0, values[profiles.inverse], 0.0)
-
-
-def routed(
-    model: RaterModel, found: CoAssignment, raters: Sequence[Labels], rater: int, most: int, done: Collection[int] = ()
-) -> Indices:
-    """Return at most ``most`` rows of sentences to ask a rater about, the most telling first.
-
-    Disputed sentences come before all others; sentences that the rater has assigned, and ``done`` rows, are left out.
-    """
-    told = expected_information(model, found, rater)
-    dispute = disputed(raters, found)
-    free = (raters[rater] == MISSING) & (found.profiles.inverse >= 0)
-    free[[*done]] = False
-    rows = np.flatnonzero(free)
-    order = np.lexsort((rows, -told[rows], dispute[rows] <= 0))
-    return rows[order][:most]

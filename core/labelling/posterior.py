@@ -40,10 +40,8 @@ _TOLERANCE, _MOST_STEPS = 1e-8, 2_000
 _DETERMINED = 0.5
 """A value is determined by the labels if they reduce the variance of its prior at least by this factor."""
 
-UNDETERMINED = (
-    "two people alone do not show which of them is right where they differ; let a third person label a part of the "
-    "text, or add gold items"
-)
+UNDETERMINED = "two people alone do not show who is right where they differ (a third person, or gold items, would)"
+_NOBODY = "nobody has labelled anything"
 _FEW = "too few sentences of this person were labelled by others"
 
 
@@ -116,6 +114,8 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
     seed
         Seed of the groups that are left out for the intervals, and of the sample of very long articles.
     """
+    if not raters:
+        return RaterModel(Rates(np.empty(0), np.empty(0), 0.5), (), "", True, _NOBODY)
     counts = PairTable(raters, articles, seed).counts(FEWEST_ARTICLES)
     reason = _nothing_to_learn(raters, counts)
     if reason:
@@ -135,7 +135,7 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
 def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
     active = sum(bool((labels != MISSING).any()) for labels in raters)
     if active < 2:
-        return "only one person has labelled" if active else "nobody has labelled anything"
+        return "only one person has labelled" if active else _NOBODY
     if not counts.shared.any():
         return "no pair of sentences of an article was judged by two people"
     made = counts.judgements[counts.weights > 0]

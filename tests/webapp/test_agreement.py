@@ -14,8 +14,8 @@ from db.store import Store
 from jobs.services.labelling import starts
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
-from webapp.features.agreement import results, state
-from webapp.features.agreement.results import Rater
+from webapp.features.agreement import groups, results, state
+from webapp.features.agreement.groups import Rater
 
 Open = Callable[..., AppTest]
 
@@ -48,7 +48,7 @@ def test_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
 
 
 def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Open) -> None:
-    at = open_page("agreement", counted=results.ALL)
+    at = open_page("agreement", counted=groups.ALL)
     assert not at.exception
     assert not at.error
     pairs = at.dataframe[0].value
@@ -74,10 +74,10 @@ def test_what_nobody_touched_is_no_agreement_of_people(labelled: Store, open_pag
     }  # fmt: skip
     pairs = at.dataframe[0].value.set_index(["First", "Second"])["Sentences"]
     assert pairs.to_dict()[HOSTILE, "Sections"] == 2 and pairs.to_dict()["Ada's", "Sections"] == 0
-    assert "both people set themselves" in words(at) and results.ALL in words(at)
-    at.button_group(key=state.COUNTED).set_value(results.ONE).run()
+    assert "both people set themselves" in words(at) and groups.ALL in words(at)
+    at.button_group(key=state.COUNTED).set_value(groups.ONE).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "2"
-    at.button_group(key=state.COUNTED).set_value(results.ALL).run()
+    at.button_group(key=state.COUNTED).set_value(groups.ALL).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "24"
 
 

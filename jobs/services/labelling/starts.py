@@ -14,7 +14,6 @@ from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, st
 from core.types import Ids, Labels, Sentence
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store, Unit
-from jobs.common.placed import placed_sentences
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
@@ -51,14 +50,18 @@ def from_nothing(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[st
 def from_sections(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
     """Return one cluster per section title, in order of appearance; the lead is the "Introduction"."""
     with store.reading() as r:
-        sentences = sentences_of(r, new.corpus_id, new.article_id)
-        titles = section_titles(r, sentences)
+        return by_sections(r, sentences_of(r, new.corpus_id, new.article_id)), {"from": "sections"}
+
+
+def by_sections(r: Unit, sentences: Sequence[Sentence]) -> Partition:
+    """Return these sentences with one cluster per section title."""
+    titles = section_titles(r, sentences)
     keys = [titles[s.article_id, s.section] for s in sentences]
     kept = {title for title, _ in Counter(keys).most_common(MOST_CLUSTERS)}
     names = list(dict.fromkeys(key for key in keys if key in kept))
     place = {name: number for number, name in enumerate(names, 1)}
     numbers = [place.get(key, UNASSIGNED) for key in keys]
-    return start([s.id for s in sentences], numbers, clusters(names)), {"from": "sections"}
+    return start([s.id for s in sentences], numbers, clusters(names))
 
 
 def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapping[str, Any]) -> Begin:
@@ -84,17 +87,20 @@ def from_themes(run_id: int) -> Begin:
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         with store.reading() as r:
-            run = r.runs.get(run_id)
-            labels = r.runs.labels(run_id)
-            sentences = sentences_of(r, new.corpus_id, new.article_id)
-        numbers = [int(labels[s.article_id][s.position]) + 1 if s.article_id in labels else 0 for s in sentences]
-        placed = np.array(numbers, dtype=np.int64)
-        placed[placed <= 0] = UNASSIGNED
-        names = [str(theme["name"]) for theme in run.config["themes"]]
-        origin = {"from": "run", "run_id": run_id, "model_id": run.model_id}
-        return start([s.id for s in sentences], placed, clusters(names)), origin
+            partition = by_themes(r, run_id, sentences_of(r, new.corpus_id, new.article_id))
+            model = r.runs.get(run_id).model_id
+        return partition, {"from": "run", "run_id": run_id, "model_id": model}
 
     return initial
+
+
+def by_themes(r: Unit, run_id: int, sentences: Sequence[Sentence]) -> Partition:
+    """Return these sentences in the themes that an analysis found."""
+    run, labels = r.runs.get(run_id), r.runs.labels(run_id)
+    numbers = [int(labels[s.article_id][s.position]) + 1 if s.article_id in labels else 0 for s in sentences]
+    placed = np.array(numbers, dtype=np.int64)
+    placed[placed <= 0] = UNASSIGNED
+    return start([s.id for s in sentences], placed, clusters([str(theme["name"]) for theme in run.config["themes"]]))
 
 
 def from_labelling(labelling_id: int) -> Begin:
@@ -104,30 +110,6 @@ def from_labelling(labelling_id: int) -> Begin:
         with store.reading() as r:
             known, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         return snapshot.partition, {"from": "labelling", "name": known.name}
-
-    return initial
-
-
-def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False) -> Begin:
-    """Return the majority of aligned labellings; ties begin unassigned and marked uncertain.
-
-    With ``placed_only``, the votes on a sentence that somebody placed are those of the people who placed it.
-    """
-
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        from core.labelling.agreement import adjudicate
-
-        with store.reading() as r:
-            records = [r.labellings.get(id) for id in labelling_ids]
-            states = [r.labellings.snapshot(id).partition for id in labelling_ids]
-            ids = np.unique(np.concatenate([state.ids for state in states]))
-            owners = zip(records, states, strict=True)
-            placed = [np.isin(ids, placed_sentences(r, *owner)) for owner in owners] if placed_only else None
-        verdict = adjudicate([labels_on(state, ids) for state in states], placed)
-        sources = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
-        origin = {"from": "adjudication", "of": [record.name for record in records]}
-        first, _ = from_labels(ids, verdict.labels, sources, origin)(store, new)
-        return replace(first, uncertain=verdict.labels < 0), origin
 
     return initial
 

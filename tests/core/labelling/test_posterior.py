@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.labelling.consensus import co_assignment, consensus, disputed, expected_ari, expected_information, routed
+from core.labelling.consensus import (
+    co_assignment,
+    consensus,
+    disputed,
+    expected_ari,
+    expected_information,
+    judgement_information,
+)
 from core.labelling.pair_counts import PairTable
 from core.labelling.posterior import UNDETERMINED, RaterModel, fit, jackknife
 from core.metrics.partition import AdjustedRandIndex, MetricConfig
@@ -217,15 +224,17 @@ def test_probabilities_are_symmetric_and_consensus_is_a_partition(given: tuple[l
     raters, articles = given
     model = fit(raters, articles)
     found = co_assignment(model, raters)
-    assert found.probabilities == pytest.approx(found.probabilities.T)
-    assert ((found.probabilities >= 0) & (found.probabilities <= 1)).all()
+    every = np.arange(len(found.profiles.sizes))
+    probabilities = found.between(every)
+    assert probabilities == pytest.approx(probabilities.T)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
     made = consensus(found)
     assigned = np.any([r >= 0 for r in raters], axis=0)
     assert ((made.labels >= 0) == assigned).all()
     assert ((made.certainty >= 0) & (made.certainty <= 1)).all() and made.expected_ari <= 1.0
     told = expected_information(model, found)
     assert (told >= -1e-12).all() and (told[~assigned] == 0).all()
-    assert (disputed(raters, found)[np.sum([r >= 0 for r in raters], axis=0) < 2] == 0).all()
+    assert (disputed(found)[np.sum([r >= 0 for r in raters], axis=0) < 2] == 0).all()
 
 
 def test_the_consensus_has_the_highest_expected_ari_of_the_raters() -> None:
@@ -238,7 +247,10 @@ def test_the_consensus_has_the_highest_expected_ari_of_the_raters() -> None:
         own = np.unique(rater[rows], return_inverse=True)[1]
         profile = np.zeros(len(found.profiles.sizes), dtype=np.int32)
         profile[found.profiles.inverse] = own
-        assert made.expected_ari >= expected_ari(profile, found.probabilities, found.profiles.sizes) - 1e-12
+        assert (
+            made.expected_ari
+            >= expected_ari(profile, found.between(np.arange(len(profile))), found.profiles.sizes) - 1e-12
+        )
     assert ARI.score(truth[rows], made.labels) >= ARI.score(truth[rows], raters[2][rows])
 
 
@@ -248,20 +260,22 @@ def test_the_expected_ari_of_certain_pairs_is_the_ari() -> None:
     assert expected_ari(guess, certain, np.ones(5)) == pytest.approx(ARI.score(truth.astype(np.int32), guess))
 
 
-def test_disputed_sentences_are_routed_first_to_who_has_not_labelled_them() -> None:
-    truth, raters, articles = simulated(10, articles=1, errors=(0.05, 0.1, 0.1))
-    asked = raters[2].copy()
+def test_what_a_label_tells_is_the_sum_over_the_pairs_with_the_labels_of_the_same_person() -> None:
+    _, raters, articles = simulated(10, articles=1, errors=(0.05, 0.1, 0.1))
     raters[2][5:] = -1
     model = fit(raters, articles)
     found = co_assignment(model, raters)
-    rows = routed(model, found, raters, 2, 100, done=[7])
-    dispute, told = disputed(raters, found), expected_information(model, found, 2)
-    assert set(rows.tolist()) == set(range(5, len(truth))) - {7}
-    contested = dispute[rows] > 0
-    assert contested[: contested.sum()].all()
-    assert (np.diff(told[rows[: contested.sum()]]) <= 1e-12).all()
-    assert len(routed(model, found, raters, 2, 3)) == 3
-    assert len(asked) == len(truth)
+    partners = np.arange(len(articles)) < 5
+    told = expected_information(model, found, 2, partners)
+    for row in (2, 9):
+        others = np.setdiff1d(np.flatnonzero(partners), [row])
+        bits = judgement_information(model, found.pairs(np.full(len(others), row), others), 2)
+        assert told[row] == pytest.approx(bits.sum())
+    certain, unsure = judgement_information(model, np.array([0.0, 0.5]), 0)
+    assert certain == pytest.approx(0.0) and 0.3 < unsure < 1.0
+    known = fit(*simulated(0)[1:])
+    better, worse = (judgement_information(known, np.array([0.5]), rater)[0] for rater in (0, 3))
+    assert better > worse
 
 
 def test_a_long_text_has_few_profiles() -> None:

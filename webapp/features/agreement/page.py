@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from webapp.features.agreement import results
+from webapp.features.agreement import groups, results
 from webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
 from webapp.shared import projects
 from webapp.shared.choose import by_name, nothing
 from webapp.shared.people import current_person
 
-scopes = results.scopes(projects.current_id())
+scopes = groups.scopes(projects.current_id())
 if not scopes:
     nothing(
         "No labellings yet.",
@@ -29,4 +29,4 @@ else:
     elif not chosen:
         nothing("No labelling selected.", "Select at least one above.")
     else:
-        results.show(scope, results.group(scope, [records[name] for name in chosen]))
+        results.show(scope, groups.group(scope, [records[name] for name in chosen]))

@@ -1,0 +1,156 @@
+"""Gold labellings from several labellings: the consensus of the posterior, or the majority where that is undefined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.labelling.partition import Partition
+from core.types import Ids, Labels
+from db.label_records import NewLabelling
+from db.store import Store, Unit
+from jobs.common.placed import gold_labels, placed_sentences
+from jobs.services.labelling.starts import Begin, from_labels, labels_on
+
+if TYPE_CHECKING:
+    from core.labelling.consensus import Consensus
+    from core.labelling.posterior import RaterModel
+
+Floats = npt.NDArray[np.float64]
+CLOSE = 0.1
+"""Smallest difference of the probabilities of a sentence's cluster and of the next one that is not marked uncertain."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjudication:
+    """What follows from several labellings of n sentences."""
+
+    model: RaterModel
+    consensus: Consensus
+    dispute: Floats
+    """(n,) bits of uncertainty about pairs of the same article on which people differ, per pair."""
+    names: Mapping[int, str]
+    """Cluster of the consensus → the name that people gave to most of its sentences."""
+
+
+def adjudicated(
+    raters: Sequence[Labels], articles: Ids, names: Sequence[Mapping[int, str]], gold: Collection[int] = ()
+) -> Adjudication:
+    """Compute the posterior and the consensus of labellings.
+
+    Parameters
+    ----------
+    raters
+        (n,) cluster numbers of each labelling; -1 for sentences that are unassigned or do not count.
+    articles
+        (n,) article of each sentence.
+    names
+        Number → name of the clusters of each labelling.
+    gold
+        Positions of labellings that are known to be right.
+    """
+    from core.labelling.consensus import by_article, co_assignment, consensus, disputed
+    from core.labelling.posterior import fit
+
+    model = fit(raters, articles, gold)
+    found = consensus(co_assignment(model, raters))
+    dispute = np.zeros(len(articles))
+    for rows, posterior in by_article(model, raters, articles):
+        dispute[rows] = disputed(posterior)
+    return Adjudication(model, found, dispute, _names(found.labels, raters, names))
+
+
+def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int, str]]) -> dict[int, str]:
+    """Name each cluster as most of its labels are called; a name is used once, where it is most frequent."""
+    counts = Counter[tuple[int, str]]()
+    for own, called in zip(raters, names, strict=False):
+        both = (labels >= 0) & (own >= 0)
+        pairs, times = np.unique(np.stack([labels[both], own[both]]), axis=1, return_counts=True)
+        for label, number, count in zip(*pairs.tolist(), times.tolist(), strict=True):
+            if name := called.get(number, ""):
+                counts[label, name] += count
+    found: dict[int, str] = {}
+    for (label, name), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if label not in found and name not in found.values():
+            found[label] = name
+    return found
+
+
+def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
+    """Return the consensus of labellings, from the posterior if it is defined, or else the majority of their votes.
+
+    Sentences whose place is less probable than not, or hardly more than another one, are marked uncertain; ties of a
+    majority begin unassigned and marked. With ``placed_only``, only labels of the people who placed a sentence count where somebody
+    did. The labels of ``gold_id`` are known to be right.
+    """
+
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        with store.reading() as r:
+            labels, articles, states, ids, origin = _read(r, labelling_ids, placed_only)
+            names = [{number: cluster.name for number, cluster in state.clusters.items()} for state in states]
+            gold, called = gold_on(r, gold_id, ids)
+        known = (gold >= 0).any()
+        found = adjudicated(
+            [*labels, *([gold] if known else [])], articles, [*names, called], [len(labels)] if known else []
+        )
+        if found.model.undefined:
+            return _majority(store, new, labels, states, ids, origin)
+        expected = round(found.consensus.expected_ari, 4)
+        origin = origin | {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
+        first, _ = from_labels(ids, found.consensus.labels, found.names, origin)(store, new)
+        return replace(first, uncertain=unclear(found.consensus)), origin
+
+    return initial
+
+
+def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int, str]]:
+    """Return the (n,) right clusters of sentences, -1 where they are not known, and the names of the clusters."""
+    labels = np.full(len(ids), -1, dtype=np.int32)
+    if gold_id is None:
+        return labels, {}
+    known = gold_labels(r, gold_id)
+    labels[:] = [known.get(int(id), -1) for id in ids]
+    return labels, {number: cluster.name for number, cluster in r.labellings.clusters(gold_id).items()}
+
+
+def unclear(found: Consensus) -> npt.NDArray[np.bool_]:
+    """Return the (n,) mask of sentences whose place is less probable than not, or hardly more than another one."""
+    close = found.certainty < found.runner_up_probability + CLOSE
+    return (found.labels >= 0) & ((found.certainty < 0.5) | close)
+
+
+def _read(
+    r: Unit, labelling_ids: Sequence[int], placed_only: bool
+) -> tuple[list[Labels], Ids, list[Partition], Ids, dict[str, Any]]:
+    records = [r.labellings.get(id) for id in labelling_ids]
+    states = [r.labellings.snapshot(id).partition for id in labelling_ids]
+    ids = np.unique(np.concatenate([state.ids for state in states]))
+    labels = np.stack([labels_on(state, ids) for state in states])
+    if placed_only:
+        own = np.stack([np.isin(ids, placed_sentences(r, *pair)) for pair in zip(records, states, strict=True)])
+        labels = np.where(own | ~own.any(axis=0), labels, -1).astype(np.int32)
+    known = r.corpora.sentences_by_id(ids)
+    articles = np.array([known[int(i)].article_id for i in ids], dtype=np.int64)
+    return [*labels], articles, states, ids, {"from": "adjudication", "of": [record.name for record in records]}
+
+
+def _majority(
+    store: Store,
+    new: NewLabelling,
+    labels: Sequence[Labels],
+    states: Sequence[Partition],
+    ids: Ids,
+    origin: Mapping[str, Any],
+) -> tuple[Partition, Mapping[str, Any]]:
+    from core.labelling.agreement import adjudicate
+
+    verdict = adjudicate(labels)
+    names = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
+    origin = dict(origin) | {"method": "majority"}
+    first, _ = from_labels(ids, verdict.labels, names, origin)(store, new)
+    return replace(first, uncertain=verdict.labels < 0), origin

@@ -1,0 +1,1 @@
+"""Labelling tasks: making and distributing them, working on them, progress and checks."""

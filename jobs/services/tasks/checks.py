@@ -1,0 +1,239 @@
+"""Checks of the people of a task: gold items, agreement with the others over time, and where to ask next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.labelling.drift import Drift, drifts
+from core.labelling.partition import Partition
+from core.labelling.training import share_right
+from core.metrics.matching import match_clusters
+from core.types import Estimate, Ids, Labels
+from db.store import Store, Unit
+from db.task_records import ItemRecord, MemberRecord, NewItem, Reason, TaskRecord
+from jobs.common.placed import placed_sentences
+from jobs.services.labelling.adjudication import gold_on
+from jobs.services.labelling.starts import labels_on
+from jobs.services.tasks.making import Range
+
+if TYPE_CHECKING:
+    from core.labelling.posterior import RaterModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """What the people of a task have judged so far; row i of every array is sentence ``ids[i]``."""
+
+    task: TaskRecord
+    people: tuple[str, ...]
+    """Those who have a labelling."""
+    ids: Ids
+    articles: Ids
+    positions: Ids
+    labels: tuple[Labels, ...]
+    """(n,) cluster numbers of each person; -1 for sentences that the person has not judged."""
+    gold: Labels
+    """(n,) right clusters by the gold labelling; -1 where there is none."""
+    partitions: tuple[Partition, ...]
+    gold_names: Mapping[int, str]
+
+    @property
+    def raters(self) -> tuple[list[Labels], list[int]]:
+        """Return the labels of the people and, if there are any, the gold labels, with the place of these."""
+        if (self.gold < 0).all():
+            return [*self.labels], []
+        return [*self.labels, self.gold], [len(self.labels)]
+
+
+def judged(r: Unit, task: TaskRecord) -> Judged:
+    """Return the labels of all people of a task, of the sentences that they placed or have marked as done."""
+    members = [member for member in r.tasks.members(task.id) if member.labelling_id is not None]
+    articles = {item.article_id for item in r.tasks.items(task.id)}
+    sentences = [s for found in r.corpora.sentences_of(articles).values() for s in found]
+    order = sorted(sentences, key=lambda s: s.id)
+    ids = np.array([s.id for s in order], dtype=np.int64)
+    partitions, labels = [], []
+    for member in members:
+        state, own = _placed(r, member)
+        partitions.append(state)
+        labels.append(np.where(np.isin(ids, own), labels_on(state, ids), -1).astype(np.int32))
+    gold, names = gold_on(r, task.gold_id, ids)
+    of, at = (np.array([getattr(s, name) for s in order], dtype=np.int64) for name in ("article_id", "position"))
+    people = tuple(member.person for member in members)
+    return Judged(task, people, ids, of, at, tuple(labels), gold, tuple(partitions), names)
+
+
+def _placed(r: Unit, member: MemberRecord) -> tuple[Partition, Ids]:
+    assert member.labelling_id is not None
+    record, state = r.labellings.get(member.labelling_id), r.labellings.snapshot(member.labelling_id).partition
+    return state, placed_sentences(r, record, state)
+
+
+# --- gold items and drift ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Checks of one person."""
+
+    person: str
+    gold: Estimate | None
+    """Share of right labels of gold sentences with its interval; None without any."""
+    gold_items: tuple[tuple[datetime, float], ...]
+    """When each gold item was done, and its share of right labels."""
+    gold_drift: Drift
+    consensus_items: tuple[tuple[datetime, float], ...]
+    """When each item with other people's labels was done, and the probability that these judgements are right."""
+    consensus_drift: Drift
+
+
+def checks(store: Store, task_id: int) -> list[Check]:
+    """Return the checks of every person who has begun; the drift tests of all people are corrected together."""
+    with store.reading() as r:
+        task = r.tasks.get(task_id)
+        found, items = judged(r, task), r.tasks.items(task_id)
+    right = {person: right_of(found, place) for place, person in enumerate(found.people)}
+    gold = {p: _gold_series(found, items, p, right[p]) for p in found.people}
+    agreed = _consensus_series(found, items)
+    scores = {("gold", p): [score for _, score in gold[p]] for p in found.people}
+    scores |= {("consensus", p): [score for _, score in agreed[p]] for p in found.people}
+    tests = drifts({f"{kind} {person}": series for (kind, person), series in scores.items()})
+    return [
+        Check(
+            p, share_right([bool(x) for x in right[p][right[p] >= 0]]), tuple(gold[p]), tests[f"gold {p}"],
+            tuple(agreed[p]), tests[f"consensus {p}"],
+        )
+        for p in found.people
+    ]  # fmt: skip
+
+
+def right_of(found: Judged, place: int) -> Labels:
+    """Return (n,) 1 where a person's label is the gold one, 0 where it is another, -1 where one is missing.
+
+    Clusters with the name of a gold cluster are that cluster. If no name is the same, clusters are matched one-to-one.
+    """
+    labels, names = found.labels[place], {c.number: c.name for c in found.partitions[place].clusters.values()}
+    both = (labels >= 0) & (found.gold >= 0)
+    result = np.full(len(labels), -1, dtype=np.int32)
+    if not both.any():
+        return result
+    number_of = {name: number for number, name in found.gold_names.items()}
+    if number_of.keys() & {*names.values()}:
+        mapped = np.array([number_of.get(names.get(int(n), ""), -2) for n in labels[both]], dtype=np.int32)
+    else:
+        mapped = match_clusters(found.gold[both], labels[both]).aligned
+    result[both] = mapped == found.gold[both]
+    return result
+
+
+def _rows(found: Judged, item: ItemRecord) -> np.ndarray:
+    inside = (found.positions >= item.first) & (found.positions <= item.last)
+    return np.flatnonzero((found.articles == item.article_id) & inside)
+
+
+def _finished(items: Sequence[ItemRecord], person: str) -> list[tuple[datetime, ItemRecord]]:
+    done = [(item.done, item) for item in items if item.person == person and item.done is not None]
+    return sorted(done, key=lambda pair: pair[0])
+
+
+def _gold_series(
+    found: Judged, items: Sequence[ItemRecord], person: str, right: Labels
+) -> list[tuple[datetime, float]]:
+    series = []
+    for when, item in _finished(items, person):
+        own = right[_rows(found, item)]
+        if (own >= 0).any():
+            series.append((when, float(own[own >= 0].mean())))
+    return series
+
+
+def _consensus_series(found: Judged, items: Sequence[ItemRecord]) -> dict[str, list[tuple[datetime, float]]]:
+    """Return, for each done item, the mean probability that a person's judgements of its pairs are right by others."""
+    from core.labelling.consensus import co_assignment
+    from core.labelling.posterior import fit
+
+    series: dict[str, list[tuple[datetime, float]]] = {person: [] for person in found.people}
+    raters, gold = found.raters
+    if len(found.people) < 2:
+        return series
+    model = fit(raters, found.articles, gold)
+    for place, person in enumerate(found.people):
+        for when, item in _finished(items, person):
+            rows = _rows(found, item)
+            others = [np.full(len(rows), -1, np.int32) if p == place else x[rows] for p, x in enumerate(raters)]
+            seen = np.any([x >= 0 for x in others], axis=0) & (raters[place][rows] >= 0)
+            if seen.sum() < 2 or model.undefined:
+                continue
+            own, others = raters[place][rows][seen], [x[seen] for x in others]
+            i, j = np.triu_indices(len(own), 1)
+            p = co_assignment(model, others).pairs(i, j)
+            series[person].append((when, float(np.where(own[i] == own[j], p, 1 - p).mean())))
+    return series
+
+
+# --- routing ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """An item that another person should label, too."""
+
+    range: Range
+    disputed: int
+    """Number of its sentences about which people disagree."""
+    information: float
+    """Expected bits that one label of the person tells."""
+
+
+def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list[Routed], str]:
+    """Return the items about which to ask a person next, and the reason why there are none.
+
+    Items are those that other people have labelled and this one does not have. Items with disputed sentences come
+    first, then those of which one label is expected to tell the most. Whole items are given, because a label says
+    something only beside other labels of the same person.
+    """
+    from core.labelling.posterior import fit
+
+    with store.reading() as r:
+        found, items = judged(r, r.tasks.get(task_id)), r.tasks.items(task_id)
+    raters, gold = found.raters
+    model = fit(raters, found.articles, gold)
+    if model.undefined:
+        return [], model.undefined
+    has = {item.range for item in items if item.person == person}
+    place = found.people.index(person) if person in found.people else None
+    others = {item.range for item in items if item.range not in has}
+    listed = _routed(model, found, others, place)
+    return listed[:most], "" if listed else "this person has every item that others have labelled"
+
+
+def _routed(model: RaterModel, found: Judged, ranges: set[Range], place: int | None) -> list[Routed]:
+    from core.labelling.consensus import by_article, disputed, expected_information, judgement_information
+
+    raters, _ = found.raters
+    listed = []
+    for rows, posterior in by_article(model, raters, found.articles):
+        own = found.labels[place][rows] >= 0 if place is not None else np.zeros(len(rows), dtype=np.bool_)
+        told, dispute = expected_information(model, posterior, place, own), disputed(posterior)
+        open_ones = (posterior.profiles.inverse >= 0) & ~own
+        positions = found.positions[rows]
+        for range_of in sorted(r for r in ranges if r[0] == found.articles[rows[0]]):
+            at = np.flatnonzero(open_ones & (positions >= range_of[1]) & (positions <= range_of[2]))
+            if len(at) >= 2:
+                i, j = (at[side] for side in np.triu_indices(len(at), 1))
+                inside = float(judgement_information(model, posterior.pairs(i, j), place).sum())
+                bits = (float(told[at].sum()) + inside) / len(at)
+                listed.append(Routed(range_of, int((dispute[at] > 0).sum()), bits))
+    return sorted(listed, key=lambda routed: (routed.disputed == 0, -routed.information, routed.range))
+
+
+def send(store: Store, task_id: int, person: str, items: Sequence[Routed]) -> int:
+    """Give items to a person, at the end of the list; return how many were new."""
+    new = [NewItem(*item.range, person, Reason.ROUTING) for item in items]
+    with store.writing() as w:
+        return w.tasks.add_items(task_id, new)

@@ -1,0 +1,129 @@
+"""Working on a task: the next item, its sentences as a selection, and the progress of every person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+import numpy as np
+
+from core.errors import DataError
+from core.labelling.partition import UNASSIGNED
+from core.selections import Origin, selected
+from db.label_records import LabellingRecord
+from db.store import Store, Unit
+from db.task_records import ItemRecord, ItemState, TaskRecord
+from jobs.services.tasks.making import begin_labelling, sentences_of_item
+
+_IDLE = timedelta(minutes=30)
+"""An item that was open for longer says nothing about the speed of the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """Item that a person works on: the labelling, and the stored selection of the item's sentences."""
+
+    item: ItemRecord
+    labelling: LabellingRecord
+    selection_id: int
+
+
+def next_item(items: Sequence[ItemRecord]) -> ItemRecord | None:
+    """Return the item of a person that is in progress, or else the first open one; None if all are done."""
+    left = [item for item in items if item.state is not ItemState.DONE]
+    return min(left, key=lambda item: (item.state is not ItemState.STARTED, item.place), default=None)
+
+
+def open_item(store: Store, item_id: int) -> OpenItem:
+    """Begin with an item of the person who opens it, and make the person's labelling if there is none."""
+    with store.reading() as r:
+        item = r.tasks.item(item_id)
+        task = r.tasks.get(item.task_id)
+        ids = [sentence.id for sentence in sentences_of_item(r, item.range)]
+        title = r.corpora.article(item.article_id).title
+    labelling = begin_labelling(store, task.id, item.person)
+    selection = selected(task.corpus_id, ids, Origin("article", (f"{task.name}: {title}",)))
+    with store.writing() as w:
+        if task.closed is None:
+            w.tasks.start(item_id)
+        stored = w.selections.add(selection, person=item.person)
+        return OpenItem(w.tasks.item(item_id), w.labellings.get(labelling), stored.id)
+
+
+def finish_item(store: Store, item_id: int) -> ItemRecord | None:
+    """Record that an item is done and return the next one of its person; raise ``DataError`` before it was opened."""
+    with store.reading() as r:
+        item = r.tasks.item(item_id)
+        if item.state is ItemState.OPEN:
+            raise DataError("This item has not been opened yet. Open it, label its sentences, then mark it as done.")
+    with store.writing() as w:
+        w.tasks.finish(item_id)
+        return next_item(w.tasks.items(item.task_id, item.person))
+
+
+def unassigned(r: Unit, item: ItemRecord, labelling_id: int) -> int:
+    """Return the number of sentences of an item that its person has not assigned."""
+    ids, numbers, _ = r.labellings.placed(labelling_id, item.article_id)
+    own = [sentence.id for sentence in sentences_of_item(r, item.range)]
+    return int((numbers[np.isin(ids, own)] == UNASSIGNED).sum())
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of one person in a task."""
+
+    person: str
+    items: int
+    done: int
+    sentences: int
+    sentences_done: int
+    seconds_per_sentence: float | None
+    """Median over the items that are done; None before the first one."""
+    last: datetime | None
+    """When the last item was done."""
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Estimated seconds of work that is left; None without a rate."""
+        if self.seconds_per_sentence is None:
+            return 0.0 if self.items == self.done else None
+        return self.seconds_per_sentence * (self.sentences - self.sentences_done)
+
+
+def progress(people: Sequence[str], items: Sequence[ItemRecord]) -> list[Progress]:
+    """Return the progress of each person, in the order of ``people``."""
+    return [_progress(person, [item for item in items if item.person == person]) for person in people]
+
+
+def _progress(person: str, items: Sequence[ItemRecord]) -> Progress:
+    done = [item for item in items if item.done is not None]
+    rates = [rate for item in done if (rate := _rate(item)) is not None]
+    return Progress(
+        person, len(items), len(done), sum(item.sentences for item in items), sum(item.sentences for item in done),
+        median(rates) if rates else None, max((item.done for item in done if item.done), default=None),
+    )  # fmt: skip
+
+
+def _rate(item: ItemRecord) -> float | None:
+    if item.done is None or item.opened is None or not timedelta(0) < item.done - item.opened <= _IDLE:
+        return None
+    return (item.done - item.opened).total_seconds() / item.sentences
+
+
+def due_state(task: TaskRecord, items: Sequence[ItemRecord], now: datetime) -> str:
+    """Return "closed", "done", "overdue", "due today", "due in 3 days" or "" without a date."""
+    if task.closed is not None:
+        return "closed"
+    if items and all(item.done is not None for item in items):
+        return "done"
+    if task.due is None:
+        return ""
+    days = (task.due.date() - now.date()).days
+    if days < 0:
+        return "overdue"
+    return "due today" if days == 0 else f"due in {days} {'day' if days == 1 else 'days'}"

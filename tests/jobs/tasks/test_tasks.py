@@ -1,0 +1,260 @@
+"""Tasks from making to checks: items, rights, labellings of people, progress, gold items and routing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from core.errors import AccessError, DataError, DuplicateNameError, StoreError
+from core.labelling import operations as op
+from core.labelling.distribution import Order, Plan
+from core.labelling.partition import UNASSIGNED
+from db.label_records import NewLabelling, Role, Sharing
+from db.store import Store
+from db.task_records import ItemRecord, ItemState, Reason, TaskRecord
+from jobs.common.placed import placed_sentences
+from jobs.services import people
+from jobs.services.labelling import starts
+from jobs.services.labelling.adjudication import from_adjudication
+from jobs.services.labelling.session import LabellingSession
+from jobs.services.tasks import checks, making, work
+from jobs.services.tasks.making import TaskForm
+from tests.db.texts import add_corpus
+
+PEOPLE = ("ada", "ben", "eve")
+
+
+@pytest.fixture
+def corpus(sqlite_store: Store) -> int:
+    return add_corpus(sqlite_store, articles=10).id
+
+
+def articles_of(store: Store, corpus: int) -> tuple[int, ...]:
+    with store.reading() as r:
+        return tuple(article.id for article in r.corpora.articles(corpus))
+
+
+def made(store: Store, corpus: int, people: tuple[str, ...] = PEOPLE, share: float = 1.0, **more: object) -> TaskRecord:
+    plan = Plan(people, share if len(people) > 1 else 0.0, 2, Order.GIVEN, 1)
+    form = TaskForm(corpus, "pilot", "ada", articles_of(store, corpus), plan, start=making.START_SECTIONS)
+    return making.make(store, TaskForm(**{**{f: getattr(form, f) for f in form.__slots__}, **more}))
+
+
+def items_of(store: Store, task: TaskRecord, person: str | None = None) -> list[ItemRecord]:
+    with store.reading() as r:
+        return r.tasks.items(task.id, person)
+
+
+def label(store: Store, person: str, labelling: int, item: ItemRecord, wrong: int = 0) -> None:
+    """Put every sentence of an item to its section, the first ``wrong`` ones to another one."""
+    session = LabellingSession(store, labelling, person)
+    with store.reading() as r:
+        ids = np.array([s.id for s in making.sentences_of_item(r, item.range)])
+    for sentence in ids[:wrong]:
+        number = int(session.partition.numbers[session.partition.rows([sentence])[0]])
+        session.do(op.assign(session.partition, np.array([sentence]), number % 3 + 1))
+
+
+def work_through(store: Store, task: TaskRecord, person: str, wrong: int = 0) -> int:
+    """Open, label and finish all items of a person; return the labelling."""
+    labelling = 0
+    while (item := work.next_item(items_of(store, task, person))) is not None:
+        opened = work.open_item(store, item.id)
+        labelling = opened.labelling.id
+        label(store, person, labelling, item, wrong)
+        work.finish_item(store, item.id)
+    return labelling
+
+
+def test_articles_are_cut_into_items_that_people_share(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus, longest=5)
+    items = items_of(sqlite_store, task)
+    assert {item.sentences for item in items} == {4}  # 12 sentences in three equal parts
+    assert len(items) == 10 * 3 * 2
+    assert [item.person for item in items].count("ada") == 20
+    with sqlite_store.reading() as r:
+        assert [member.person for member in r.tasks.members(task.id)] == ["ada", "ben", "eve"]
+        assert r.tasks.list(corpus) == [task] and r.tasks.list(corpus + 1) == []
+    with pytest.raises(DuplicateNameError):
+        made(sqlite_store, corpus)
+
+
+def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus, blind=True, articles=articles_of(sqlite_store, corpus)[:2])
+    item = work.next_item(items_of(sqlite_store, task, "ada"))
+    assert item is not None and item.state is ItemState.OPEN
+    with pytest.raises(DataError, match="not been opened"):
+        work.finish_item(sqlite_store, item.id)
+    opened = work.open_item(sqlite_store, item.id)
+    assert opened.item.state is ItemState.STARTED
+    assert opened.labelling.owner == "ada" and opened.labelling.blind and opened.labelling.sentences == 24
+    with sqlite_store.reading() as r:
+        assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in making.sentences_of_item(r, item.range)]
+        assert r.tasks.of_labelling(opened.labelling.id) == (task, "ada")
+        partition = r.labellings.snapshot(opened.labelling.id).partition
+        assert work.unassigned(r, item, opened.labelling.id) == 0
+    assert {cluster.name for cluster in partition.clusters.values()} == {"Introduction", "Heading 1", "Heading 2"}
+    assert work.open_item(sqlite_store, item.id).labelling == opened.labelling
+    with sqlite_store.reading() as r:
+        assert not len(placed_sentences(r, opened.labelling, partition)), "nothing was judged yet"
+    assert work.finish_item(sqlite_store, item.id) is not None
+    with sqlite_store.reading() as r:
+        judged = placed_sentences(r, opened.labelling, partition)
+        assert judged.tolist() == [s.id for s in making.sentences_of_item(r, item.range)]
+    with sqlite_store.writing() as w:
+        w.labellings.delete(opened.labelling.id, "ada")
+    with pytest.raises(DataError, match="was deleted"):
+        making.begin_labelling(sqlite_store, task.id, "ada")
+    with pytest.raises(DataError, match="not a member"):
+        making.begin_labelling(sqlite_store, task.id, "zoe")
+
+
+@pytest.mark.parametrize("kind", [making.START_NOTHING, making.START_CLUSTERS, making.START_LABELLING])
+def test_what_people_begin_with(sqlite_store: Store, corpus: int, kind: str) -> None:
+    whole = starts.begin(sqlite_store, NewLabelling(corpus, "codes", "ada"), starts.from_sections)
+    task = made(sqlite_store, corpus, start=kind, start_id=whole.id)
+    labelling = making.begin_labelling(sqlite_store, task.id, "ben")
+    with sqlite_store.reading() as r:
+        found = r.labellings.snapshot(labelling).partition
+    assert len(found.clusters) == (0 if kind == making.START_NOTHING else 3)
+    assert (found.numbers == UNASSIGNED).all() == (kind != making.START_LABELLING)
+
+
+def test_gold_labels_are_hidden_from_people_who_begin_with_them(sqlite_store: Store, corpus: int) -> None:
+    gold = starts.begin(sqlite_store, NewLabelling(corpus, "gold", "ada", Sharing.GOLD), starts.from_sections)
+    task = made(sqlite_store, corpus, start=making.START_LABELLING, start_id=gold.id, gold_id=gold.id)
+    labelling = making.begin_labelling(sqlite_store, task.id, "ben")
+    with sqlite_store.reading() as r:
+        assert (r.labellings.snapshot(labelling).partition.numbers == UNASSIGNED).all()
+
+
+def test_who_may_do_what(sqlite_store: Store, corpus: int) -> None:
+    for name, role in (("ada", Role.ADMIN), ("ben", Role.LABELLER), ("eve", Role.LABELLER), ("val", Role.VIEWER)):
+        people.set_role(sqlite_store, name, role)
+    ben, eve = (sqlite_store.by(lambda name=name: name) for name in ("ben", "eve"))
+    with pytest.raises(AccessError):
+        made(ben, corpus, person="ben")
+    task = made(sqlite_store.by(lambda: "ada"), corpus)
+    own = items_of(sqlite_store, task, "ben")[0]
+    assert work.open_item(ben, own.id).labelling.owner == "ben"
+    for write in (
+        lambda: work.finish_item(eve, own.id),
+        lambda: work.open_item(eve, own.id),
+        lambda: checks.send(eve, task.id, "eve", [checks.Routed(own.range, 1, 0.1)]),
+    ):
+        with pytest.raises(AccessError):
+            write()
+    for change in (
+        lambda w: w.tasks.reassign(task.id, [own.id], "eve"),
+        lambda w: w.tasks.close(task.id, True),
+        lambda w: w.tasks.delete(task.id),
+        lambda w: w.tasks.add_member(task.id, "zoe"),
+    ):
+        with pytest.raises(AccessError), eve.writing() as w:
+            change(w)
+    work.finish_item(ben, own.id)
+
+
+def test_items_are_given_to_others_and_tasks_are_closed(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus)
+    done, *open_ones = items_of(sqlite_store, task, "ada")
+    work.open_item(sqlite_store, done.id)
+    work.finish_item(sqlite_store, done.id)
+    with sqlite_store.writing() as w:
+        with pytest.raises(DataError, match="not a member"):
+            w.tasks.reassign(task.id, [], "zoe")
+        w.tasks.add_member(task.id, "zoe")
+        assert w.tasks.reassign(task.id, [done.id, *(item.id for item in open_ones)], "zoe") == len(open_ones)
+        known = {item.range for item in w.tasks.items(task.id, "ben")}
+        theirs = [item for item in w.tasks.items(task.id, "zoe") if item.range in known]
+        assert theirs and w.tasks.reassign(task.id, [item.id for item in theirs], "ben") == 0
+        w.tasks.close(task.id, True)
+    assert [item.id for item in items_of(sqlite_store, task, "ada")] == [done.id]
+    assert [item.place for item in items_of(sqlite_store, task, "zoe")] == list(range(len(open_ones)))
+    with pytest.raises(StoreError, match="closed"), sqlite_store.writing() as w:
+        w.tasks.reopen(done.id)
+    with sqlite_store.writing() as w:
+        w.tasks.close(task.id, False)
+        w.tasks.reopen(done.id)
+        assert w.tasks.item(done.id).state is ItemState.STARTED
+        w.tasks.delete(task.id)
+        assert w.tasks.list() == [] and len(w.labellings.list()) == 1
+
+
+def test_progress_and_due_state(sqlite_store: Store, corpus: int) -> None:
+    now = datetime(2026, 11, 25, 12, tzinfo=UTC)
+    task = made(sqlite_store, corpus, due=now + timedelta(days=2))
+    items = items_of(sqlite_store, task)
+    assert work.due_state(task, items, now) == "due in 2 days"
+    assert work.due_state(task, items, now + timedelta(days=1)) == "due in 1 day"
+    assert work.due_state(task, items, now + timedelta(days=2)) == "due today"
+    assert work.due_state(task, items, now + timedelta(days=3)) == "overdue"
+    timed = [
+        ItemRecord(item.id, 1, 1, 0, 9, "ada", place, Reason.DISTRIBUTION, now, now + timedelta(seconds=seconds))
+        for place, (item, seconds) in enumerate(zip(items[:3], (20, 40, 90_000), strict=True))
+    ]
+    left = ItemRecord(9, 1, 1, 0, 19, "ada", 3, Reason.DISTRIBUTION, None, None)
+    ada, ben = work.progress(["ada", "ben"], [*timed, left])
+    assert (ada.items, ada.done, ada.sentences, ada.sentences_done) == (4, 3, 50, 30)
+    assert ada.seconds_per_sentence == pytest.approx(3.0)  # the one that stayed open for a day does not count
+    assert ada.remaining_s == pytest.approx(60.0)
+    assert (ben.items, ben.remaining_s, ben.last) == (0, 0.0, None)
+    assert work.due_state(task, timed, now) == "done"
+
+
+def test_gold_items_are_checked(sqlite_store: Store, corpus: int) -> None:
+    gold = starts.begin(sqlite_store, NewLabelling(corpus, "gold", "ada", Sharing.GOLD), starts.from_sections)
+    task = made(sqlite_store, corpus, gold_id=gold.id, gold_share=1.0)
+    assert {item.reason for item in items_of(sqlite_store, task)} == {Reason.GOLD}
+    work_through(sqlite_store, task, "ada")
+    work_through(sqlite_store, task, "ben", wrong=3)
+    ada, ben = checks.checks(sqlite_store, task.id)
+    assert ada.gold is not None and ada.gold.value == 1.0 and ada.gold.n == 120
+    assert ben.gold is not None and ben.gold.value == pytest.approx(0.75)
+    assert ben.gold.low < 0.75 < ben.gold.high
+    assert [score for _, score in ben.gold_items] == [0.75] * 10
+    assert ben.gold_drift.p == 1.0 and not ben.gold_drift.found
+    assert len(ben.consensus_items) == 10
+    assert np.mean([s for _, s in ada.consensus_items]) > np.mean([s for _, s in ben.consensus_items])
+
+
+def test_disputed_items_go_to_a_third_person_and_a_gold_labelling_begins_with_the_posterior(
+    sqlite_store: Store, corpus: int
+) -> None:
+    task = made(sqlite_store, corpus, people=("ada", "ben"))
+    with sqlite_store.writing() as w:
+        w.tasks.add_member(task.id, "eve")
+    assert checks.route(sqlite_store, task.id, "eve") == ([], "nobody has labelled anything")
+    first = work_through(sqlite_store, task, "ada")
+    contested = items_of(sqlite_store, task, "ben")[3:7]
+    second = work_through(sqlite_store, task, "ben")
+    for item in contested:
+        label(sqlite_store, "ben", second, item, wrong=3)
+    found, why = checks.route(sqlite_store, task.id, "eve", 6)
+    assert not why and len(found) == 6
+    assert {routed.range for routed in found[:4]} == {item.range for item in contested}
+    assert [routed.disputed > 0 for routed in found] == [True] * 4 + [False] * 2
+    assert found[0].information >= found[3].information > 0
+    assert checks.send(sqlite_store, task.id, "eve", found[:4]) == 4
+    assert checks.send(sqlite_store, task.id, "eve", found[:4]) == 0
+    again, _ = checks.route(sqlite_store, task.id, "eve", 20)
+    assert len(again) == 6 and not {r.range for r in again} & {r.range for r in found[:4]}
+    assert checks.route(sqlite_store, task.id, "ada")[1].startswith("this person has every item")
+    assert {item.reason for item in items_of(sqlite_store, task, "eve")} == {Reason.ROUTING}
+    third = work_through(sqlite_store, task, "eve")
+    new = NewLabelling(corpus, "adjudicated", "ada", Sharing.GOLD)
+    record = starts.begin(sqlite_store, new, from_adjudication([first, second, third], placed_only=True))
+    assert record.origin["method"] == "posterior" and 0.8 < record.origin["expected_ari"] <= 1.0
+    with sqlite_store.reading() as r:
+        state, right = (r.labellings.snapshot(id).partition for id in (record.id, first))
+    names = [state.clusters[int(n)].name for n in state.numbers]
+    assert names == [right.clusters[int(n)].name for n in right.numbers]
+
+
+def test_adjudication_of_one_person_counts_votes(sqlite_store: Store, corpus: int) -> None:
+    one = starts.begin(sqlite_store, NewLabelling(corpus, "one", "ada"), starts.from_sections)
+    gold = NewLabelling(corpus, "gold", "ada", Sharing.GOLD)
+    record = starts.begin(sqlite_store, gold, from_adjudication([one.id]))
+    assert record.origin["method"] == "majority"

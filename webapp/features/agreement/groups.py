@@ -1,0 +1,157 @@
+"""What the Agreement page compares: labellings and clusterings of the same sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.labelling.partition import Partition
+from core.types import Ids, Labels, Sentence
+from db.label_records import LabellingRecord
+from jobs.common.placed import placed_sentences
+from jobs.services.labelling.adjudication import gold_on
+from jobs.services.labelling.starts import labels_on
+from webapp.shared import partition_queries, queries
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """A labelling, the sections or a clustering, as labels of the sentences of a group."""
+
+    name: str
+    labels: Labels
+    """(n,) -1 is unassigned."""
+    names: dict[int, str]
+    """Label → cluster name."""
+    labelling: LabellingRecord | None = None
+    placed: npt.NDArray[np.bool_] | None = None
+    """(n,) mask of the sentences that people placed; None for sections and clusterings."""
+
+    def called(self, label: int) -> str:
+        """Return the name of a cluster."""
+        return "–" if label < 0 else self.names.get(label, f"cluster {label + 1}")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Labellings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
+
+    ids: Ids
+    articles: Ids
+    sentences: Sequence[Sentence]
+    people: list[Rater]
+    others: list[Rater]
+    """Sections and clusterings."""
+    gold: Rater | None = None
+    """Labels that are known to be right."""
+
+
+BOTH, ONE, ALL = "Placed by both", "Placed by one", "All sentences"
+COUNTS = {
+    BOTH: "sentences whose cluster both people set themselves",
+    ONE: "sentences whose cluster at least one of the two people set",
+    ALL: "also sentences that are where the labelling began, which nobody may have looked at",
+}
+"""Which sentences count for the agreement of two people; that of a person and sections or models counts by the person
+alone."""
+
+
+def counted(first: Rater, second: Rater, which: str) -> tuple[Labels, Labels]:
+    """Return the (n,) labels of two raters, -1 for sentences that do not count."""
+    masks = [rater.placed for rater in (first, second) if rater.placed is not None]
+    if which == ALL or not masks:
+        return first.labels, second.labels
+    keep = (np.logical_or if which == ONE else np.logical_and).reduce(masks)
+    return np.where(keep, first.labels, -1), np.where(keep, second.labels, -1)
+
+
+def judged(people: Sequence[Rater], which: str) -> list[Labels]:
+    """Return the (n,) labels of all people, -1 for sentences that they have not judged."""
+    masks = [rater.placed for rater in people if rater.placed is not None]
+    if which == ALL or not masks:
+        return [rater.labels for rater in people]
+    anyone = np.logical_or.reduce(masks)
+    keep = [anyone if which == ONE or rater.placed is None else rater.placed for rater in people]
+    return [np.where(mask, rater.labels, -1) for mask, rater in zip(keep, people, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A corpus or an article that has labellings."""
+
+    corpus_id: int
+    article_id: int | None
+    name: str
+    labellings: tuple[LabellingRecord, ...]
+    gold_id: int | None = None
+    """Labelling of which the labels are known to be right."""
+
+
+def scopes(corpus_id: int) -> list[Scope]:
+    """Return the labelled texts of a project: articles, the whole corpus, tasks; with the most labellings first."""
+    grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
+    for record in partition_queries.labellings(corpus_id):
+        grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
+    corpora = {c.id: c.name for c in queries.corpora()}
+    titles = queries.read(
+        lambda r: r.corpora.articles_by_id([article for _, article in grouped if article is not None])
+    )
+    found = [
+        Scope(c, a, f"{titles[a].title} ({corpora.get(c, '')})" if a in titles else corpora.get(c, ""), tuple(records))
+        for (c, a), records in grouped.items()
+    ]
+    found += _task_scopes(corpus_id)
+    return sorted(found, key=lambda scope: -len(scope.labellings))
+
+
+def _task_scopes(corpus_id: int) -> list[Scope]:
+    """Return the tasks that somebody has begun, with the labellings of their people."""
+    with queries.store().reading() as r:
+        found = []
+        for task in r.tasks.list(corpus_id):
+            ids = [member.labelling_id for member in r.tasks.members(task.id) if member.labelling_id is not None]
+            records = [record for id in ids if (record := r.labellings.get(id)).deleted is None]
+            if records:
+                article = records[0].article_id
+                found.append(Scope(corpus_id, article, f"Task: {task.name}", tuple(records), task.gold_id))
+    return found
+
+
+def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
+    """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
+    with queries.store().reading() as r:
+        states: list[Partition] = [r.labellings.snapshot(record.id).partition for record in chosen]
+        placed = [placed_sentences(r, record, state) for record, state in zip(chosen, states, strict=True)]
+        ids = np.unique(np.concatenate([state.ids for state in states]))
+        known = r.corpora.sentences_by_id(ids)
+        articles = r.corpora.articles_by_id([scope.article_id] if scope.article_id else [])
+        gold, called = gold_on(r, scope.gold_id, ids)
+    people = [
+        Rater(
+            record.name,
+            labels_on(state, ids),
+            {c.number: c.name for c in state.clusters.values()},
+            record,
+            np.isin(ids, own),
+        )
+        for record, state, own in zip(chosen, states, placed, strict=True)
+    ]
+    others: list[Rater] = []
+    if scope.article_id in articles:
+        corpus = next(c for c in queries.corpora() if c.id == scope.corpus_id)
+        for partition in partition_queries.partitions(articles[scope.article_id], corpus.created):
+            if partition.kind == "labelling":
+                continue
+            division = partition.load()
+            labels = np.full(len(ids), -1, dtype=np.int32)
+            shared, at, place = np.intersect1d(ids, division.sentence_ids, return_indices=True)
+            labels[at] = division.labels[place]
+            if len(shared):
+                others.append(Rater(partition.name, labels, dict(division.names)))
+    sentences = [known[int(i)] for i in ids]
+    right = Rater("gold labels", gold, dict(called)) if (gold >= 0).any() else None
+    of = np.array([s.article_id for s in sentences], dtype=np.int64)
+    return Group(ids, of, sentences, people, others, right)

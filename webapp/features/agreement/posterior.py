@@ -1,0 +1,204 @@
+"""Agreement page: reliability of each labeller, disputed sentences with probabilities, and the gold labelling."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.labelling.agreement import adjudicate
+from core.types import Estimate, Labels
+from db.label_records import NewLabelling, Sharing
+from jobs.services.labelling import adjudication, starts
+from jobs.services.labelling.adjudication import Adjudication
+from jobs.services.table_files import csv_text
+from webapp.features.agreement.groups import ALL, BOTH, Group, Rater, Scope, judged
+from webapp.features.agreement.state import GOLD_NAME
+from webapp.shared import partition_queries, queries
+from webapp.shared.components import attempt, download
+from webapp.shared.navigation import page_link, switch_page
+from webapp.shared.people import current_person
+from webapp.shared.text import count, distinct, interval, score, shorten
+
+_DISPUTED = 500
+_NAME = 40
+_HEADER = ("Labelling", "Sensitivity", "Specificity", "Pairs", "Remark")
+
+
+def show(scope: Scope, found: Group, which: str) -> None:
+    """Draw what the labels of all people say about the people and about the sentences."""
+    labels = judged(found.people, which)
+    raters = [*labels, *([found.gold.labels] if found.gold else [])]
+    result = _adjudicated(_digest(raters, found), raters, found)
+    _reliabilities(found, result)
+    _disputed(found, labels, result, which)
+    _gold(scope, found, result, which)
+
+
+def _digest(raters: Sequence[Labels], found: Group) -> str:
+    """Return the key under which a result is cached: of all labels, names and articles."""
+    digest = hashlib.blake2b(found.articles.tobytes(), digest_size=16)
+    for labels, rater in zip(raters, [*found.people, found.gold], strict=False):
+        digest.update(labels.tobytes() + repr(sorted(rater.names.items()) if rater else ()).encode())
+    return digest.hexdigest()
+
+
+@st.cache_resource(show_spinner="Computing reliabilities …", max_entries=16)
+def _adjudicated(digest: str, _raters: Sequence[Labels], _found: Group) -> Adjudication:
+    names = [rater.names for rater in [*_found.people, *([_found.gold] if _found.gold else [])]]
+    gold = [len(_found.people)] if _found.gold else []
+    return adjudication.adjudicated(_raters, _found.articles, names, gold)
+
+
+# --- reliability ------------------------------------------------------------------------------------------------------
+
+
+def _reliabilities(found: Group, result: Adjudication) -> None:
+    st.subheader("Reliability", anchor=False)
+    model = result.model
+    if model.undefined:
+        st.caption(f"Undefined because {model.undefined}.")
+        return
+    rows = [_row(rater, place, result) for place, rater in enumerate(found.people)]
+    remarks = {row[-1] for row in rows}
+    shown = _HEADER if remarks != {""} and len(remarks) > 1 else _HEADER[:-1]
+    st.dataframe(
+        pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
+        hide_index=True,
+        column_config={
+            "Sensitivity": st.column_config.Column(help="Probability of putting together what belongs together."),
+            "Specificity": st.column_config.Column(help="Probability of putting apart what does not belong together."),
+            "Pairs": st.column_config.NumberColumn(
+                help="Pairs of sentences that another person has judged, too.", format="localized"
+            ),
+        },
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_about(found, result, remarks))
+        st.space("stretch")
+        download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key="reliability-csv")
+
+
+def _row(rater: Rater, place: int, result: Adjudication) -> tuple[str, str, str, int, str]:
+    found = result.model.reliabilities[place]
+    remark = f"undefined because {found.undefined}" if found.undefined else ""
+    return rater.name, _estimate(found.sensitivity), _estimate(found.specificity), found.shared, remark
+
+
+def _estimate(value: Estimate | None) -> str:
+    return "–" if value is None else interval(value.value, value.low, value.high)
+
+
+def _about(found: Group, result: Adjudication, remarks: set[str]) -> str:
+    model = result.model
+    if model.equal:
+        (reason,) = remarks
+        rates = (score(float(values[0])) for values in (model.rates.sensitivity, model.rates.specificity))
+        return (
+            f"Undefined because {reason}. Until then all people are taken to be equally reliable, with sensitivity "
+            "{} and specificity {}.".format(*rates)
+        )
+    gold = " Gold labels show who is right." if found.gold else ""
+    return (
+        "By a model of judgements on pairs of sentences of the same article (Dawid and Skene 1979), with 95 % "
+        f"intervals over {model.intervals_over}.{gold}"
+    )
+
+
+# --- disputed sentences -----------------------------------------------------------------------------------------------
+
+
+def _disputed(found: Group, labels: Sequence[Labels], result: Adjudication, which: str) -> None:
+    """Draw the sentences that people placed differently, with their probable clusters."""
+    st.subheader("Disagreements", anchor=False)
+    differ = adjudicate(labels).dispute > 0
+    order = np.lexsort((np.arange(len(differ)), -result.dispute))
+    order = order[differ[order]]
+    if not len(order):
+        more = "" if which == ALL else f" Choose “{ALL}” above to count what nobody has changed, too."
+        st.caption(f"None: every sentence that several people placed is in the same cluster.{more}")
+        return
+    listed = order[:_DISPUTED]
+    columns: dict[str, list[object]] = {"Sentence": [found.sentences[i].text for i in listed]}
+    if not result.model.undefined:
+        columns |= _probable(result, listed)
+    for name, rater in zip(distinct([shorten(r.name, _NAME) for r in found.people]), found.people, strict=True):
+        columns[name] = [rater.called(int(rater.labels[i])) for i in listed]
+    st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        height=360,
+        column_config={
+            "Sentence": st.column_config.TextColumn(width=430),
+            "Probability": st.column_config.NumberColumn(
+                format="%.2f", help="Mean probability of belonging together with the other sentences of that cluster."
+            ),
+        },
+    )
+    st.caption(
+        f"{count(len(order), 'sentence')} in different clusters after these were matched. Those with the most uncertain "
+        "pairs come first."
+    )
+    own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
+    page_link(
+        "relabel",
+        "Review disagreements in Relabel",
+        icon=":material/edit_note:",
+        view=partition_queries.disagreement_view((own or found.people[0]).name),
+    )
+
+
+def _probable(result: Adjudication, rows: np.ndarray) -> dict[str, list[object]]:
+    """Return the columns of the most probable cluster and the next one."""
+    best, second = result.consensus.labels[rows], result.consensus.runner_up[rows]
+    return {
+        "Most probable": [_called(result, int(label)) for label in best],
+        "Probability": [round(float(p), 2) for p in result.consensus.certainty[rows]],
+        "Next": [
+            f"{_called(result, int(label))} ({score(float(p))})" if label >= 0 else "–"
+            for label, p in zip(second, result.consensus.runner_up_probability[rows], strict=True)
+        ],
+    }
+
+
+def _called(result: Adjudication, label: int) -> str:
+    return "–" if label < 0 else result.names.get(label, f"cluster {label + 1}")
+
+
+# --- gold labelling ---------------------------------------------------------------------------------------------------
+
+
+def _gold(scope: Scope, found: Group, result: Adjudication, which: str) -> None:
+    """Draw the form that creates a gold labelling."""
+    st.subheader("Create gold labelling", anchor=False)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    name = left.text_input(
+        "Name", value=f"{scope.name.removeprefix('Task: ')} gold"[:180], key=f"{GOLD_NAME}_{scope.name}"
+    )
+    if right.button(
+        "Create gold labelling", type="primary", icon=":material/gavel:", disabled=not (name or "").strip()
+    ):
+        ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
+        new = NewLabelling(scope.corpus_id, name or "", current_person(), Sharing.GOLD, False, scope.article_id)
+        begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
+        made = attempt(lambda: starts.begin(queries.store(), new, begin))
+        if made is not None:
+            switch_page("relabel", partition_queries.edit_view(made.name))
+    st.caption(_start(result, which))
+
+
+def _start(result: Adjudication, which: str) -> str:
+    """Return what the gold labelling begins with."""
+    own = ", where only those who placed a sentence have a say in it" if which == BOTH else ""
+    end = " Everyone can resolve them on the Relabel page. The labellings above do not change."
+    if result.model.undefined:
+        return f"Starts from the majority{own}; ties are unassigned and marked as uncertain.{end}"
+    unclear = int(adjudication.unclear(result.consensus).sum())
+    return (
+        f"Starts from the most probable clusters given everybody's labels{own}; their expected ARI with the true "
+        f"clusters is {score(result.consensus.expected_ari)}. {count(unclear, 'sentence')} with a hardly more probable "
+        f"place than another will be marked as uncertain.{end}"
+    )
