@@ -208,6 +208,26 @@ def _means(found: CoAssignment, labels: Labels, clusters: int) -> Floats:
     return np.where(counts > 0, sums / np.maximum(counts, 1.0), 1.0)
 
 
+def support(found: CoAssignment) -> Floats:
+    """Return the (raters, n) mean probability of a sentence with the others of the cluster in which a rater put it.
+
+    NaN where the rater has not assigned the sentence, or put it alone.
+    """
+    table, sizes, inverse = found.profiles.table, found.profiles.sizes, found.profiles.inverse
+    result = np.full((table.shape[1], len(sizes)), np.nan)
+    for part, p in found.chunks():
+        rows, own = np.arange(part.start, part.stop), np.arange(len(p))
+        for rater, column in enumerate(table.T):
+            clusters, place = np.unique(column, return_inverse=True)
+            member = np.eye(len(clusters))[place.reshape(-1)] * sizes[:, None]
+            mine = place.reshape(-1)[rows]
+            sums = (p @ member)[own, mine] - p[own, rows]
+            counts = member.sum(axis=0)[mine] - 1.0
+            known = (column[rows] != MISSING) & (counts > 0)
+            result[rater, rows[known]] = sums[known] / counts[known]
+    return np.where(inverse >= 0, result[:, inverse], np.nan) if len(sizes) else np.full((0, len(inverse)), np.nan)
+
+
 def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float) -> Consensus:
     rows, inverse = np.arange(len(labels)), profiles.inverse
     certainty = means[rows, labels]

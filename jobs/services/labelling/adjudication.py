@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 CLOSE = 0.1
-"""Smallest difference of the probabilities of a sentence's cluster and of the next one that is not marked uncertain."""
+"""Smallest difference between the probabilities of two places of a sentence that decides between them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +34,8 @@ class Adjudication:
     consensus: Consensus
     dispute: Floats
     """(n,) bits of uncertainty about pairs of the same article on which people differ, per pair."""
+    unclear: npt.NDArray[np.bool_]
+    """(n,) mask of sentences that people put into different clusters none of which is clearly the most probable."""
     names: Mapping[int, str]
     """Cluster of the consensus → the name that people gave to most of its sentences."""
 
@@ -54,15 +56,26 @@ def adjudicated(
     gold
         Positions of labellings that are known to be right.
     """
-    from core.labelling.consensus import by_article, co_assignment, consensus, disputed
+    from core.labelling.agreement import adjudicate
+    from core.labelling.consensus import by_article, co_assignment, consensus, disputed, support
     from core.labelling.posterior import fit
 
     model = fit(raters, articles, gold)
-    found = consensus(co_assignment(model, raters))
+    posterior = co_assignment(model, raters)
+    found, places = consensus(posterior), support(posterior)
+    differ = adjudicate(raters).dispute > 0
     dispute = np.zeros(len(articles))
-    for rows, posterior in by_article(model, raters, articles):
-        dispute[rows] = disputed(posterior)
-    return Adjudication(model, found, dispute, _names(found.labels, raters, names))
+    for rows, of_article in by_article(model, raters, articles):
+        dispute[rows] = disputed(of_article)
+    return Adjudication(model, found, dispute, differ & _unclear(places), _names(found.labels, raters, names))
+
+
+def _unclear(places: Floats) -> npt.NDArray[np.bool_]:
+    """Return the (n,) mask of sentences without a place that is more probable than not, and than the least one."""
+    known = ~np.isnan(places)
+    best = np.where(known, places, -1.0).max(axis=0, initial=-1.0)
+    least = np.where(known, places, 2.0).min(axis=0, initial=2.0)
+    return np.asarray((best < 0.5) | (best - least < CLOSE))
 
 
 def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int, str]]) -> dict[int, str]:
@@ -84,9 +97,9 @@ def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int
 def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
     """Return the consensus of labellings, from the posterior if it is defined, or else the majority of their votes.
 
-    Sentences whose place is less probable than not, or hardly more than another one, are marked uncertain; ties of a
-    majority begin unassigned and marked. With ``placed_only``, only labels of the people who placed a sentence count where somebody
-    did. The labels of ``gold_id`` are known to be right.
+    Sentences that people put into different clusters, none of which is clearly the most probable, are marked
+    uncertain; ties of a majority begin unassigned and marked. With ``placed_only``, only labels of the people who
+    placed a sentence count where somebody did. The labels of ``gold_id`` are known to be right.
     """
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
@@ -103,7 +116,7 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
         expected = round(found.consensus.expected_ari, 4)
         origin = origin | {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
         first, _ = from_labels(ids, found.consensus.labels, found.names, origin)(store, new)
-        return replace(first, uncertain=unclear(found.consensus)), origin
+        return replace(first, uncertain=found.unclear), origin
 
     return initial
 
@@ -116,12 +129,6 @@ def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int
     known = gold_labels(r, gold_id)
     labels[:] = [known.get(int(id), -1) for id in ids]
     return labels, {number: cluster.name for number, cluster in r.labellings.clusters(gold_id).items()}
-
-
-def unclear(found: Consensus) -> npt.NDArray[np.bool_]:
-    """Return the (n,) mask of sentences whose place is less probable than not, or hardly more than another one."""
-    close = found.certainty < found.runner_up_probability + CLOSE
-    return (found.labels >= 0) & ((found.certainty < 0.5) | close)
 
 
 def _read(

@@ -139,8 +139,8 @@ def _disputed(found: Group, labels: Sequence[Labels], result: Adjudication, whic
         },
     )
     st.caption(
-        f"{count(len(order), 'sentence')} in different clusters after these were matched. Those with the most uncertain "
-        "pairs come first."
+        f"{count(len(order), 'sentence')} in different clusters after these were matched; those with the most "
+        "uncertain pairs come first."
     )
     own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
     page_link(
@@ -196,9 +196,9 @@ def _start(result: Adjudication, which: str) -> str:
     end = " Everyone can resolve them on the Relabel page. The labellings above do not change."
     if result.model.undefined:
         return f"Starts from the majority{own}; ties are unassigned and marked as uncertain.{end}"
-    unclear = int(adjudication.unclear(result.consensus).sum())
+    unclear = int(result.unclear.sum())
     return (
         f"Starts from the most probable clusters given everybody's labels{own}; their expected ARI with the true "
-        f"clusters is {score(result.consensus.expected_ari)}. {count(unclear, 'sentence')} with a hardly more probable "
-        f"place than another will be marked as uncertain.{end}"
+        f"clusters is {score(result.consensus.expected_ari)}. {count(unclear, 'sentence')} without a clearly most "
+        f"probable place will be marked as uncertain.{end}"
     )
