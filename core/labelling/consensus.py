@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr, expit, logit
 
-from core.clustering.correlation import best_partition
 from core.labelling.pair_counts import MISSING, Floats, Indices, Profiles, profiles_of
 from core.labelling.posterior import RaterModel
 from core.types import Ids, Labels
@@ -167,6 +166,8 @@ def consensus(found: CoAssignment) -> Consensus:
 
 
 def _candidates(found: CoAssignment, kept: Indices, p: Floats) -> list[Labels]:
+    from core.clustering.correlation import best_partition
+
     sizes, table = found.profiles.sizes[kept], found.profiles.table[kept]
     known = [_renumbered(column) for column in table.T if (column != MISSING).all()]
     pairs, odds = np.outer(sizes, sizes), logit(np.clip(p, 1e-12, 1 - 1e-12))
