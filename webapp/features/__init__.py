@@ -66,6 +66,7 @@ REGISTRY = Registry(
             ":material/menu_book:",
             LABEL.title,
         ),
+        _page("tasks", "Tasks", "Give articles to people and follow their work.", ":material/assignment:", LABEL.title),
         _page("agreement", "Agreement", "Measure how far labellings agree.", ":material/handshake:", LABEL.title),
         _page(
             "compare",

@@ -75,6 +75,8 @@ SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
 
 THEMES, MERGES, OUTLIERS = "Themes", "Merge suggestions", "Outliers"
 """Views of the layout Clusters."""
+TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR = (KEYS.session(f"task_bar{part}") for part in ("", "_end", "_error"))
+
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 LEAST_CERTAIN = "next least certain"
 NEEDS_MODEL = "This needs vectors. Choose a model under “Suggestions from”."

@@ -27,6 +27,7 @@ from webapp.features.relabel import (
     lists,
     queries,
     questions,
+    task_bar,
     toolbar,
 )
 from webapp.features.relabel.editing import RelabelState
@@ -65,6 +66,7 @@ def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.session.sync()
     st.html(_STYLE)
+    task_bar.show(state)
     if state.read_only:
         _offer_copy(state)
     layout, view = _controls(state)

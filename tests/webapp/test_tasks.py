@@ -1,0 +1,181 @@
+"""The Tasks page, the bar of a task in Relabel, and tasks on the Agreement page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import operations as op
+from core.labelling.distribution import Plan
+from db.label_records import Role
+from db.store import Store
+from db.task_records import ItemRecord, ItemState, TaskRecord
+from jobs.services import people
+from jobs.services.labelling.session import LabellingSession
+from jobs.services.tasks import making, work
+from tests.webapp.filled import HOSTILE
+from webapp.features.tasks import form, state
+
+Open = Callable[..., AppTest]
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def button(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label)
+
+
+@pytest.fixture
+def task(filled_store: Store) -> TaskRecord:
+    """All articles by Ada and a person with a hostile name, in whole articles, from the sections."""
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+        articles = tuple(article.id for article in r.corpora.articles(corpus.id))
+    plan = Plan(("ada", HOSTILE), 1.0, 2)
+    made = making.TaskForm(corpus.id, "pilot", "ada", articles, plan, instructions=HOSTILE, start=making.START_SECTIONS)
+    return making.make(filled_store, made)
+
+
+def items_of(store: Store, task: TaskRecord, person: str) -> list[ItemRecord]:
+    with store.reading() as r:
+        return r.tasks.items(task.id, person)
+
+
+def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
+    """Finish all items of a person, with some sentences of the first article moved."""
+    for place, item in enumerate(items_of(store, task, person)):
+        opened = work.open_item(store, item.id)
+        if not place:
+            session = LabellingSession(store, opened.labelling.id, person)
+            ids = session.partition.members(2)[:moved]
+            session.do(op.assign(session.partition, np.sort(ids), 3))
+        work.finish_item(store, item.id)
+
+
+def test_a_project_without_tasks(filled_store: Store, open_page: Open) -> None:
+    at = open_page("tasks")
+    assert not at.exception
+    assert "No tasks for you" in words(at)
+    at = open_page("tasks", view=state.ALL)
+    assert "No tasks yet" in words(at)
+
+
+def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: Open) -> None:
+    at = open_page("tasks", person="ada", view=state.NEW)
+    assert not at.exception and "A task needs a name, articles and people." in words(at)
+    at.text_input(key=f"{state.FORM}_name").set_value("first task")
+    at.multiselect(key=f"{state.FORM}_people").set_value(["ada", "ben"]).run()
+    at.slider(key=f"{state.FORM}_share").set_value(100)
+    at.button_group(key=f"{state.FORM}_articles").set_value(form.FIRST).run()
+    at.number_input(key=f"{state.FORM}_number").set_value(2).run()
+    button(at, "Create task").click().run()
+    assert not at.exception and not at.error
+    with filled_store.reading() as r:
+        (made,) = r.tasks.list()
+        items = r.tasks.items(made.id)
+    assert (made.name, made.person, made.settings["several"]) == ("first task", "ada", 2)
+    assert len(items) == 4 and {item.person for item in items} == {"ada", "ben"}
+    assert "first task was created" in words(at) and "0 of 4 items are done" in words(at)
+
+
+def test_a_plan_that_cannot_be_met_is_explained(filled_store: Store, open_page: Open) -> None:
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.text_input(key=f"{state.FORM}_name").set_value("too little")
+    at.multiselect(key=f"{state.FORM}_people").set_value(["ada"]).run()
+    at.number_input(key=f"{state.FORM}_quota_ada").set_value(1).run()
+    button(at, "Create task").click().run()
+    assert "2 are missing" in words(at)
+
+
+def test_my_tasks_have_a_next_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+    at = open_page("tasks", person="ada")
+    assert not at.exception
+    assert "pilot" in words(at) and HOSTILE in [text.value for text in at.text]
+    button(at, "Open next item").click().run()
+    with filled_store.reading() as r:
+        first, *others = r.tasks.items(task.id, "ada")
+        assert first.state is ItemState.STARTED and {item.state for item in others} == {ItemState.OPEN}
+        labelling = next(m.labelling_id for m in r.tasks.members(task.id) if m.person == "ada")
+        assert labelling is not None and r.labellings.get(labelling).owner == "ada"
+    at = open_page("tasks", person="ada")
+    assert [b.label for b in at.button if b.label in ("Continue", "Open next item")] == ["Continue"]
+
+
+def test_done_and_next_in_relabel(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+    with filled_store.reading() as r:
+        first = r.tasks.items(task.id, "ada")[0]
+    opened = work.open_item(filled_store, first.id)
+    view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
+    at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
+    assert not at.exception
+    assert "item 1 of 3" in words(at)
+    button(at, "Done, next").click().run()
+    assert not at.exception
+    with filled_store.reading() as r:
+        states = [item.state for item in r.tasks.items(task.id, "ada")]
+    assert states == [ItemState.DONE, ItemState.STARTED, ItemState.OPEN]
+    assert "item 2 of 3" in words(at)
+    other = open_page("relabel", person="ben", **view)
+    assert "item 2 of 3" not in words(other)
+
+
+def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+    finish(filled_store, task, "ada", 0)
+    finish(filled_store, task, HOSTILE, 2)
+    at = open_page("tasks", person="ada", view=state.ALL)
+    assert not at.exception
+    progress = at.dataframe[0].value.set_index("Person")
+    assert progress.loc["ada", "Items"] == "3 of 3" and progress.loc[HOSTILE, "Remaining"] == "done"
+    assert at.dataframe[1].value["Agreement over time"].tolist() == ["3 items, too few"] * 2
+    assert "this person has every item" in words(at).replace("\\", "")
+    at.text_input(key=f"{state.REASSIGN}_name").set_value("eve").run()
+    at.button(key=f"{state.REASSIGN}_add").click().run()
+    at.selectbox(key=f"{state.ROUTE}_person").set_value("eve").run()
+    at.number_input(key=f"{state.ROUTE}_most").set_value(1).run()
+    at.button(key=f"{state.ROUTE}_send").click().run()
+    assert not at.exception and "1 item given to eve" in words(at)
+    with filled_store.reading() as r:
+        (item,) = r.tasks.items(task.id, "eve")
+        assert item.range == r.tasks.items(task.id, "ada")[0].range
+    agreement = open_page("agreement", person="ada", scope="Task: pilot")
+    assert not agreement.exception
+    assert "taken to be equally reliable" in words(agreement)
+    disputed = next(d.value for d in agreement.dataframe if "Most probable" in d.value)
+    assert len(disputed) == 2 and disputed["Probability"].between(0, 1).all()
+
+
+def test_items_are_given_away_and_a_task_is_closed_and_deleted(
+    task: TaskRecord, filled_store: Store, open_page: Open
+) -> None:
+    at = open_page("tasks", person="ada", view=state.ALL)
+    at.text_input(key=f"{state.REASSIGN}_name").set_value("eve").run()
+    at.button(key=f"{state.REASSIGN}_add").click().run()
+    at.selectbox(key=f"{state.REASSIGN}_from").set_value("ada")
+    at.selectbox(key=f"{state.REASSIGN}_to").set_value("eve").run()
+    at.number_input(key=f"{state.REASSIGN}_most").set_value(2).run()
+    at.button(key=f"{state.REASSIGN}_give").click().run()
+    with filled_store.reading() as r:
+        assert [len(r.tasks.items(task.id, name)) for name in ("ada", "eve")] == [1, 2]
+    button(at, "Close task").click().run()
+    assert "closed" in words(at)
+    assert not [b for b in open_page("tasks", person="ada").button if b.label == "Open next item"]
+    button(at, "Delete task …").click().run()
+    button(at, "Delete task").click().run()
+    with filled_store.reading() as r:
+        assert not r.tasks.list()
+
+
+def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
+        people.set_role(filled_store, name, role)
+    for name in ("lea", "val"):
+        at = open_page("tasks", person=name, view=state.ALL)
+        assert not at.exception and len(at.dataframe) == 1
+        assert not {b.label for b in at.button} & {"Close task", "Give", "Give these items", "Delete task …"}
+        assert state.NEW not in [tab.label for tab in at.tabs]

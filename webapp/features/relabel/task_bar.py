@@ -1,0 +1,74 @@
+"""Bar above a labelling that was made for a task: the present item, and the button for the next one."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.errors import ThemescopeError
+from core.labelling.partition import UNASSIGNED
+from db.task_records import ItemRecord, ItemState
+from jobs.services.tasks import making, work
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import KEYS, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR
+from webapp.shared import queries, task_queries
+from webapp.shared.navigation import open_address, switch_page
+from webapp.shared.pages import CORPUS
+from webapp.shared.task_queries import Task
+from webapp.shared.text import count, plain
+
+DONE_KEY = "Ctrl+Enter"
+
+
+def show(state: RelabelState) -> None:
+    """Draw the bar for a labelling of a task of this person."""
+    if st.session_state.pop(TASK_BAR_END, ""):
+        switch_page("tasks")
+    task = task_queries.of_labelling(state.record)
+    if task is None:
+        return
+    if error := st.session_state.pop(TASK_BAR_ERROR, ""):
+        st.error(plain(error), icon=":material/error:")
+    own = task.of(state.session.person)
+    item = next((item for item in own if item.state is ItemState.STARTED), None)
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=TASK_BAR):
+        st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
+        if task.record.closed is not None:
+            st.caption("This task is closed.", width="content")
+        elif item is not None:
+            _unassigned(state, item)
+            st.button(
+                "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY, key=f"{TASK_BAR}_done",
+                on_click=_next, args=(task, item),
+            )  # fmt: skip
+        elif st.button("My tasks", icon=":material/list:", key=f"{TASK_BAR}_tasks"):
+            switch_page("tasks")
+
+
+def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
+    if item is None:
+        return task_queries.counted(own)
+    title = task_queries.titles([item])[item.id]
+    return f"item {own.index(item) + 1:,} of {len(own):,} · {plain(title)}"
+
+
+def _unassigned(state: RelabelState, item: ItemRecord) -> None:
+    """Say how many sentences of the item have no cluster."""
+    ids = queries.read(lambda r: [sentence.id for sentence in making.sentences_of_item(r, item.range)])
+    left = int((state.partition.numbers[state.partition.rows(ids)] == UNASSIGNED).sum())
+    if left:
+        st.caption(f"{count(left, 'sentence')} unassigned", width="content")
+
+
+def _next(task: Task, item: ItemRecord) -> None:
+    """Mark the item as done and show the next one; for callbacks. After the last one, the tasks are shown."""
+    try:
+        following = work.finish_item(queries.store(), item.id)
+        if following is None:
+            st.session_state[TASK_BAR_END] = task.record.name
+        else:
+            view = task_queries.item_view(work.open_item(queries.store(), following.id))
+            open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
+    except ThemescopeError as error:
+        st.session_state[TASK_BAR_ERROR] = str(error)

@@ -1,0 +1,175 @@
+"""Form of a new task: which articles, which people, how they share the items, and what they begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+
+import numpy as np
+import streamlit as st
+
+from core.labelling.distribution import Order, Plan
+from db.label_records import LabellingRecord
+from db.records import CorpusRecord
+from jobs.services.tasks import making
+from jobs.services.tasks.making import TaskForm
+from webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT
+from webapp.shared import partition_queries, queries
+from webapp.shared.components import attempt
+from webapp.shared.people import UNNAMED, current_person
+from webapp.shared.text import count, plain
+
+EVERY, FIRST, RANDOM, CHOSEN = "All", "First", "Random", "Chosen"
+NO_GOLD = "No gold items"
+_LISTED = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What people begin with."""
+
+    kind: str
+    id: int | None = None
+
+
+def show(corpus: CorpusRecord) -> None:
+    """Draw the form."""
+    name = st.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
+    articles = _articles(corpus)
+    longest = st.number_input(
+        "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
+        help="Articles with more sentences are cut into equal items. 0: every article is one item.",
+    )  # fmt: skip
+    plan = _plan(corpus)
+    start = _start(corpus)
+    gold_id, gold_share, tell = _gold(corpus)
+    left, right = st.columns(2)
+    due = left.date_input("Due date", value=None, key=_key("due"))
+    blind = right.toggle("Blind", key=_key("blind"), help="Hides sections, suggestions and other people's labels.")
+    instructions = st.text_area("Instructions", key=_key("instructions"), max_chars=20_000, height=120)
+    ready = bool((name or "").strip()) and bool(articles) and bool(plan.people)
+    if st.button("Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")):
+        form = TaskForm(
+            corpus.id, name or "", current_person(), tuple(articles), plan, int(longest),
+            datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start.kind,
+            start.id, gold_id, gold_share, tell,
+        )  # fmt: skip
+        _make(form)
+    if not ready:
+        st.caption("A task needs a name, articles and people.")
+
+
+def _make(form: TaskForm) -> None:
+    with st.spinner("Distributing items …"):
+        made = attempt(lambda: making.make(queries.store(), form))
+    if made is not None:
+        st.session_state[MESSAGE] = f"{made.name} was created."
+        st.session_state[OPEN_NEXT] = made.name
+        st.rerun()
+
+
+def _key(name: str) -> str:
+    return f"{FORM}_{name}"
+
+
+def _articles(corpus: CorpusRecord) -> list[int]:
+    """Choose the articles; return their ids in their order."""
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    which = left.segmented_control(
+        "Articles", [EVERY, FIRST, RANDOM, CHOSEN], default=EVERY, required=True, key=_key("articles")
+    )
+    listed = queries.articles(corpus.id, limit=corpus.articles)
+    if which == EVERY:
+        return [article.id for article in listed]
+    if which == CHOSEN:
+        titles = {article.id: article.title for article in listed[:_LISTED]}
+        chosen = right.multiselect("Articles", list(titles), format_func=titles.__getitem__, key=_key("chosen"))
+        return [id for id in titles if id in chosen]
+    most = right.number_input("Number of articles", 1, max(len(listed), 1), min(len(listed), 10), key=_key("number"))
+    if which == FIRST:
+        return [article.id for article in listed[: int(most)]]
+    seed = int(st.session_state.get(_key("seed"), 0))
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(listed))[: int(most)])
+    return [listed[place].id for place in drawn.tolist()]
+
+
+def _plan(corpus: CorpusRecord) -> Plan:
+    """Choose people, overlap, order and quotas."""
+    known = [person.name for person in queries.read(lambda r: r.people.list())]
+    offered = list(dict.fromkeys([current_person(), *known]))
+    people = st.multiselect(
+        "People", offered, format_func=lambda name: name or UNNAMED, key=_key("people"), accept_new_options=True,
+        help="Type a name to add somebody who has not used the pages yet.",
+    )  # fmt: skip
+    names = tuple(dict.fromkeys(name.strip() for name in people))
+    left, middle, right, last = st.columns(4)
+    share = left.slider(
+        "Items with overlap", 0, 100, 20, 5, format="%d %%", key=_key("share"), disabled=len(names) < 2,
+        help="Share of the items that several people label. The reliability of people is estimated from them.",
+    )  # fmt: skip
+    several = middle.number_input(
+        "People on each of them", 2, max(len(names), 2), 2, key=_key("several"), disabled=len(names) < 2
+    )
+    orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if partition_queries.analyses(corpus.id) else [])]
+    order = right.selectbox(
+        "Order", orders, format_func=lambda one: one.value.capitalize(), key=_key("order"),
+        help="“Most uncertain first” needs themes to begin with.",
+    )  # fmt: skip
+    seed = last.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))
+    share = share if len(names) > 1 else 0
+    return Plan(names, share / 100, int(several), order or Order.GIVEN, int(seed), _quotas(names))
+
+
+def _quotas(names: tuple[str, ...]) -> dict[str, int]:
+    """Choose the maximum number of items of each person; without one, there is no limit."""
+    found: dict[str, int] = {}
+    if not names:
+        return found
+    with st.expander("Quotas", icon=":material/speed:"):
+        columns = st.columns(min(len(names), 4))
+        for place, name in enumerate(names):
+            limit = columns[place % len(columns)].number_input(
+                plain(name or UNNAMED), 0, 100_000, value=None, placeholder="no limit", key=_key(f"quota_{name}")
+            )
+            if limit is not None:
+                found[name] = int(limit)
+        st.caption("Maximum number of items of a person, without gold items.")
+    return found
+
+
+def _start(corpus: CorpusRecord) -> Start:
+    """Choose what people begin with."""
+    options = {"Unassigned sentences": Start(making.START_NOTHING), "Sections": Start(making.START_SECTIONS)}
+    for analysis in partition_queries.analyses(corpus.id):
+        options[f"Themes: {analysis.name}"] = Start(making.START_RUN, analysis.run.id)
+    for record in partition_queries.labellings(corpus.id):
+        options[f"Clusters and codebook of {record.name}"] = Start(making.START_CLUSTERS, record.id)
+        options[f"Labelling: {record.name}"] = Start(making.START_LABELLING, record.id)
+    chosen = st.selectbox(
+        "People begin with", list(options), key=_key("start"), help="Everybody gets a labelling of their own."
+    )
+    return options[chosen or "Unassigned sentences"]
+
+
+def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
+    """Choose gold labels, how many items of them everybody gets, and whether people see how they do."""
+    records: dict[str, LabellingRecord | None] = {NO_GOLD: None}
+    records |= {record.name: record for record in partition_queries.labellings(corpus.id)}
+    left, right = st.columns(2)
+    name = left.selectbox(
+        "Gold labels",
+        list(records),
+        key=_key("gold"),
+        help="Its training items, or else all its labels, are taken as right.",
+    )
+    chosen = records[name or NO_GOLD]
+    if chosen is None:
+        return None, 0.0, False
+    share = right.slider(
+        "Gold items", 5, 100, 10, 5, format="%d %%", key=_key("gold_share"),
+        help="Share of the items with gold labels. Everybody gets them, spread over the list.",
+    )  # fmt: skip
+    tell = st.toggle("Tell people how their labels of gold items compare", key=_key("tell"))
+    with_training = queries.read(lambda r: len(making.gold_labels(r, chosen.id)))
+    st.caption(f"{plain(chosen.name)} has {count(with_training, 'sentence')} with gold labels.")
+    return chosen.id, share / 100, bool(tell)

@@ -1,0 +1,23 @@
+"""Tasks page: labelling work that is given to people, its progress and its checks."""
+
+import streamlit as st
+
+from db.access import Right
+from webapp.features.tasks import form, mine, overview
+from webapp.features.tasks.state import ALL, MESSAGE, MINE, NEW, OPEN_NEXT, REFUSED, TASK, VIEW
+from webapp.shared.choose import open_tab, project
+from webapp.shared.people import may
+from webapp.shared.text import plain
+
+current = project()
+if current is not None:
+    if OPEN_NEXT in st.session_state:
+        st.session_state[TASK], st.session_state[VIEW] = st.session_state.pop(OPEN_NEXT), ALL
+    if message := st.session_state.pop(MESSAGE, ""):
+        st.success(plain(message), icon=":material/check:")
+    if refused := st.session_state.pop(REFUSED, ""):
+        st.error(plain(refused), icon=":material/error:")
+    views = {MINE: mine.show, ALL: overview.show} | ({NEW: form.show} if may(Right.MANAGE) else {})
+    view, tab = open_tab([*views], VIEW)
+    with tab:
+        views[view](current)

@@ -1,0 +1,84 @@
+"""Labelling tasks for pages: those of a project and of a person, and opening items in Relabel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from db.label_records import LabellingRecord
+from db.records import ArticleRecord
+from db.task_records import ItemRecord, MemberRecord, TaskRecord
+from jobs.services.tasks import work
+from jobs.services.tasks.work import OpenItem
+from webapp.shared import partition_queries, queries
+from webapp.shared.components import attempt
+from webapp.shared.navigation import switch_page
+from webapp.shared.people import current_person
+from webapp.shared.text import count
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task with its people and items."""
+
+    record: TaskRecord
+    members: tuple[MemberRecord, ...]
+    items: tuple[ItemRecord, ...]
+
+    @property
+    def people(self) -> list[str]:
+        """Names of the members, by name."""
+        return [member.person for member in self.members]
+
+    def of(self, person: str) -> list[ItemRecord]:
+        """Return the items of a person in their order."""
+        return [item for item in self.items if item.person == person]
+
+
+def tasks(corpus_id: int) -> list[Task]:
+    """Return the tasks of a project, open ones first, the newest first."""
+    with queries.store().reading() as r:
+        found = [
+            Task(record, tuple(r.tasks.members(record.id)), tuple(r.tasks.items(record.id)))
+            for record in r.tasks.list(corpus_id)
+        ]
+    return sorted(found, key=lambda task: task.record.closed is not None)
+
+
+def titles(items: list[ItemRecord]) -> dict[int, str]:
+    """Return item id → the article's title and, for a part of an article, its sentences."""
+    with queries.store().reading() as r:
+        articles = r.corpora.articles_by_id({item.article_id for item in items})
+    return {item.id: _title(item, articles[item.article_id]) for item in items}
+
+
+def _title(item: ItemRecord, article: ArticleRecord) -> str:
+    whole = item.sentences == article.sentences
+    return article.title if whole else f"{article.title}, sentences {item.first + 1}–{item.last + 1}"
+
+
+def open_item(item_id: int) -> None:
+    """Open an item in Relabel, as the working set of the person's labelling; an error stays on this page."""
+    opened = attempt(lambda: work.open_item(queries.store(), item_id))
+    if opened is not None:
+        switch_page("relabel", item_view(opened))
+
+
+def item_view(opened: OpenItem) -> dict[str, str]:
+    """Return the view of the Relabel page with the sentences of an item."""
+    return dict(partition_queries.selection_view(opened.labelling.name, opened.selection_id))
+
+
+def of_labelling(record: LabellingRecord) -> Task | None:
+    """Return the task of a labelling that was made for the person who uses the page; None for other labellings."""
+    with queries.store().reading() as r:
+        found = r.tasks.of_labelling(record.id)
+        if found is None or found[1] != current_person():
+            return None
+        task, _ = found
+        return Task(task, tuple(r.tasks.members(task.id)), tuple(r.tasks.items(task.id)))
+
+
+def counted(items: list[ItemRecord]) -> str:
+    """Return ``3 of 10 items are done``."""
+    done = sum(item.done is not None for item in items)
+    return f"{done:,} of {count(len(items), 'item')} {'is' if done == 1 else 'are'} done"
