@@ -18,6 +18,7 @@ from jobs.cli.labels import labels
 from jobs.cli.lists import list_
 from jobs.cli.lists_of_sentences import cluster, embed, similar
 from jobs.cli.mcp import mcp
+from jobs.cli.methods import methods
 from jobs.cli.names import name_themes
 from jobs.cli.personal_data import export_person, forget
 from jobs.cli.plan import plan
@@ -39,7 +40,7 @@ def main() -> None:
 
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate, reproduce,
-    map_, list_, labels, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, plan, demo, doctor,
+    map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, plan, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import markup
 from core.metrics.statistics import multiple_comparisons
 from core.metrics.statistics.multiple_comparisons import TESTS
 from db.label_records import Role
@@ -210,7 +211,7 @@ def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_
         "restarts 10",
     ):
         assert part in said
-    assert exports.tex(r"50 % & a_b \ ~") == r"50 \% \& a\_b \textbackslash{} \textasciitilde{}"
+    assert markup.latex(r"50 % & a_b \ ~") == r"50 \% \& a\_b \textbackslash{} \textasciitilde{}"
 
 
 def _comparison(benchmark: object) -> exports.Comparison:

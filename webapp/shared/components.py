@@ -19,6 +19,7 @@ from webapp.shared.text import plain
 T = TypeVar("T")
 
 _MIME = {
+    ".bib": "text/plain",
     ".csv": "text/csv",
     ".gz": "application/gzip",
     ".html": "text/html",

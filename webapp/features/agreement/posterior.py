@@ -12,11 +12,12 @@ import streamlit as st
 from core.labelling.agreement import adjudicate
 from core.types import Estimate, Labels
 from db.label_records import NewLabelling, Sharing
+from jobs.services import methods
 from jobs.services.labelling import adjudication, starts
 from jobs.services.labelling.adjudication import Adjudication
 from jobs.services.table_files import csv_text
 from webapp.features.agreement.groups import ALL, BOTH, Group, Rater, Scope, judged
-from webapp.features.agreement.state import GOLD_NAME
+from webapp.features.agreement.state import GOLD_NAME, METHODS
 from webapp.shared import partition_queries, queries
 from webapp.shared.components import attempt, download
 from webapp.shared.navigation import page_link, switch_page
@@ -36,6 +37,7 @@ def show(scope: Scope, found: Group, which: str) -> None:
     _reliabilities(found, result)
     _disputed(found, labels, result, which)
     _gold(scope, found, result, which)
+    _methods(found)
 
 
 def _digest(raters: Sequence[Labels], found: Group) -> str:
@@ -202,3 +204,25 @@ def _start(result: Adjudication, which: str) -> str:
         f"clusters is {score(result.consensus.expected_ari)}. {count(unclear, 'sentence')} without a clearly most "
         f"probable place will be marked as uncertain.{end}"
     )
+
+
+# --- methods section --------------------------------------------------------------------------------------------------
+
+
+def _methods(found: Group) -> None:
+    """Draw the button that writes the methods section, and the section."""
+    ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
+    part = st.expander("Methods section", icon=":material/description:", key=METHODS, on_change="rerun")
+    if not part.open:
+        return
+    with part:
+        with st.spinner("Writing …"):
+            section = attempt(lambda: methods.methods_section(queries.store(), ids))
+        if section is None:
+            return
+        st.code(section.markdown, language=None, wrap_lines=True)
+        with st.container(horizontal=True):
+            download("Markdown", lambda: section.markdown, "methods.md", key="methods-markdown")
+            download("LaTeX", lambda: section.latex, "methods.tex", key="methods-latex")
+            download("BibTeX", lambda: section.bibtex, "methods.bib", key="methods-bibtex")
+        st.caption("Only what the store knows about the labellings chosen above. Check it before you publish it.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
+from core import markup
 from core.config import Config
 from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.multiple_comparisons import (
@@ -25,18 +25,6 @@ from jobs.common.results import code_version
 from jobs.services.table_files import csv_text
 from webapp.shared.compare_queries import Method
 from webapp.shared.text import count, interval, p_text, score
-
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "×": r"$\times$",
-    "–": "--",
-    "±": r"$\pm$",
-    "≥": r"$\geq$",
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-}
-_ESCAPED = re.compile("|".join(re.escape(letter) for letter in _SPECIAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +144,11 @@ def latex(found: Comparison, metrics: Sequence[str]) -> str:
     lines = [
         rf"\begin{{tabular}}{{ll{'r' * len(metrics)}}}",
         r"\toprule",
-        " & ".join(["Model", "Clusterer", *(tex(title) for title in titles)]) + r" \\",
+        " & ".join(["Model", "Clusterer", *(markup.latex(title) for title in titles)]) + r" \\",
         r"\midrule",
     ]
     for method, means, letters in zip(found.methods, found.means, found.letters(), strict=True):
-        cells = [tex(method.model), tex(method.clusterer)]
+        cells = [markup.latex(method.model), markup.latex(method.clusterer)]
         for metric in metrics:
             cells.append(_cell(means.get(metric), best[metric], letters if metric == found.metric.id else ""))
         lines.append(" & ".join(cells) + r" \\")
@@ -174,11 +162,6 @@ def _cell(found: ScoreRecord | None, best: float | None, letters: str) -> str:
     value = rf"\textbf{{{value}}}" if found.value == best else value
     half = "" if found.low is None or found.high is None else rf" $\pm$ {score((found.high - found.low) / 2)}"
     return value + half + (rf"$^{{\mathrm{{{letters}}}}}$" if letters else "")
-
-
-def tex(text: str) -> str:
-    """Return ``text`` escaped for LaTeX."""
-    return _ESCAPED.sub(lambda match: _SPECIAL[match.group()], text)
 
 
 def paragraph(found: Comparison, metrics: Sequence[str], settings: Mapping[str, Config | Mapping[str, object]]) -> str:

@@ -1,0 +1,297 @@
+"""Methods section of a paper about labels, from facts. A sentence appears only if its fact is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from core.labelling.agreement import Alpha
+from core.markup import Cite, Foreign, Part, Reference, Sentence
+from core.types import Estimate
+
+REFERENCES: Mapping[str, Reference] = {
+    found.key: found
+    for found in (
+        Reference(
+            "dawid1979", "article", ("Dawid, A. P.", "Skene, A. M."),
+            "Maximum likelihood estimation of observer error-rates using the EM algorithm",
+            "Applied Statistics", 1979, "28", "20–28",
+        ),
+        Reference(
+            "fritsch2009", "article", ("Fritsch, Arno", "Ickstadt, Katja"),
+            "Improved criteria for clustering based on the posterior similarity matrix",
+            "Bayesian Analysis", 2009, "4", "367–391",
+        ),
+        Reference(
+            "hayes2007", "article", ("Hayes, Andrew F.", "Krippendorff, Klaus"),
+            "Answering the call for a standard reliability measure for coding data",
+            "Communication Methods and Measures", 2007, "1", "77–89",
+        ),
+        Reference(
+            "hubert1985", "article", ("Hubert, Lawrence", "Arabie, Phipps"), "Comparing partitions",
+            "Journal of Classification", 1985, "2", "193–218",
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StartFact:
+    """What a number of labellings began with."""
+
+    kind: str
+    """"run", "sections", "labelling", "clusters", "nothing", "table", "selection" or another origin."""
+    labellings: int
+    name: str = ""
+    """Name of the labelling, or of the clustering, that they began with."""
+    model: str = ""
+    method: str = ""
+    clusterer: str = ""
+    clusters: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFact:
+    """A task of which labellings are part."""
+
+    name: str
+    items: int
+    people: int
+    several: int
+    shared: int
+    """Number of items that several people have."""
+    order: str
+    seed: int
+    blind: bool
+    gold: int
+    """Number of items with gold labels that everybody has."""
+    routed: int
+    """Number of items that people got because others disagreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityFact:
+    """Range of the reliabilities of people."""
+
+    people: int
+    sensitivity: tuple[Estimate, Estimate]
+    """Lowest and highest."""
+    specificity: tuple[Estimate, Estimate]
+    over: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdjudicationFact:
+    """A gold labelling that was made from the labellings."""
+
+    method: str
+    """"posterior" or "majority"."""
+    sentences: int
+    expected_ari: float | None
+    equal: bool
+    steps: int
+    """Number of changes that people have made in it since."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFact:
+    """Triplets that were sampled from the labels, and the models trained on them."""
+
+    triplets: int
+    seed: int
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that is known about labellings of one corpus."""
+
+    corpus: str
+    languages: tuple[str, ...]
+    articles: int
+    sentences: int
+    labellings: int
+    people: int
+    judged: int
+    """Number of sentences that people placed."""
+    blind: int
+    """Number of blind labellings."""
+    starts: tuple[StartFact, ...]
+    tasks: tuple[TaskFact, ...]
+    steps: Mapping[str, int]
+    """Kind of operation → number of steps that were not undone."""
+    undone: int
+    answers: int
+    first: date | None
+    last: date | None
+    alpha: Alpha | None
+    pairs: tuple[Estimate, ...]
+    """Mean ARI over articles of every two labellings for which it is defined."""
+    reliability: ReliabilityFact | None
+    adjudications: tuple[AdjudicationFact, ...]
+    training: tuple[TrainingFact, ...]
+    version: str
+
+
+def paragraphs(facts: Facts) -> list[list[Sentence]]:
+    """Return the paragraphs of the methods section: data and labelling, agreement, use."""
+    found = [
+        [_data(facts), *_people(facts), *map(_start, facts.starts)],
+        [sentence for task in facts.tasks for sentence in _task(task)],
+        [*_work(facts)],
+        [*_agreement(facts), *_reliability(facts), *map(_adjudication, facts.adjudications)],
+        [*map(_training, facts.training), [f"Labels were made with Themescope {facts.version}."]],
+    ]
+    return [sentences for sentences in found if sentences]
+
+
+def _data(facts: Facts) -> Sentence:
+    parts: list[Part] = ["The corpus “", Foreign(facts.corpus), "” was labelled in "]
+    parts += [f"{_count(facts.articles, 'article')} with {_count(facts.sentences, 'sentence')}"]
+    if facts.languages:
+        parts.append(f" ({_listed(facts.languages)})")
+    return [*parts, "."]
+
+
+def _people(facts: Facts) -> list[Sentence]:
+    made = f"{_count(facts.people, 'person', 'people')} made {_count(facts.labellings, 'labelling')}"
+    judged = f" and placed {_count(facts.judged, 'sentence')}" if facts.judged else ""
+    sentences: list[Sentence] = [[f"{made}{judged}."]]
+    if facts.blind:
+        are = "was" if facts.blind == 1 else "were"
+        hidden = "sections, suggestions and other people's labels were hidden"
+        sentences.append([f"Of these labellings, {facts.blind:,} {are} blind: {hidden}."])
+    return sentences
+
+
+def _start(start: StartFact) -> Sentence:
+    began = f"{_count(start.labellings, 'labelling')} began"
+    if start.kind == "run" and start.model:
+        parts: list[Part] = [f"{began} with {_count(start.clusters, 'cluster') if start.clusters else 'clusters'}"]
+        parts += [" found by ", Foreign(start.clusterer)] if start.clusterer else []
+        parts += [" on vectors of the model “", Foreign(start.model), "” (", Foreign(start.method), ")"]
+        return [*parts, f", seed {start.seed}." if start.seed is not None else "."]
+    if start.kind == "sections":
+        return [f"{began} with the sections of the articles."]
+    if start.kind == "nothing":
+        return [f"{began} with unassigned sentences."]
+    if start.kind == "clusters" and start.name:
+        return [f"{began} with the clusters and the codebook of “", Foreign(start.name), "”, without its assignments."]
+    if start.name:
+        return [f"{began} with “", Foreign(start.name), "”."]
+    return [f"{began} with labels from a file." if start.kind == "table" else f"{began} with given clusters."]
+
+
+def _task(task: TaskFact) -> list[Sentence]:
+    sentences: list[Sentence] = [
+        ["In the task “", Foreign(task.name),
+         f"”, {_count(task.items, 'item')} were given to {_count(task.people, 'person', 'people')}"
+         f" (order: {task.order}, seed {task.seed})."]
+    ]  # fmt: skip
+    if task.shared:
+        sentences.append(
+            [f"Of these items, {task.shared:,} ({task.shared / task.items:.0%}) were given to several people."]
+        )
+    if task.gold:
+        sentences.append([f"Everybody also labelled {_count(task.gold, 'item')} with known labels."])
+    if task.routed:
+        are = "was" if task.routed == 1 else "were"
+        sentences.append([f"{_count(task.routed, 'item')} {are} given to another person because people disagreed."])
+    return sentences
+
+
+def _work(facts: Facts) -> list[Sentence]:
+    if not facts.steps:
+        return []
+    total = sum(facts.steps.values())
+    kinds = sorted(facts.steps.items(), key=lambda kind: (-kind[1], kind[0]))
+    listed = ", ".join(f"{name} {count:,}" for name, count in kinds)
+    when = ""
+    if facts.first is not None and facts.last is not None:
+        same = facts.first == facts.last
+        when = f" on {facts.first}" if same else f" between {facts.first} and {facts.last}"
+    undone = f"; {facts.undone:,} more were undone" if facts.undone else ""
+    sentences: list[Sentence] = [[f"People made {_count(total, 'change')}{when} ({listed}){undone}."]]
+    if facts.answers:
+        sentences.append([f"They answered {_count(facts.answers, 'question')} about the similarity of sentences."])
+    return sentences
+
+
+def _agreement(facts: Facts) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    alpha = facts.alpha
+    if alpha is not None and alpha.value is not None:
+        sentences.append(
+            [f"Krippendorff's alpha over {_count(alpha.pairs, 'pair')} of sentences of the same article (together or "
+             f"apart) is {alpha.value:.3f} ", Cite("hayes2007"), "."]
+        )  # fmt: skip
+    elif alpha is not None:
+        sentences.append([f"Krippendorff's alpha is undefined, because {alpha.undefined}."])
+    if len(facts.pairs) == 1:
+        sentences.append(
+            [f"The adjusted Rand index of the two labellings is {_estimate(facts.pairs[0])} ", Cite("hubert1985"), "."]
+        )
+    elif facts.pairs:
+        values = sorted(pair.value for pair in facts.pairs)
+        sentences.append(
+            [f"The adjusted Rand index of two labellings is {values[0]:.3f} to {values[-1]:.3f} over "
+             f"{_count(len(values), 'pair')} of labellings ", Cite("hubert1985"), "."]
+        )  # fmt: skip
+    return sentences
+
+
+def _reliability(facts: Facts) -> list[Sentence]:
+    found = facts.reliability
+    if found is None:
+        return []
+    (low_s, high_s), (low_c, high_c) = found.sensitivity, found.specificity
+    return [
+        ["The reliability of each labeller was estimated from judgements on pairs of sentences ", Cite("dawid1979"),
+         f", with 95 % jackknife intervals over {found.over}."],
+        [f"For {_count(found.people, 'person', 'people')}, sensitivity (pairs that belong together are put together) "
+         f"is {_range(low_s, high_s)}, and specificity (pairs that do not are put apart) {_range(low_c, high_c)}."],
+    ]  # fmt: skip
+
+
+def _adjudication(made: AdjudicationFact) -> Sentence:
+    after = f" People then made {_count(made.steps, 'change')} in it." if made.steps else ""
+    of = f"A gold labelling of {_count(made.sentences, 'sentence')} was made"
+    if made.method != "posterior":
+        return [f"{of} from the majority of labels after clusters were matched.{after}"]
+    equal = ", with all people taken as equally reliable" if made.equal else ""
+    expected = (
+        f"; its expected value when it was made is {made.expected_ari:.3f}" if made.expected_ari is not None else ""
+    )
+    return [
+        f"{of} from the posterior probabilities of all pairs{equal}, by maximising the expected adjusted Rand index ",
+        Cite("fritsch2009"), f"{expected}.{after}",
+    ]  # fmt: skip
+
+
+def _training(made: TrainingFact) -> Sentence:
+    parts: list[Part] = [f"From the labels {_count(made.triplets, 'triplet')} were sampled (seed {made.seed})"]
+    for place, model in enumerate(made.models):
+        parts += [", on which the model “" if not place else " and “", Foreign(model), "”"]
+    if made.models:
+        parts.append(f" {'was' if len(made.models) == 1 else 'were'} trained")
+    return [*parts, "; articles of the test split were left out."]
+
+
+def _range(low: Estimate, high: Estimate) -> str:
+    if low == high:
+        return _estimate(low)
+    return f"{_estimate(low)} to {_estimate(high)}"
+
+
+def _estimate(found: Estimate) -> str:
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]" if found.n > 1 else f"{found.value:.3f}"
+
+
+def _count(n: int, noun: str, plural: str = "") -> str:
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,241 @@
+"""Methods section of a paper about labellings, from what is in the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from core.errors import DataError
+from core.labelling.agreement import alpha, compare
+from core.labelling.answers import answers
+from core.labelling.history import Kind, Step
+from core.labelling.methods_section import (
+    REFERENCES,
+    AdjudicationFact,
+    Facts,
+    ReliabilityFact,
+    StartFact,
+    TaskFact,
+    TrainingFact,
+    paragraphs,
+)
+from core.labelling.partition import Partition
+from core.markup import cited, latex_text, markdown
+from core.text.languages import language_name
+from core.types import Estimate, Ids, Labels
+from db.label_records import LabellingRecord
+from db.store import Store, Unit
+from db.task_records import Reason, TaskRecord
+from jobs.common.languages import corpus_shares
+from jobs.common.placed import placed_sentences
+from jobs.common.results import code_version
+from jobs.services.labelling.adjudication import gold_on
+from jobs.services.labelling.starts import labels_on
+
+_FREQUENT = 0.05
+"""Share of the sentences from which on a language is mentioned."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsSection:
+    """The section in two formats, with its references."""
+
+    markdown: str
+    latex: str
+    bibtex: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labels:
+    """Labellings with what was read about them."""
+
+    records: list[LabellingRecord]
+    states: list[Partition]
+    steps: list[list[Step]]
+    ids: Ids
+    articles: Ids
+    judged: list[Labels]
+    """(n,) clusters of each labelling; -1 for sentences that nobody placed in it."""
+
+
+def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
+    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
+    found = paragraphs(facts_of(store, labelling_ids))
+    keys = cited(found)
+    return MethodsSection(
+        markdown(found, REFERENCES), latex_text(found), "\n\n".join(REFERENCES[key].bibtex() for key in keys) + "\n"
+    )
+
+
+def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
+    """Return what the store knows about labellings."""
+    with store.reading() as r:
+        labels = _read(r, labelling_ids)
+        corpus = r.corpora.get(labels.records[0].corpus_id)
+        tasks = _tasks(r, labels.records)
+        starts = _starts(r, labels.records)
+        adjudications = _adjudications(r, labels.records)
+        training = _training(r, labels.records)
+        gold = [gold_on(r, task.gold_id, labels.ids)[0] for task in tasks]
+    shares = corpus_shares(corpus)
+    counted, undone = _steps(labels.steps)
+    times = [step.when.date() for steps in labels.steps for step in steps]
+    return Facts(
+        corpus=corpus.name,
+        languages=tuple(language_name(code) for code, share in shares.items() if share >= _FREQUENT),
+        articles=len(np.unique(labels.articles)),
+        sentences=len(labels.ids),
+        labellings=len(labels.records),
+        people=len({record.owner for record in labels.records} | {s.person for steps in labels.steps for s in steps}),
+        judged=int(np.any([own >= 0 for own in labels.judged], axis=0).sum()),
+        blind=sum(record.blind for record in labels.records),
+        starts=starts,
+        tasks=tuple(_task(task, store) for task in tasks),
+        steps=counted,
+        undone=undone,
+        answers=sum(len(answers(state)) for state in labels.states),
+        first=min(times, default=None),
+        last=max(times, default=None),
+        alpha=alpha(labels.judged, labels.articles) if len(labels.records) > 1 else None,
+        pairs=_pairs(labels),
+        reliability=_reliability(labels, gold),
+        adjudications=adjudications,
+        training=training,
+        version=code_version(),
+    )
+
+
+def _read(r: Unit, labelling_ids: Sequence[int]) -> _Labels:
+    records = [r.labellings.get(id) for id in labelling_ids]
+    if not records:
+        raise DataError("Name at least one labelling.")
+    if len({record.corpus_id for record in records}) > 1:
+        raise DataError("These labellings are of different corpora. A methods section describes those of one.")
+    states = [r.labellings.snapshot(record.id).partition for record in records]
+    ids = np.unique(np.concatenate([state.ids for state in states]))
+    sentences = r.corpora.sentences_by_id(ids)
+    articles = np.array([sentences[int(id)].article_id for id in ids], dtype=np.int64)
+    placed = [placed_sentences(r, *pair) for pair in zip(records, states, strict=True)]
+    judged = [
+        np.where(np.isin(ids, own), labels_on(state, ids), -1).astype(np.int32)
+        for state, own in zip(states, placed, strict=True)
+    ]
+    steps = [r.label_steps.list(record.id) for record in records]
+    return _Labels(records, states, steps, ids, articles, judged)
+
+
+def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
+    """Return kind of operation → number of steps that were not undone, and the number of those that were."""
+    counted, undone = Counter[str](), 0
+    for steps in histories:
+        gone: set[int] = set()
+        for step in steps:
+            if step.kind is Kind.UNDO and step.target is not None:
+                gone.add(step.target)
+            elif step.kind is Kind.REDO and step.target is not None:
+                gone.discard(step.target)
+        counted.update(step.operation for step in steps if step.kind is Kind.DO and step.id not in gone)
+        undone += len(gone)
+    return dict(counted), undone
+
+
+def _pairs(labels: _Labels) -> tuple[Estimate, ...]:
+    found = (compare(first, second, labels.articles).ari for first, second in combinations(labels.judged, 2))
+    return tuple(estimate for estimate in found if estimate is not None)
+
+
+def _reliability(labels: _Labels, gold: Sequence[Labels]) -> ReliabilityFact | None:
+    from core.labelling.posterior import fit
+
+    known = [own for own in gold if (own >= 0).any()][:1]
+    model = fit([*labels.judged, *known], labels.articles, [len(labels.judged)] if known else [])
+    rates = [
+        (one.sensitivity, one.specificity)
+        for one in model.reliabilities[: len(labels.judged)]
+        if one.sensitivity is not None and one.specificity is not None
+    ]
+    if not rates:
+        return None
+    ends = [tuple(pick(column, key=lambda e: e.value) for pick in (min, max)) for column in zip(*rates, strict=True)]
+    return ReliabilityFact(len(rates), ends[0], ends[1], model.intervals_over)
+
+
+# --- facts from the store ---------------------------------------------------------------------------------------------
+
+
+def _starts(r: Unit, records: Sequence[LabellingRecord]) -> tuple[StartFact, ...]:
+    counted = Counter(_start(r, record) for record in records)
+    return tuple(replace(start, labellings=count) for start, count in counted.items())
+
+
+def _start(r: Unit, record: LabellingRecord) -> StartFact:
+    """Return what a labelling began with."""
+    origin = record.origin
+    kind, name, run_id = str(origin.get("from", "")), str(origin.get("name", "")), origin.get("run_id")
+    run = next((run for run in r.runs.list() if run.id == run_id), None) if kind == "run" and run_id else None
+    model = next((model for model in r.models.list() if run is not None and model.id == run.model_id), None)
+    if run is None or model is None:
+        return StartFact(kind, 1, name)
+    clusters = len(run.config.get("themes", ())) or None
+    return StartFact(kind, 1, name, model.name, model.method, run.clusterer, clusters, run.seed)
+
+
+def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
+    found = (r.tasks.of_labelling(record.id) for record in records)
+    return list({task.id: task for known in found if known is not None for task in known[:1]}.values())
+
+
+def _task(task: TaskRecord, store: Store) -> TaskFact:
+    with store.reading() as r:
+        items = r.tasks.items(task.id)
+    distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
+    gold = {item.range for item in items if item.reason is Reason.GOLD}
+    people = {item.person for item in items}
+    return TaskFact(
+        task.name, len(distributed.keys() | gold), len(people), int(task.settings["several"]),
+        sum(count > 1 for count in distributed.values()), str(task.settings["order"]), int(task.settings["seed"]),
+        task.blind, len(gold), sum(item.reason is Reason.ROUTING for item in items),
+    )  # fmt: skip
+
+
+def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[AdjudicationFact, ...]:
+    names = {record.name for record in records}
+    made = [
+        record
+        for record in r.labellings.list(records[0].corpus_id)
+        if record.origin.get("from") == "adjudication" and names & {*record.origin.get("of", ())}
+    ]
+    return tuple(
+        AdjudicationFact(
+            str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
+            bool(record.origin.get("equal")), _changes(r.label_steps.list(record.id)),
+        )
+        for record in made
+    )  # fmt: skip
+
+
+def _changes(steps: Sequence[Step]) -> int:
+    counted, _ = _steps([steps])
+    return sum(counted.values())
+
+
+def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[TrainingFact, ...]:
+    names = {record.name for record in records}
+    sets = [s for s in r.triplets.list(records[0].corpus_id) if names & {*_labellings_of(s.config)}]
+    models = r.models.list()
+    return tuple(
+        TrainingFact(
+            sum(int(n) for n in found.counts.get("triplets", {}).values()), found.seed,
+            tuple(model.name for model in models if model.triplet_set_id == found.id),
+        )
+        for found in sets
+    )  # fmt: skip
+
+
+def _labellings_of(config: Any) -> list[str]:
+    return list(config.get("labellings", ())) if config.get("from") == "labels" else []

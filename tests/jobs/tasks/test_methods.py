@@ -1,0 +1,98 @@
+"""The methods section of labellings agrees with the store."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.errors import DataError
+from core.labelling import operations as op
+from db.label_records import NewLabelling, Sharing
+from db.store import Store
+from jobs.services.labelling import starts
+from jobs.services.labelling.adjudication import from_adjudication
+from jobs.services.labelling.session import LabellingSession
+from jobs.services.methods import facts_of, methods_section
+from tests.db.texts import add_corpus
+from tests.jobs.tasks.test_tasks import made, work_through
+from tests.jobs.test_cli import call
+
+
+@pytest.fixture
+def labelled(sqlite_store: Store) -> tuple[Store, list[int]]:
+    """Two people who did a task with gold items, and their adjudicated labelling."""
+    corpus = add_corpus(sqlite_store, articles=10).id
+    gold = starts.begin(sqlite_store, NewLabelling(corpus, "right", "ada", Sharing.GOLD), starts.from_sections)
+    task = made(sqlite_store, corpus, people=("ada", "ben"), gold_id=gold.id, gold_share=0.2)
+    ids = [work_through(sqlite_store, task, "ada"), work_through(sqlite_store, task, "ben", wrong=1)]
+    session = LabellingSession(sqlite_store, ids[0], "ada")
+    session.do(op.rename(session.partition, 1, "Lead"))
+    session.undo()
+    adjudicated = NewLabelling(corpus, "final", "ada", Sharing.GOLD)
+    starts.begin(sqlite_store, adjudicated, from_adjudication(ids, placed_only=True, gold_id=gold.id))
+    return sqlite_store, ids
+
+
+def test_facts_are_those_of_the_store(labelled: tuple[Store, list[int]]) -> None:
+    store, ids = labelled
+    facts = facts_of(store, ids)
+    with store.reading() as r:
+        steps = [step for id in ids for step in r.label_steps.list(id)]
+        gold = r.labellings.by_name("final")
+        items = r.tasks.items(r.tasks.list()[0].id)
+    assert (facts.corpus, facts.articles, facts.sentences) == ("demo", 10, 120)
+    assert (facts.labellings, facts.people, facts.judged) == (2, 2, 120)
+    assert sum(facts.steps.values()) == len(steps) - 2 and facts.undone == 1
+    assert facts.first == min(step.when.date() for step in steps)
+    (task,) = facts.tasks
+    assert (task.items, task.people, task.shared, task.gold) == (10, 2, 8, 2)
+    assert len({item.range for item in items}) == task.items
+    assert facts.alpha is not None and facts.alpha.value is not None and 0 < facts.alpha.value < 1
+    assert len(facts.pairs) == 1
+    assert facts.reliability is not None and facts.reliability.people == 2
+    (adjudication,) = facts.adjudications
+    assert adjudication.sentences == gold.sentences and adjudication.expected_ari == gold.origin["expected_ari"]
+    (start,) = facts.starts
+    assert (start.kind, start.labellings) == ("sections", 2)
+
+
+def test_every_number_of_the_text_is_a_fact(labelled: tuple[Store, list[int]]) -> None:
+    store, ids = labelled
+    facts, section = facts_of(store, ids), methods_section(store, ids)
+    body = (
+        section.markdown.split("## References")[0].replace(facts.version, "").replace("95 %", "").replace("(80%)", "")
+    )
+    body = re.sub(r"\([A-Z][^()]* (19|20)\d\d\)", "", body)
+    known = {f"{facts.alpha.value:.3f}", f"{facts.alpha.pairs:,}"} if facts.alpha and facts.alpha.value else set()
+    known |= {f"{value:,}" for value in (facts.articles, facts.sentences, facts.labellings, facts.people, facts.judged)}
+    known |= {f"{value:,}" for value in (*facts.steps.values(), sum(facts.steps.values()), facts.undone, 8, 2, 10)}
+    known |= {part for day in (facts.first, facts.last) for part in str(day).split("-")}
+    estimates = (
+        [*facts.pairs, *facts.reliability.sensitivity, *facts.reliability.specificity] if facts.reliability else []
+    )
+    known |= {f"{value:.3f}" for e in estimates for value in (e.value, e.low, e.high)}
+    known |= {f"{made.expected_ari:.3f}" for made in facts.adjudications if made.expected_ari}
+    known |= {f"{made.sentences:,}" for made in facts.adjudications} | {str(task.seed) for task in facts.tasks}
+    numbers = set(re.findall(r"\d[\d,.]*\d|\d", body))
+    assert numbers <= known, numbers - known
+    assert "\\cite{dawid1979}" in section.latex and "@article{dawid1979" in section.bibtex
+
+
+def test_labellings_of_two_corpora(labelled: tuple[Store, list[int]]) -> None:
+    store, ids = labelled
+    other = starts.begin(store, NewLabelling(add_corpus(store, "other").id, "x", "ada"), starts.from_nothing)
+    with pytest.raises(DataError, match="different corpora"):
+        methods_section(store, [*ids, other.id])
+    with pytest.raises(DataError, match="at least one"):
+        methods_section(store, [])
+
+
+def test_the_command(labelled: tuple[Store, list[int]]) -> None:
+    store, ids = labelled
+    with store.reading() as r:
+        names = [r.labellings.get(id).name for id in ids]
+    shown = call("methods", *names)
+    assert shown.exit_code == 0 and shown.stdout.startswith("The corpus “demo” was labelled in 10 articles")
+    assert "\\cite" in call("methods", *names, "--format", "latex").stdout
+    assert "@article" in call("methods", *names, "--format", "bibtex").stdout
