@@ -326,6 +326,8 @@ class Cluster(Described):
     name: str
     size: int
     """Number of sentences."""
+    theme: int | None = None
+    """Number of the theme of which it is a sub-theme; null for a theme."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,16 +38,6 @@ class Reclustered:
     """Reason for the number of parts; "" if it was given."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outliers:
-    """Similarity of every sentence to the nearest cluster; row i of the arrays is one sentence."""
-
-    nearest: Ids
-    similarity: Floats
-    usual: float
-    """The limit that is suggested."""
-
-
 def clusterers() -> dict[str, str]:
     """Return id → title of the clusterers that re-cluster a part."""
     from core.labelling.reclustering import clusterers as cards
@@ -111,19 +101,18 @@ def by_centrality(ids: Ids, x: Matrix) -> Ids:
     return ordered(ids, x)
 
 
-def outliers(partition: Partition, x: Matrix, found: Centres) -> Outliers:
-    """Return the similarity of every sentence to the nearest cluster."""
-    from core.labelling.similar_clusters import best_similarities, usual_limit
+def densities(x: Matrix) -> Floats:
+    """Return the (n,) mean cosines of the sentences to their nearest neighbours; those of outliers are low."""
+    from core.labelling.similar_clusters import densities as computed
 
-    nearest, similarity = best_similarities(partition, x, found)
-    return Outliers(nearest, similarity, usual_limit(similarity))
+    return computed(x)
 
 
-def usual_groups(found: Centres) -> int:
-    """Return the number of groups that is suggested."""
-    from core.labelling.similar_clusters import usual_groups as usual
+def usual_limit(density: Floats) -> float:
+    """Return the density below which a sentence is an outlier, if nobody chooses another limit."""
+    from core.labelling.similar_clusters import usual_limit as fence
 
-    return usual(found)
+    return fence(density)
 
 
 def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[Group]:

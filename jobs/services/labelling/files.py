@@ -8,7 +8,6 @@ from typing import Any
 
 from core.client.records import Sentence
 from core.errors import DataError, StoreError
-from core.labelling.partition import UNASSIGNED
 from core.types import Ids
 from db.label_records import LabellingRecord
 from db.sql import BATCH
@@ -25,11 +24,13 @@ HEADER = (
     "sentence",
     "cluster",
     "cluster_number",
+    "theme",
     "uncertain",
     "note",
     "changed_by",
     "changed",
 )
+"""Columns of the current state. The theme is that of which the cluster is a sub-theme; it is empty for a theme."""
 Row = tuple[Any, ...]
 
 
@@ -81,12 +82,14 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         snapshot = r.labellings.snapshot(labelling_id)
         changed = {step.id: (step.person, step.when.isoformat()) for step in r.label_steps.list(labelling_id)}
     p, versions = snapshot.partition, snapshot.versions
+    themes = {None: ""} | {number: cluster.name for number, cluster in p.clusters.items()}
+    names = {number: (cluster.name, themes[cluster.parent]) for number, cluster in p.clusters.items()}
 
     def row(sentence: Sentence, at: int) -> Row:
         number = int(p.numbers[at])
-        name = "" if number == UNASSIGNED else p.clusters[number].name
+        name, theme = names.get(number, ("", ""))
         mark, note = bool(p.uncertain[at]), p.notes.get(sentence.id, "")
-        return (*place_cells(sentence), name, number, mark, note, *changed.get(int(versions[at]), ("", "")))
+        return (*place_cells(sentence), name, number, theme, mark, note, *changed.get(int(versions[at]), ("", "")))
 
     return sentence_parts(store, p.ids, row)
 

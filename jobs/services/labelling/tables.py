@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.errors import DataError, UnknownNameError
-from core.labelling.partition import UNASSIGNED, Partition, start
+from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from core.readers.sentence_lists import Sheet, likely_column, one_line
 from core.types import Sentence
 from db.label_records import NewLabelling
@@ -22,6 +22,7 @@ from jobs.services.table_files import raw_cell
 _ID = ("sentence_id", "sentence id", "id")
 _TEXT = ("sentence", "text", "sentence_text", "sentence text")
 _CLUSTER = ("cluster", "label", "theme", "topic", "class", "category", "cluster_name")
+_THEME = ("theme",)
 _NOTE = ("note", "notes", "comment", "comments")
 
 
@@ -33,6 +34,8 @@ class Columns:
     id: str = ""
     text: str = ""
     note: str = ""
+    theme: str = ""
+    """Theme of which the cluster is a sub-theme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Plan:
     placed: Mapping[int, int]
     """Sentence id → index of its cluster, :data:`UNASSIGNED` for none."""
     notes: Mapping[int, str]
+    themes: Mapping[str, str]
+    """Name of a cluster → name of its theme, for sub-themes."""
     rows: int
     """Number of rows that assign a sentence."""
     sentences: int
@@ -81,7 +86,8 @@ def likely_columns(sheet: Sheet) -> Columns:
     cluster, id = named(_CLUSTER), named(_ID)
     text = named(_TEXT) or ("" if id else likely_column(sheet))
     rest = [column for column in sheet.columns if column not in (id, text)]
-    return Columns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE))
+    theme = named(_THEME) if cluster != named(_THEME) else ""
+    return Columns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE), theme)
 
 
 def plan(
@@ -106,10 +112,18 @@ def from_plan(found: Plan, origin: str) -> starts.Begin:
             ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
         places = [found.placed.get(id, UNASSIGNED) for id in ids]
         numbers = [UNASSIGNED if place == UNASSIGNED else place + 1 for place in places]
-        first = start(ids, numbers, starts.clusters(found.names))
+        first = start(ids, numbers, _clusters(found))
         return replace(first, notes=dict(found.notes)), {"from": "table", "name": origin}
 
     return initial
+
+
+def _clusters(found: Plan) -> list[Cluster]:
+    """Return the clusters of a plan and their themes; where a theme is a sub-theme itself, its theme is taken."""
+    made = starts.clusters([*found.names, *sorted({*found.themes.values()} - {*found.names})])
+    number_of = {cluster.name: cluster.number for cluster in made}
+    parents = {name: number_of[found.themes.get(theme, theme)] for name, theme in found.themes.items()}
+    return [replace(c, parent=parent if (parent := parents.get(c.name)) != c.number else None) for c in made]
 
 
 def check_whole(found: Plan) -> None:
@@ -124,7 +138,7 @@ def check_whole(found: Plan) -> None:
 
 
 def _check(sheet: Sheet, columns: Columns) -> None:
-    for name in filter(None, (columns.cluster, columns.id, columns.text, columns.note)):
+    for name in filter(None, (columns.cluster, columns.id, columns.text, columns.note, columns.theme)):
         if name not in sheet.columns:
             raise UnknownNameError("column", name, sheet.columns)
     if not columns.cluster or not (columns.id or columns.text):
@@ -146,6 +160,8 @@ class _Planner:
         self._placed: dict[int, int] = {}
         self._by_row: dict[int, int] = {}
         self._notes: dict[int, str] = {}
+        self._themes: dict[str, tuple[str, int]] = {}
+        """Name of a cluster → name of its theme, and the row that says so."""
 
     def plan(self, sheet: Sheet) -> Plan:
         missing: list[Problem] = []
@@ -159,6 +175,8 @@ class _Planner:
                 missing.append(Problem(number, text, why))
             elif len(ids) > 1 and not self._together:
                 ambiguous.append(Problem(number, text, f"{len(ids)} sentences have this text"))
+            elif earlier := self._theme(number, row):
+                contradicting.append(Problem(number, text, f"row {earlier} puts this cluster under another theme"))
             elif earlier := self._place(number, ids, row):
                 contradicting.append(Problem(number, text, f"row {earlier} assigns this sentence to another cluster"))
         self._check_clusters()
@@ -166,7 +184,8 @@ class _Planner:
         if not rows:
             raise DataError("No row matches a sentence. Choose other columns, or the right corpus.")
         problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
-        return Plan(tuple(self._names), self._placed, self._notes, rows, self._total, *problems)
+        themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
+        return Plan(tuple(self._names), self._placed, self._notes, themes, rows, self._total, *problems)
 
     def _meant(self, id: str, text: str) -> tuple[list[int], str]:
         """Return the ids of the sentences that a row matches, or the reason that there are none."""
@@ -178,6 +197,12 @@ class _Planner:
             found = self._by_text.get(variants[0]) or self._by_text.get(variants[1]) or []
             return found, "no sentence has this text"
         return [], f"no sentence has the id {id[:20]!r}" if id else "the row has no sentence"
+
+    def _theme(self, number: int, row: Mapping[str, str]) -> int:
+        """Remember the theme of the cluster of a row; return the number of an earlier row that differs, else 0."""
+        name, theme = raw_cell(row[self._columns.cluster]), raw_cell(row.get(self._columns.theme, ""))
+        known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
+        return earlier if name and known != (theme if theme != name else "") else 0
 
     def _place(self, number: int, ids: list[int], row: Mapping[str, str]) -> int:
         """Assign the sentences of a row; return the number of an earlier row that contradicts it, else 0."""

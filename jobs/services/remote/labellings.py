@@ -57,7 +57,7 @@ def labelling(store: Store, actor: Actor, labelling_id: int) -> LabellingState:
         record, snapshot = known_labelling(r, labelling_id), r.labellings.snapshot(labelling_id)
         undo = history.undo_state(r.label_steps.list(labelling_id), actor.name)
     sizes = snapshot.partition.sizes()
-    clusters = [Cluster(c.number, c.name, sizes[c.number]) for c in snapshot.partition.clusters.values()]
+    clusters = [Cluster(c.number, c.name, sizes[c.number], c.parent) for c in snapshot.partition.clusters.values()]
     can = bool(undo.undoable), bool(undo.redoable)
     return LabellingState(_labelling(record), clusters, sizes[UNASSIGNED], snapshot.step, *can)
 

@@ -13,12 +13,11 @@ from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from core.labelling.reclustering import clusterers, propose
 from core.labelling.similar_clusters import (
     Pair,
-    best_similarities,
     between,
     centres,
+    densities,
     similar_groups,
     similar_pairs,
-    usual_groups,
     usual_limit,
 )
 from core.types import Matrix
@@ -44,17 +43,17 @@ def test_similarities_are_mean_cosines(seed: int, thin: bool) -> None:
         assert pair.similarity == pytest.approx(cosines[np.ix_(a, b)].mean(), abs=1e-5)
         inner = [cosines[np.ix_(r, r)][~np.eye(len(r), dtype=bool)] for r in (a, b)]
         assert pair.within == pytest.approx(np.mean([i.mean() if len(i) else 1.0 for i in inner]), abs=1e-5)
-    gaps = [pair.gap for pair in similar_pairs(found)]
-    assert gaps == sorted(gaps)
-    nearest, best = best_similarities(p, x, found)
-    for i in range(len(p.ids)):
-        others = {n: [j for j in r if j != i] for n, r in rows.items()}
-        values = {n: cosines[i, r].mean() for n, r in others.items() if r}
-        if not values:
-            assert nearest[i] == UNASSIGNED and np.isneginf(best[i])
-            continue
-        assert best[i] == pytest.approx(max(values.values()), abs=1e-5)
-        assert values[int(nearest[i])] == pytest.approx(best[i], abs=1e-5)
+    values = [-pair.similarity for pair in similar_pairs(found)]
+    assert values == sorted(values)
+
+
+@given(st.integers(0, 500), st.booleans(), st.integers(1, 12))
+def test_densities_are_mean_cosines_to_the_nearest(seed: int, thin: bool, n: int) -> None:
+    _, x, cosines = drawn(seed, thin, n)
+    found = densities(x, 3)
+    for i in range(n):
+        others = np.sort(np.delete(cosines[i], i))[::-1][:3]
+        assert found[i] == pytest.approx(others.mean() if len(others) else np.nan, abs=1e-5, nan_ok=True)
 
 
 def test_the_sentences_between_two_clusters_are_those_nearer_to_the_other_one() -> None:
@@ -71,14 +70,12 @@ def test_outliers_lie_below_the_lower_fence() -> None:
     assert usual_limit(np.array([-np.inf])) == 0.0
 
 
-def test_groups_by_average_linkage() -> None:
+def test_similar_clusters_are_in_one_group() -> None:
     x = np.array([[1, 0.0], [1, 0.1], [0, 1], [0.1, 1], [-1, 0.1], [-1, -0.1]], dtype=np.float32)
     clusters = [Cluster(n, str(n), n) for n in range(1, 7)]
     found = centres(start(np.arange(6), np.arange(1, 7), clusters), x)
-    assert usual_groups(found) == 3
     assert similar_groups(found, 3) == [(1, 2), (3, 4), (5, 6)]
     assert similar_groups(found.only([3]), 2) == [(3,)]
-    assert usual_groups(found.only([3])) == 1
 
 
 def test_parts_are_proposed_with_the_largest_first() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import DataError, UnknownNameError
+from core.labelling import hierarchy
 from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED
 from core.readers.sentence_lists import Sheet, read_sheet
@@ -30,6 +31,13 @@ COLUMNS = tables.Columns("cluster", "", "sentence", "note")
 def sheet(*rows: tuple[str, ...], columns: tuple[str, ...] = ("sentence", "cluster", "note")) -> Sheet:
     filled = tuple(row + ("",) * (len(columns) - len(row)) for row in rows)
     return Sheet(columns, filled, numbers=tuple(range(2, len(rows) + 2)))
+
+
+def levels(store: Store, record: LabellingRecord) -> set[tuple[str, str]]:
+    """The clusters with the names of their themes."""
+    with store.reading() as r:
+        clusters = r.labellings.snapshot(record.id).partition.clusters
+    return {(c.name, clusters[c.parent].name if c.parent else "") for c in clusters.values()}
 
 
 def said(store: Store, record: LabellingRecord) -> dict[str, tuple[str, str]]:
@@ -108,17 +116,21 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     session.do(op.create(session.partition, session.next_number, "=SUM(A1) <b>", session.partition.ids[3:9]))
     session.do(op.note(session.partition, session.partition.ids[4:5], "-1 is a note"))
     session.do(op.unassign(session.partition, session.partition.ids[-2:]))
+    session.do(hierarchy.put_under(session.partition, [2], 1))
+    session.do(hierarchy.group(session.partition, [hierarchy.Group("Above", (3,))], session.next_number))
     rows = files.rows(sqlite_store, record.id)
     path = tmp_path / f"labels.{kind}"
     written = {"csv": csv_text, "jsonl": json_lines}.get(kind)
     path.write_bytes(written(files.HEADER, rows).encode() if written else excel_bytes(files.HEADER, rows))
     table = read_sheet(path)
     likely = tables.likely_columns(table)
-    assert likely == tables.Columns("cluster", "sentence_id", "sentence", "note")
+    assert likely == tables.Columns("cluster", "sentence_id", "sentence", "note", "theme")
     found = tables.plan(sqlite_store, corpus.id, None, table, likely)
     tables.check_whole(found)
     again = starts.begin(sqlite_store, NewLabelling(corpus.id, "again", "ada"), tables.from_plan(found, path.name))
     assert said(sqlite_store, again) == said(sqlite_store, record)
+    assert levels(sqlite_store, again) == levels(sqlite_store, record)
+    assert {"Above", ""} < {theme for _, theme in levels(sqlite_store, again)}
 
 
 @settings(max_examples=15)

@@ -10,6 +10,8 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import streamlit as st
 
 from core.labelling import hierarchy
@@ -18,7 +20,7 @@ from core.labelling.hierarchy import Group
 from core.types import Ids
 from db.label_records import LabellingRecord
 from jobs.services.labelling import clusters
-from jobs.services.labelling.clusters import Outliers, Reclustered
+from jobs.services.labelling.clusters import Reclustered
 from webapp.features.relabel.editing import RelabelState
 from webapp.shared import queries
 
@@ -94,17 +96,16 @@ def central(state: RelabelState, number: int) -> Ids:
     return ids if x is None else clusters.by_centrality(ids, x[state.partition.rows(ids)])
 
 
-def outliers(state: RelabelState) -> Outliers | None:
-    """Return the similarity of every sentence to its nearest cluster; None without a model."""
-    key = _key(state)
-    return None if key is None else _outliers(*key, state)
+def densities(state: RelabelState) -> npt.NDArray[np.float64] | None:
+    """Return the (n,) mean cosines of the sentences to their nearest neighbours; None without a model."""
+    model = state.model
+    return None if model is None else _densities(model.digest, state.record.id, state.record.created, state)
 
 
-@st.cache_resource(show_spinner="Comparing sentences with clusters …", max_entries=6)
-def _outliers(digest: str, labelling: int, created: datetime, step: int, _state: RelabelState) -> Outliers:
-    found = centres(_state)
-    assert found is not None and _state.vectors is not None
-    return clusters.outliers(_state.partition, _state.vectors, found)
+@st.cache_resource(show_spinner="Comparing sentences …", max_entries=6)
+def _densities(digest: str, labelling: int, created: datetime, _state: RelabelState) -> npt.NDArray[np.float64]:
+    assert _state.vectors is not None
+    return clusters.densities(_state.vectors)
 
 
 def ungrouped(state: RelabelState) -> Centres | None:

@@ -8,7 +8,6 @@ from core.labelling import hierarchy
 from core.labelling import operations as op
 from core.labelling.hierarchy import Group
 from core.labelling.operations import NAME_LIMIT
-from jobs.services.labelling import clusters
 from webapp.features.relabel import cluster_queries
 from webapp.features.relabel.cluster_actions import clusters_of_selection
 from webapp.features.relabel.editing import RelabelState
@@ -18,8 +17,8 @@ from webapp.shared.text import count, shorten
 CHOSEN, SIMILAR = "Chosen clusters", "Suggested groups"
 _NEW = 0
 _MAX_NAME = 60
-_FEWEST = 3
-"""Clusters from which groups are suggested."""
+_IN_A_THEME, _FEWEST = 3, 3
+"""Mean number of clusters of a theme at first, and number of clusters from which groups are suggested."""
 
 
 def dialog(state: RelabelState) -> bool:
@@ -70,12 +69,12 @@ def _suggested(state: RelabelState) -> bool:
     if k < _FEWEST:
         st.caption(f"Groups are suggested where {_FEWEST} clusters or more are in no theme.")
         return False
-    usual = clusters.usual_groups(found)
-    number = (
-        int(st.slider("Number of themes", 2, k - 1, min(max(usual, 2), k - 1), key=f"{GROUPS}_{k}")) if k > 3 else 2
-    )
+    usual = max(round(k / _IN_A_THEME), 2)
+    number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"{GROUPS}_{k}")) if k > _FEWEST else 2
     groups = cluster_queries.suggested_groups(state, number)
-    st.caption("Average linkage of the centres of the clusters. Clusters that are not in a group stay as they are.")
+    st.caption(
+        "Ward’s criterion on the centres of the clusters that are in no theme. Single clusters stay as they are."
+    )
     names = [_group(state, place, group, number) for place, group in enumerate(groups)]
     if not st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:"):
         return False

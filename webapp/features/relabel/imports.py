@@ -105,12 +105,13 @@ def _columns(sheet: Sheet) -> tables.Columns:
         chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"{IMPORT_COLUMN}_{place}")
         return "" if chosen == _NO_COLUMN else chosen
 
-    columns = st.columns(4)
+    columns = st.columns(5)
     return tables.Columns(
         choose(0, "Cluster column", likely.cluster),
         choose(1, "Id column", likely.id),
         choose(2, "Sentence column", likely.text),
         choose(3, "Note column", likely.note),
+        choose(4, "Theme column", likely.theme),
     )
 
 

@@ -33,11 +33,12 @@ def show(state: RelabelState, ids: Ids) -> None:
     pair, clusters, sizes = pairs[0], state.partition.clusters, state.partition.sizes()
     nearest, crossing = cluster_queries.between(state, pair)
     names = [plain(clusters[number].name) for number in (pair.first, pair.second)]
+    both = sizes[pair.first] + sizes[pair.second]
     with st.container(border=True):
         st.markdown(f"**Merge “{names[0]}” and “{names[1]}”?**")
         st.markdown(
-            f"The mean cosine between the two is {pair.similarity:.2f}, and {pair.within:.2f} within them; no other "
-            f"pair comes nearer. {count(crossing, 'sentence')} of {sizes[pair.first] + sizes[pair.second]:,} "
+            f"The mean cosine between their sentences is {pair.similarity:.2f}, the highest of the pairs that are "
+            f"left, and {pair.within:.2f} within the two. {count(crossing, 'sentence')} of {both:,} "
             f"{'is' if crossing == 1 else 'are'} nearer to the other cluster. "
             "Press `I` to merge, `H` to keep them apart."
         )

@@ -1,14 +1,16 @@
-"""Outliers: sentences that are far from every cluster, to leave, to unassign, to assign or to gather in a new one."""
+"""Outliers: sentences without similar ones, to leave, to unassign, to assign or to gather in a new one."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
 from core.labelling.dismissals import accepted_outliers
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
+from jobs.services.labelling import clusters
 from webapp.features.relabel import cluster_queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT, TABLE
@@ -16,56 +18,61 @@ from webapp.shared.choose import nothing
 from webapp.shared.text import count
 
 _MAX_ROWS, _HEIGHT = 1_000, 380
+_LEAST_RANGE = 0.01
 IN_OUTLIERS = "among the outliers"
 _COLUMNS = {
-    "Similarity": st.column_config.NumberColumn(format="%.2f", width=75, help="Mean cosine to the nearest cluster."),
+    "Similarity": st.column_config.NumberColumn(
+        format="%.2f", width=75, help="Mean cosine to the five most similar sentences."
+    ),
     "Sentence": st.column_config.TextColumn(width=290),
     "Cluster": st.column_config.TextColumn(width=140),
-    "Nearest": st.column_config.TextColumn(width=140, help="The nearest cluster, which the key A assigns."),
+    "Suggested": st.column_config.TextColumn(width=140, help="The most similar cluster, which the key A assigns."),
 }
 
 
 def show(state: RelabelState, ids: Ids) -> None:
-    """Draw the limit and the sentences of ``ids`` whose similarity to every cluster is below it."""
-    found = cluster_queries.outliers(state)
-    if found is None:
+    """Draw the limit and those of the sentences ``ids`` that have less similar neighbours."""
+    density = cluster_queries.densities(state)
+    if density is None:
         st.info(NEEDS_MODEL, icon=":material/info:")
         return
-    known = found.similarity[np.isfinite(found.similarity)]
-    if not len(known):
-        nothing("No clusters to compare with.", "Create clusters first: select sentences and press N.")
+    known = density[np.isfinite(density)]
+    low, high = (float(known.min()), float(np.median(known))) if len(known) else (0.0, 0.0)
+    if high - low < _LEAST_RANGE:
+        nothing("No outliers.", "All sentences have equally similar neighbours.")
         return
-    low, high = float(known.min()), float(np.median(known))
-    if high - low < 0.01:
-        nothing("No outliers.", "All sentences are about equally similar to their nearest clusters.")
-        return
-    usual = float(np.clip(max(found.usual, np.quantile(known, 0.01)), low, high))
+    usual = float(np.clip(max(clusters.usual_limit(density), np.quantile(known, 0.01)), low, high))
     limit = st.slider(
         "Similarity below", round(low, 2), round(high, 2) + 0.01, round(usual, 2), 0.01,
         key=f"{OUTLIER_LIMIT}_{state.record.id}_{state.model_id}",
-        help="A sentence is an outlier if its mean cosine to the sentences of every cluster is below this limit. At "
+        help="A sentence is an outlier if its mean cosine to the five most similar sentences is below this limit. At "
         "first the limit is the first quartile minus 1.5 times the interquartile range, or the lowest 1 %.",
     )  # fmt: skip
-    rows = np.flatnonzero(found.similarity < limit)
-    rows = rows[np.argsort(found.similarity[rows], kind="stable")]
+    rows = np.flatnonzero(density < limit)
+    rows = rows[np.argsort(density[rows], kind="stable")]
     listed = state.partition.ids[rows]
     left = np.isin(listed, accepted_outliers(state.partition))
     rows = rows[~left & np.isin(listed, ids)]
     words = f", without {left.sum():,} that were left in place" if left.any() else ""
-    st.caption(f"{count(len(rows), 'outlier')}{words}. Select some, then use the keys of the toolbar.")
+    st.caption(
+        f"{count(len(rows), 'outlier')}{words}. Select some, then leave them (H), unassign them (0), accept the "
+        "suggested cluster (A) or gather them in a new one (N)."
+    )
     if len(rows):
-        _table(state, rows[:_MAX_ROWS], found.nearest, found.similarity)
+        _table(state, rows[:_MAX_ROWS], density[rows[:_MAX_ROWS]])
 
 
-def _table(state: RelabelState, rows: Ids, nearest: Ids, similarity: np.ndarray) -> None:
+def _table(state: RelabelState, rows: Ids, density: npt.NDArray[np.float64]) -> None:
     p, ids = state.partition, state.partition.ids[rows]
+    found = state.suggestions
+    nearest = np.full(len(rows), UNASSIGNED) if found is None else found.best[rows]
     names = {n: c.name for n, c in p.clusters.items()} | {UNASSIGNED: ""}
     frame = pd.DataFrame(
         {
-            "Similarity": similarity[rows],
+            "Similarity": density,
             "Sentence": [state.session.texts[i] for i in ids.tolist()],
             "Cluster": [names[int(n)] for n in p.numbers[rows]],
-            "Nearest": [names[int(n)] for n in nearest[rows]],
+            "Suggested": [names[int(n)] for n in nearest],
         }
     )
     key = f"{TABLE}_{OUTLIER_LIMIT}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{len(rows)}"
