@@ -85,6 +85,7 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--id", "id", default="", metavar="COLUMN", help="Column of the sentence's id.")
 @click.option("--text", "text", default="", metavar="COLUMN", help="Column of the exact sentence text.")
 @click.option("--note", "note", default="", metavar="COLUMN", help="Column of a note.")
+@click.option("--theme", "theme", default="", metavar="COLUMN", help="Column of the theme of the cluster.")
 @click.option("--together", is_flag=True, help="Assign all sentences that have the same text.")
 @click.option("--skip", is_flag=True, help="Skip rows that match no sentence; otherwise nothing is imported.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
@@ -150,7 +151,8 @@ def _is_whole(file: Path) -> bool:
 def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.Columns:
     likely = tables.likely_columns(sheet)
     if given["id"] or given["text"]:
-        chosen = tables.Columns(likely.cluster, given["id"], given["text"], likely.note)
+        chosen = tables.Columns(likely.cluster, given["id"], given["text"], likely.note, likely.theme)
     else:
         chosen = likely
-    return tables.Columns(given["cluster"] or chosen.cluster, chosen.id, chosen.text, given["note"] or chosen.note)
+    cluster, note, theme = (given[name] or getattr(chosen, name) for name in ("cluster", "note", "theme"))
+    return tables.Columns(cluster, chosen.id, chosen.text, note, theme if theme != cluster else "")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from core.clustering import REGISTRY as CLUSTERERS
 from core.columns import ColumnType
+from core.labelling.hierarchy import at_theme_level
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Labels, Split
 from db.label_records import LabellingRecord
@@ -293,15 +294,23 @@ def _confidence(view: View, analysis: Analysis) -> Colouring:
 
 
 def of_labellings(view: View) -> list[Option]:
-    """Offer the labellings of the corpus; blind ones only to their owners."""
-    known = partition_queries.labellings(view.corpus.id)
+    """Offer the labellings of the corpus, and their themes; blind ones only to their owners."""
     person = current_person()
-    return [Option(f"Labels: {r.name}", partial(_labels, view, r)) for r in known if not r.blind or r.owner == person]
+    known = [r for r in partition_queries.labellings(view.corpus.id) if not r.blind or r.owner == person]
+    clusters = queries.read(lambda r: [r.labellings.clusters(record.id).values() for record in known])
+    offered = []
+    for record, found in zip(known, clusters, strict=True):
+        offered.append(Option(f"Labels: {record.name}", partial(_labels, view, record, False)))
+        if any(cluster.parent is not None for cluster in found):
+            offered.append(Option(f"Themes of labels: {record.name}", partial(_labels, view, record, True)))
+    return offered
 
 
-def _labels(view: View, record: LabellingRecord) -> Colouring:
-    """Return the current clusters of a labelling in their own colours."""
+def _labels(view: View, record: LabellingRecord, themes: bool) -> Colouring:
+    """Return the current clusters of a labelling, or only its themes, in their own colours."""
     now = queries.read(lambda r: r.labellings.snapshot(record.id).partition)
+    if themes:
+        now = at_theme_level(now)
     numbers = _looked_up(view.scene.ids, now.ids, now.numbers.astype(np.float64))
     clusters = sorted(now.clusters)
     place = np.searchsorted(clusters, np.nan_to_num(numbers, nan=UNASSIGNED))

@@ -1,5 +1,8 @@
 """Map layout of the Relabel page: the sentences in view as points in the colours of their clusters; a lasso selects.
 
+Sentences that the filter or the search leaves out are grey, so that the distribution of what was found is seen. Colours
+are those of the clusters, or of the themes.
+
 A lasso is one of the toolbar's actions, so that a key that is pressed right after it applies to the new selection.
 """
 
@@ -10,12 +13,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.labelling.hierarchy import at_theme_level
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids, Points
 from jobs.services.selections import NO_THEME, SelectedSentences
 from webapp.features.relabel import queries as page_queries
 from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import MAP, MAP_CHOICE, MAP_LIST, PlottedMap
+from webapp.features.relabel.state import LEVEL, MAP, MAP_CHOICE, MAP_LIST, PlottedMap
 from webapp.map_view import component
 from webapp.map_view.component import Canvas
 from webapp.map_view.geometry import Grid
@@ -27,6 +31,8 @@ from webapp.shared.text import count, plain, shorten
 
 _HEIGHT = 350
 _KEPT_MAPS = 4
+_MOST_OTHERS = 50_000
+_NO_POINTS: Points = np.empty((0, 2), dtype=np.float32)
 QUICK = "Quick map (principal components)"
 
 
@@ -42,8 +48,9 @@ def show(state: RelabelState, ids: Ids) -> None:
         )
         return
     known, points = placed
-    rows = np.flatnonzero(np.isin(known, ids))
-    canvas = canvas_of(state, known[rows], points[rows])
+    here = np.isin(known, ids)
+    others = points[np.isin(known, state.partition.ids) & ~here]
+    canvas = canvas_of(state, known[here], points[here], others)
     _remember(state, canvas)
     left, right = st.columns([5, 4])
     with left:
@@ -113,7 +120,10 @@ def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
     options = [*maps, *([QUICK] if model else [])]
     if not options:
         return None
-    chosen = st.selectbox("Map", options, key=f"{MAP}_{record.id}", label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = st.selectbox("Map", options, key=f"{MAP}_{record.id}", label_visibility="collapsed")
+        if any(cluster.parent is not None for cluster in state.partition.clusters.values()):
+            st.toggle("Colour by theme", key=f"{LEVEL}_{record.id}")
     if chosen in maps:
         found = queries.map_points(maps[chosen].id)
         return found.sentence_ids, found.points
@@ -122,15 +132,17 @@ def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
     return state.partition.ids, points
 
 
-def canvas_of(state: RelabelState, ids: Ids, points: Points) -> Canvas:
-    """Return the drawing of (n,) sentences at (n, 2) coordinates, coloured by cluster.
+def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _NO_POINTS) -> Canvas:
+    """Return the drawing of (n,) sentences at (n, 2) coordinates, coloured by cluster, and (m, 2) grey points.
 
     Where there are more clusters than colours, the smallest share one.
     """
-    colouring = _colouring(state, ids)
+    colouring, grid = _colouring(state, ids), Grid.around(np.concatenate([points, others]))
+    context = grid.units(others)
     return component.canvas_of(
-        _scene(state, ids, points, colouring),
+        _scene(state, ids, points, grid),
         colouring,
+        context=context[:: max(-(-len(context) // _MOST_OTHERS), 1)],
         size=_point_size(len(ids)),
         opacity=0.85,
         height=_HEIGHT,
@@ -147,7 +159,10 @@ def _point_size(points: int) -> float:
 
 def _colouring(state: RelabelState, ids: Ids) -> Colouring:
     """Return the colours and symbols that the columns show too."""
-    p, sizes = state.partition, state.partition.sizes()
+    p = state.partition
+    if st.session_state.get(f"{LEVEL}_{state.record.id}"):
+        p = at_theme_level(p)
+    sizes = p.sizes()
     kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MAX_CATEGORIES])
     category_of = {number: category for category, number in enumerate(kept)}
     numbers = p.numbers[p.rows(ids)]
@@ -157,9 +172,9 @@ def _colouring(state: RelabelState, ids: Ids) -> Colouring:
     return Colouring(categories, [p.clusters[n].name for n in kept], other, [p.clusters[n].colour for n in kept])
 
 
-def _scene(state: RelabelState, ids: Ids, points: Points, colouring: Colouring) -> Scene:
+def _scene(state: RelabelState, ids: Ids, points: Points, grid: Grid) -> Scene:
     """Return the points with article and cluster as hover text; sections would bias blind work."""
-    texts, p, grid = state.texts, state.partition, Grid.around(points)
+    texts, p = state.texts, state.partition
     sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
     titles = [c.name for c in p.clusters.values()] + ["unassigned"]
     row_of: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}

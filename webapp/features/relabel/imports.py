@@ -11,9 +11,8 @@ import streamlit as st
 from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
 from db.access import Right
 from db.label_records import LabellingRecord, NewLabelling
-from db.records import CorpusRecord
 from jobs.services.labelling import bertopic, files, starts, tables
-from webapp.features.relabel.settings import WHOLE_CORPUS, create
+from webapp.features.relabel.settings import choose_article, create
 from webapp.features.relabel.state import (
     IMPORT_ARTICLE,
     IMPORT_COLUMN,
@@ -63,7 +62,7 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
             max_upload_size=MOST_BYTES // 1_000_000,
             key=IMPORT_FILE,
         )
-        article = _article(corpus)
+        article = choose_article(corpus, IMPORT_ARTICLE)
         sheet = None if file is None else _sheet(file)
         if file is None or sheet is None:
             return
@@ -77,12 +76,6 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
         _preview(found)
         name = Path(file.name).stem[:_MAX_NAME] or corpus.name
         _create(found, NewLabelling(corpus.id, name, current_person(), article_id=article), file.name, on_created)
-
-
-def _article(corpus: CorpusRecord) -> int | None:
-    articles = {a.title: a.id for a in queries.articles(corpus.id, limit=_MAX_ARTICLES)}
-    options = [WHOLE_CORPUS, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
-    return articles.get(st.selectbox("Article", options, key=IMPORT_ARTICLE))
 
 
 def _sheet(file: input_files.Upload) -> Sheet | None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from db.label_records import LabellingRecord
-from webapp.features.relabel import history, imports, settings, workspace
+from webapp.features.relabel import history, imports, schemes, settings, workspace
 from webapp.features.relabel.editing import relabel_state
 from webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
 from webapp.shared import partition_queries, projects
@@ -30,6 +30,7 @@ with tab:
         settings.form(open_labelling)
         imports.whole_labelling(open_labelling)
         imports.labels(open_labelling)
+        schemes.importer(open_labelling)
         settings.deleted_labellings()
     elif chosen is not None:
         views[view](relabel_state(chosen))

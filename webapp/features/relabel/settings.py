@@ -13,7 +13,7 @@ from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import ArticleRecord, CorpusRecord
 from db.store import Store, Unit
 from jobs.services.columns import file_content
-from jobs.services.labelling import files, starts
+from jobs.services.labelling import codebook, files, starts
 from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 from webapp.features.relabel import learning, method_choice, metric, naming
 from webapp.features.relabel.editing import RelabelState
@@ -117,6 +117,13 @@ def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dic
     return {first: options[first], **options}
 
 
+def choose_article(corpus: CorpusRecord, key: str) -> int | None:
+    """Draw the choice of one article, or of the whole corpus where that is not too large; return the id of one."""
+    articles = {a.title: a.id for a in queries.articles(corpus.id, limit=_MAX_ARTICLES)}
+    options = [WHOLE_CORPUS, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
+    return articles.get(st.selectbox("Article", options, key=key))
+
+
 def _from_partition(partition: partition_queries.Partition) -> starts.Begin:
     def start(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
         division = partition.load()
@@ -160,13 +167,20 @@ def _downloads(record: LabellingRecord) -> None:
         ("XLSX", "xlsx", table(partial(excel_bytes, title="labels"))),
         ("Parquet", "parquet", table(parquet_bytes)),
     )
+    schemes: tuple[tuple[str, str, Callable[[], str]], ...] = (
+        ("Scheme as CSV", "csv", lambda: codebook.table(store, record.id)),
+        ("Scheme as JSON", "json", lambda: codebook.json_text(store, record.id)),
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, suffix, data in formats:
             download(label, data, f"labelling.{suffix}")
+        for label, suffix, data in schemes:
+            download(label, data, f"scheme.{suffix}")
     st.caption(
         "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
-        f"“{NEW}”. The tables contain the current state and the columns of the sentences. In CSV and XLSX, cells "
-        "that a spreadsheet would run as a formula are escaped."
+        f"“{NEW}”. The tables contain the current state and the columns of the sentences; in CSV and XLSX, cells "
+        "that a spreadsheet would run as a formula are escaped. A scheme has the clusters with their themes, sizes and "
+        "codebook entries, and can be the start of another labelling."
     )
 
 

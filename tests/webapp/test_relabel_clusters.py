@@ -1,0 +1,282 @@
+"""Layout Clusters of the Relabel page, re-clustering of a part and schemes: all in steps that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.labelling import hierarchy
+from core.labelling import operations as op
+from core.labelling.partition import UNASSIGNED, Partition
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.records import VectorBlock
+from db.store import Store
+from jobs.services.labelling import codebook, starts
+from jobs.services.labelling.schemes import from_codes
+from jobs.services.labelling.session import LabellingSession
+from tests.webapp.filled import MODEL
+from webapp.features.relabel import cluster_queries, filters
+from webapp.features.relabel.actions import dispatch
+from webapp.features.relabel.cluster_map import canvas_of
+from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.state import MERGES, OUTLIERS
+from webapp.features.relabel.themes import tree_data
+from webapp.features.relabel.toolbar import toolbar_data
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def labelling(filled_store: Store) -> LabellingRecord:
+    """The Danube by its sections, shared, with vectors; one sentence is far from all others."""
+    with filled_store.writing() as w:
+        corpus = w.corpora.list()[0]
+        articles = w.corpora.articles(corpus.id)
+        model = w.models.by_name(MODEL)
+        random = np.random.default_rng(0)
+        blocks = []
+        for article in articles:
+            x = np.array([3.0, 0, 0, 0]) + random.normal(scale=0.3, size=(article.sentences, 4))
+            x[0] = [-9.0, 0, 0, 9.0]
+            blocks.append(VectorBlock(article.id, x.astype(np.float32)))
+        w.embeddings.add(model.id, blocks)
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, articles[0].id)
+    return starts.begin(filled_store, new, starts.from_sections)
+
+
+def state_of(at: AppTest, labelling: LabellingRecord) -> RelabelState:
+    found: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    return found
+
+
+def send(at: AppTest, labelling: LabellingRecord, kind: str, **about: Any) -> AppTest:
+    state = state_of(at, labelling)
+    action = {"kind": kind, "number": state.acknowledged + 1, **about}
+    dispatch(state, {"session": state.browser_session, "actions": [action]})
+    found = at.run()
+    assert not found.exception
+    return found
+
+
+def stored(store: Store, labelling: LabellingRecord) -> Partition:
+    with store.reading() as r:
+        return r.labellings.snapshot(labelling.id).partition
+
+
+def words(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def click(at: AppTest, label: str) -> AppTest:
+    found = next(button for button in at.button if button.label == label).click().run()
+    assert not found.exception
+    return found
+
+
+def test_clusters_are_chosen_grouped_and_moved_out(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    first = stored(filled_store, labelling)
+    at = open_page("relabel", layout="Clusters")
+    assert "Click a cluster to read" in words(at)
+    at = send(at, labelling, "choose_clusters", on=[2, 3], off=[])
+    assert f"**{first.clusters[3].name}**" in words(at) and "Most similar clusters" in words(at)
+    at = send(at, labelling, "group")
+    assert at.multiselect[0].value == [2, 3]
+    next(box for box in at.text_input if box.label == "Name of the theme").set_value("The river").run()
+    at = click(at, "Group clusters")
+    now = stored(filled_store, labelling)
+    theme = next(n for n, c in now.clusters.items() if c.name == "The river")
+    assert {n for n, c in now.clusters.items() if c.parent == theme} == {2, 3}
+    rows = tree_data(state_of(at, labelling), {})["rows"]
+    assert [row["number"] for row in rows[-3:]] == [theme, 2, 3] and rows[-3]["parts"] == 2
+    assert rows[-3]["count"].startswith("2 sub-themes · 0 of")
+    state = state_of(at, labelling)
+    state.clusters.numbers = (theme,)
+    shown = filters.in_view(state, filters.CHOSEN)
+    assert sorted(shown) == sorted([*now.members(2), *now.members(3)])
+    at = send(at, labelling, "put_under", clusters=[1], theme=2)  # dropped on a sub-theme
+    assert stored(filled_store, labelling).clusters[1].parent == theme
+    at = send(at, labelling, "put_under", clusters=[1, 2], theme=-1)
+    assert stored(filled_store, labelling).clusters[2].parent is None
+    at = send(at, labelling, "move_out")
+    assert stored(filled_store, labelling).clusters[3].parent == theme  # the chosen cluster is a theme
+    at = send(at, labelling, "choose_clusters", on=[3], off=[theme])
+    at = send(at, labelling, "move_out")
+    assert {c.parent for c in stored(filled_store, labelling).clusters.values()} == {None}
+    for _ in range(4):
+        at = send(at, labelling, "undo")
+    assert stored(filled_store, labelling).to_bytes() == first.to_bytes()
+
+
+def test_groups_are_suggested_and_a_theme_is_dissolved(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel", layout="Clusters")
+    at = send(at, labelling, "group")
+    next(group for group in at.button_group if group.label == "Group").set_value("Suggested groups").run()
+    label = next(button.label for button in at.button if button.label.startswith("Create "))
+    at = click(at, label)
+    now = stored(filled_store, labelling)
+    theme = max(now.clusters)
+    assert len(now.children(theme)) >= 2 and not len(now.members(theme))
+    at = send(at, labelling, "choose_clusters", on=[theme], off=[])
+    click(at, "Dissolve theme")
+    assert theme not in stored(filled_store, labelling).clusters
+
+
+def test_suggested_merges_are_accepted_or_dismissed(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel", layout="Clusters", clusters=MERGES)
+    state = state_of(at, labelling)
+    pair = state.clusters.pair
+    assert pair is not None and "Between them" in words(at) and "the highest of the pairs" in words(at)
+    (group,) = [g for g in toolbar_data(state)["groups"] if g["title"] == "Suggestion"]
+    assert [a["name"] for a in group["actions"]] == ["merge_pair", "dismiss"]
+    assert all(tuple(a["about"]["pair"]) == pair for a in group["actions"])
+    at = send(at, labelling, "dismiss", pair=list(pair))
+    assert state.clusters.pair != pair
+    at = send(at, labelling, "undo")
+    assert state.clusters.pair == pair
+    before = stored(filled_store, labelling)
+    at = send(at, labelling, "merge_pair", pair=list(pair))
+    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
+    at = send(at, labelling, "merge_pair", pair=list(pair))  # a key that was pressed twice
+    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
+    while state.clusters.pair is not None:
+        at = send(at, labelling, "dismiss", pair=list(state.clusters.pair))
+    assert "No merges to suggest" in words(at)
+    send(at, labelling, "merge_pair", pair=None)
+    assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
+
+
+def test_outliers_are_left_unassigned_or_gathered(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
+    state = state_of(at, labelling)
+    density = cluster_queries.densities(state)
+    assert density is not None
+    far = int(state.partition.ids[int(density.argmin())])
+    frame = at.dataframe[0].value
+    number = len(frame)
+    assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{number} outliers." in words(at)
+    at = click(at, "Select all")
+    assert far in state.selected and len(state.selected) == number
+    at = send(at, labelling, "unassign")
+    assert len(stored(filled_store, labelling).members(UNASSIGNED)) == number
+    at = send(at, labelling, "undo")
+    at = click(at, "Select all")
+    at = send(at, labelling, "dismiss", pair=None)
+    assert f"0 outliers, without {number} that were left in place" in words(at)
+    send(at, labelling, "dismiss", pair=None)  # nothing is selected
+    assert len(state.session.steps) == 3
+
+
+def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(type(filled_store.artifacts), "path", lambda *_: tmp_path)  # a model without a calibration
+    before = stored(filled_store, labelling)
+    at = open_page("relabel")
+    state_of(at, labelling).select(before.members(2)[:1], "in the table")
+    at = send(at, labelling, "recluster")
+    at.number_input[0].set_value(3).run()
+    next(box for box in at.text_input if box.label.startswith("Cluster 2 ·")).set_value("Second part").run()
+    at = click(at, "Divide into 3 clusters")
+    now = stored(filled_store, labelling)
+    assert len(now.clusters) == len(before.clusters) + 2 and "Second part" in {c.name for c in now.clusters.values()}
+    outside = before.numbers != 2
+    assert np.array_equal(now.numbers[outside], before.numbers[outside]) and now.clusters[2] == before.clusters[2]
+    at = send(at, labelling, "undo")
+    assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
+    state_of(at, labelling).select(before.ids[:6], "in the table")
+    at = send(at, labelling, "recluster")
+    next(group for group in at.button_group if group.label == "Number of clusters").set_value("Suggested").run()
+    assert not at.exception and ("probably between" in words(at))
+    for name in ("Unassigned", "All others"):
+        next(group for group in at.button_group if group.label == "Re-cluster").set_value(name).run()
+        assert not at.exception
+    assert "Nobody has placed a sentence yet" in words(at)
+
+
+def test_names_are_updated_or_kept_where_the_sentences_changed(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    session = LabellingSession(filled_store, labelling.id, "")
+    session.do(op.merge(session.partition, [2], 1))
+    before = session.partition
+    at = open_page("relabel", layout="Clusters")
+    assert "**1 name may be out of date**" in words(at)
+    (row,) = [row for row in tree_data(state_of(at, labelling), {1: 0.5})["rows"] if row["stale"]]
+    assert row["number"] == 1
+    at = click(at, "Update names")
+    now = stored(filled_store, labelling)
+    assert now.clusters[1].name != before.clusters[1].name and now.clusters[3] == before.clusters[3]
+    assert "out of date" not in words(at)
+    at = send(at, labelling, "undo")
+    at = click(at, "Keep names")
+    assert "out of date" not in words(at) and stored(filled_store, labelling).clusters == before.clusters
+
+
+def test_what_a_search_leaves_out_is_grey_on_the_map(filled_store: Store, labelling: LabellingRecord) -> None:
+    state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
+    ids, points = state.partition.ids, np.random.default_rng(0).normal(size=(len(state.partition.ids), 2))
+    canvas = canvas_of(state, ids[:3], points[:3].astype(np.float32), points[3:].astype(np.float32))
+    assert canvas.scene.ids.tolist() == ids[:3].tolist() and len(canvas.context) == len(ids) - 3
+    whole = canvas_of(state, ids, points.astype(np.float32))
+    assert np.array_equal(whole.units[:3], canvas.units)
+
+
+def test_the_map_shows_either_level(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    session = LabellingSession(filled_store, labelling.id, "")
+    at = open_page("relabel", layout="Map")
+    assert not [toggle for toggle in at.toggle if toggle.label == "Colour by theme"]
+    session.do(hierarchy.put_under(session.partition, [2], 1))
+    at = open_page("relabel", layout="Map")
+    next(toggle for toggle in at.toggle if toggle.label == "Colour by theme").set_value(True).run()
+    assert not at.exception
+
+
+def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        w.labellings.share(labelling.id, Sharing.OWN, True, "")
+    at = open_page("relabel", layout="Clusters")
+    (views,) = [group for group in at.button_group if group.label == "Show"]
+    assert views.options == ["Themes"]
+    assert "Most similar clusters" not in words(send(at, labelling, "choose_clusters", on=[1], off=[]))
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_a_scheme_is_the_start_of_another_labelling(
+    filled_store: Store, labelling: LabellingRecord, tmp_path: Path, suffix: str
+) -> None:
+    session = LabellingSession(filled_store, labelling.id, "")
+    session.do(hierarchy.put_under(session.partition, [2], 1))
+    session.do(op.rename(session.partition, 3, "=1+1 <b>"))
+    path = tmp_path / f"scheme.{suffix}"
+    write = {"json": codebook.json_text, "csv": codebook.table}[suffix]
+    path.write_text(write(filled_store, labelling.id), encoding="utf-8")
+    new = NewLabelling(labelling.corpus_id, "Again", "", article_id=labelling.article_id)
+    made = starts.begin(filled_store, new, from_codes(codebook.read_codes(path), path.name))
+    first, second = stored(filled_store, labelling), stored(filled_store, made)
+
+    def levels(p: Partition) -> set[tuple[str, str]]:
+        return {(c.name, p.clusters[c.parent].name if c.parent else "") for c in p.clusters.values()}
+
+    assert levels(first) == levels(second) and (second.numbers == UNASSIGNED).all()
+    assert made.origin == {"from": "scheme", "name": path.name}
+
+
+def test_the_page_imports_and_offers_schemes(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    at = open_page("relabel", view="New labelling")
+    assert not at.exception and "All sentences begin unassigned" in words(at)
+    at = open_page("relabel", view="Files and settings")
+    assert not at.exception and "A scheme has the clusters" in words(at)
