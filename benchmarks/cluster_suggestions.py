@@ -85,8 +85,8 @@ def outliers(article: SectionArticle, other: SectionArticle) -> dict[str, float]
     similarity = affinities(partition, x)
     similarity[~np.isfinite(similarity)] = -1.0
     scores = {
-        "mean cosine to 5 neighbours *": densities(x),
-        "mean cosine to 10 neighbours": densities(x, 10),
+        "mean cosine to 10 neighbours *": densities(x),
+        "mean cosine to 5 neighbours": densities(x, 5),
         "mean cosine to all": densities(x, len(x)),
         "mean cosine to the nearest cluster": similarity.max(axis=1),
         "the same less that within the cluster": similarity.max(axis=1) - found.within[similarity.argmax(axis=1)],

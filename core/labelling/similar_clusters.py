@@ -114,7 +114,7 @@ def between(partition: Partition, x: Matrix, found: Centres, pair: Pair, top_k: 
     return nearest, int((values > 0).sum())
 
 
-def densities(x: Matrix, neighbours: int = 5, seed: int = 0) -> Floats:
+def densities(x: Matrix, neighbours: int = 10, seed: int = 0) -> Floats:
     """Return the mean cosine of each of n vectors to its nearest ``neighbours`` of the others, NaN for a single one.
 
     Of more than :data:`COMPARED` sentences, a random sample is compared with. Sentences without similar ones are

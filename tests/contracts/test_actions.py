@@ -243,6 +243,7 @@ READING = {
     "jobs.services.inference.stored_blocks",
     "jobs.services.inference.vectors_of",
     "jobs.services.labelling.assistance.similarities",
+    "jobs.services.labelling.clusters.preview_parts",
     "jobs.services.labelling.codebook.finder",
     "jobs.services.labelling.codebook.json_text",
     "jobs.services.labelling.codebook.markdown",

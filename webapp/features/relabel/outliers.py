@@ -22,7 +22,7 @@ _LEAST_RANGE = 0.01
 IN_OUTLIERS = "among the outliers"
 _COLUMNS = {
     "Similarity": st.column_config.NumberColumn(
-        format="%.2f", width=75, help="Mean cosine to the five most similar sentences."
+        format="%.2f", width=75, help="Mean cosine to the ten most similar sentences."
     ),
     "Sentence": st.column_config.TextColumn(width=290),
     "Cluster": st.column_config.TextColumn(width=140),
@@ -45,7 +45,7 @@ def show(state: RelabelState, ids: Ids) -> None:
     limit = st.slider(
         "Similarity below", round(low, 2), round(high, 2) + 0.01, round(usual, 2), 0.01,
         key=f"{OUTLIER_LIMIT}_{state.record.id}_{state.model_id}",
-        help="A sentence is an outlier if its mean cosine to the five most similar sentences is below this limit. At "
+        help="A sentence is an outlier if its mean cosine to the ten most similar sentences is below this limit. At "
         "first the limit is the first quartile minus 1.5 times the interquartile range, or the lowest 1 %.",
     )  # fmt: skip
     rows = np.flatnonzero(density < limit)
