@@ -27,6 +27,7 @@ from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import MERGES, OUTLIERS
 from webapp.features.relabel.themes import tree_data
 from webapp.features.relabel.toolbar import toolbar_data
+from webapp.shared.text import count
 
 Open = Callable[..., AppTest]
 
@@ -167,7 +168,7 @@ def test_outliers_are_left_unassigned_or_gathered(
     far = int(state.partition.ids[int(density.argmin())])
     frame = at.dataframe[0].value
     number = len(frame)
-    assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{number} outliers." in words(at)
+    assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{count(number, 'outlier')}." in words(at)
     at = click(at, "Select all")
     assert far in state.selected and len(state.selected) == number
     at = send(at, labelling, "unassign")
