@@ -28,7 +28,7 @@ Open = Callable[..., AppTest]
 
 
 def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success)
+    kinds = (at.subheader, at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success)
     shown = "\n".join(str(element.value) for kind in kinds for element in kind)
     return shown + "\n" + "\n".join(element.proto.body for element in at.get("html"))
 
@@ -240,8 +240,8 @@ def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     partition = session_of(filled_store, labelling).partition
     assert list(entry_of(partition, 3).examples) == ids
     next(box for box in at.selectbox if box.label == "Codebook entry of").set_value(1).run()
-    button(at, "Add as counter-example")
-    button(at, "Use as training item")
+    button(at, "Counter-example")
+    button(at, "Training item")
     partition = session_of(filled_store, labelling).partition
     assert list(entry_of(partition, 1).counter_examples) == ids
     assert [item.sentence for item in training_items(partition)] == sorted(ids)

@@ -17,6 +17,7 @@ from webapp.shared.text import count, shorten
 
 STYLE = Path(__file__).parent / "assets" / "codebook.css"
 _SHAPES = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
+_ORDER = ("definition", "include", "exclude", "examples", "counter_examples", "notes")
 _HELP = {
     "definition": "What the cluster is about, in one or two sentences.",
     "include": "What belongs into it: one rule on each line.",
@@ -40,14 +41,21 @@ def _shape(cluster: Cluster, tones: Tones) -> str:
 
 def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> str:
     """Return the fields of a code; empty ones are left out. An example that is elsewhere now says where."""
-    rows = [(title, f"<dd>{escape(text)}</dd>") for name, title in TEXTS.items() if (text := getattr(code.entry, name))]
-    for name, title in SENTENCES.items():
+    rows = {name: escape(text) for name in TEXTS if (text := getattr(code.entry, name))}
+    for name in SENTENCES:
         own = code.cluster.number if name == "examples" else None
         items = [_example_html(id, own, partition, texts) for id in getattr(code.entry, name)]
-        rows += [(title, f"<dd><ul>{''.join(items)}</ul></dd>")] if items else []
+        rows |= {name: f"<ul>{''.join(items)}</ul>"} if items else {}
     if not rows:
         return "<p class='code-empty'>No codebook entry yet.</p>"
-    return f"<dl class='code-entry'>{''.join(f'<dt>{title}</dt>{body}' for title, body in rows)}</dl>"
+    titles = {**TEXTS, **SENTENCES}
+    return _fields_html([(titles[name], body, name) for name in _ORDER if (body := rows.get(name))])
+
+
+def _fields_html(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return fields of (title, HTML, class) as a list of definitions."""
+    parts = [f"<div class='{kind}'><dt>{title}</dt><dd>{body}</dd></div>" for title, body, kind in rows]
+    return f"<dl class='code-entry'>{''.join(parts)}</dl>"
 
 
 def _example_html(id: int, own: int | None, partition: Partition, texts: Mapping[int, str]) -> str:
@@ -142,13 +150,12 @@ def _options(known: Iterable[int], offered: Ids) -> list[int]:
 
 def difference_html(found: Difference, texts: Mapping[int, str]) -> str:
     """Return what differs in one code: removed words are struck through, added ones underlined."""
-    rows = [f"<p class='code-kind'>{escape(_headline(found))}</p>"]
-    rows += [f"<dt>{title}</dt><dd>{_pieces_html(pieces)}</dd>" for title, pieces in found.texts.items()]
+    rows = [(title, _pieces_html(pieces), "definition") for title, pieces in found.texts.items()]
     for title in SENTENCES.values():
         items = [f"<li><del>{escape(texts.get(id, ''))}</del></li>" for id in found.gone.get(title, ())]
         items += [f"<li><ins>{escape(texts.get(id, ''))}</ins></li>" for id in found.added.get(title, ())]
-        rows += [f"<dt>{title}</dt><dd><ul>{''.join(items)}</ul></dd>"] if items else []
-    return f"<dl class='code-entry'>{''.join(rows)}</dl>"
+        rows += [(title, f"<ul>{''.join(items)}</ul>", "definition")] if items else []
+    return f"<p class='code-kind'>{escape(_headline(found))}</p>{_fields_html(rows) if rows else ''}"
 
 
 def _headline(found: Difference) -> str:
@@ -161,8 +168,12 @@ def _headline(found: Difference) -> str:
 
 
 def _pieces_html(pieces: Iterable[Piece]) -> str:
-    tags = {"old": "del", "new": "ins"}
-    return "".join(
-        f"<{tags[piece.state]}>{escape(piece.text)}</{tags[piece.state]}>" if piece.state else escape(piece.text)
-        for piece in pieces
-    )
+    return "".join(_piece_html(piece) for piece in pieces)
+
+
+def _piece_html(piece: Piece) -> str:
+    """Return a piece; spaces before its words are not marked."""
+    if not piece.state:
+        return escape(piece.text)
+    tag, words = {"old": "del", "new": "ins"}[piece.state], piece.text.lstrip()
+    return f"{escape(piece.text[: len(piece.text) - len(words)])}<{tag}>{escape(words)}</{tag}>"

@@ -44,7 +44,7 @@ def show(state: CodebookState) -> None:
             download(label, data, file_name(name, suffix), disabled=without and suffix == "qdc")
     st.caption(
         "The REFI-QDA codebook (.qdc) has the codes, and the project (.qdpx) also the texts and the coded sentences. "
-        "NVivo, ATLAS.ti and MAXQDA read both. The print view opens in a browser; print it from there."
+        "NVivo, ATLAS.ti and MAXQDA read both. The web page opens in a browser; print it from there."
     )
     st.subheader("Import", anchor=False)
     if not state.read_only:

@@ -29,7 +29,7 @@ from webapp.shared.figures import tones
 from webapp.shared.people import current_person, may
 from webapp.shared.text import ago, count, plain, shorten
 
-_LONGEST = 300
+_LONGEST, _MOST_BUTTONS = 300, 30
 
 
 @dataclass
@@ -66,7 +66,7 @@ def show(state: CodebookState) -> None:
         nothing(
             "No training items yet.",
             "Training items are sentences with their right cluster. People who may change the labelling choose them in "
-            "Relabel (button Use as training item), or from the examples of the codebook below.",
+            "Relabel (button Training item), or from the examples of the codebook below.",
         )
     else:
         _start(state, items)
@@ -100,52 +100,65 @@ def _begin(labelling: int, items: Sequence[TrainingItem]) -> None:
 
 
 def _question(state: CodebookState, going: Attempt) -> None:
-    """Draw one item: its sentence, the clusters to choose from beside their entries, and the feedback."""
+    """Draw one item: its sentence, the clusters to choose from or the feedback, and the codebook beside it."""
     at = len(going.answers) - going.checked
-    item = going.items[at]
-    listed = codes(state.partition)
+    item, listed = going.items[at], codes(state.partition)
     names = {code.cluster.number: code.cluster.name for code in listed}
     left, right = st.columns([3, 2])
     with left:
         st.progress(at / len(going.items), text=f"Sentence {at + 1} of {len(going.items)}")
-        st.markdown(f"### {plain(state.texts([item.sentence]).get(item.sentence, ''))}")
-        with st.form(f"{ANSWER}_{at}", border=False):
-            chosen = st.radio(
-                "Which cluster is it?", list(names), format_func=lambda n: plain(names[n]), index=None,
-                key=f"{ANSWER}_{at}_choice", disabled=going.checked,
-            )  # fmt: skip
-            pressed = st.form_submit_button(
-                "Next" if going.checked else "Check", type="primary", icon=":material/arrow_forward:"
-            )
+        st.subheader(plain(state.texts([item.sentence]).get(item.sentence, "")), anchor=False)
         if going.checked:
             _feedback(item, going.answers[-1], names)
-        if pressed:
-            _answer(going, chosen)
+            if st.button("Next", type="primary", icon=":material/arrow_forward:", key=f"{ANSWER}_{at}_next"):
+                _go_on(going)
+        else:
+            _choice(going, at, names)
         st.button("End practice", icon=":material/close:", type="tertiary", on_click=_leave)
     with right, st.container(border=True, height=520):
-        shades = tones(st.context.theme.type)
-        # Examples that are asked must not give the answer away.
-        asked, sizes = {item.sentence for item in going.items}, state.partition.sizes()
-        hidden = [Code(code.cluster, without_examples(code.entry, asked)) for code in listed]
-        texts = state.texts({id for code in hidden for id in code.entry.examples + code.entry.counter_examples})
-        for code in hidden:
-            st.html(title_html(code.cluster, shades, sizes[code.cluster.number]))
-            st.html(entry_html(code, state.partition, texts))
+        # After the answer the two entries between which it was are enough.
+        wanted = {item.cluster, going.answers[-1]} if going.checked else set(names)
+        asked = {item.sentence for item in going.items}
+        _codebook(state, [code for code in listed if code.cluster.number in wanted], asked)
 
 
-def _answer(going: Attempt, chosen: int | None) -> None:
-    """Check the chosen cluster, or go on to the next item."""
-    if going.checked:
-        going.checked = False
-    elif chosen is None:
+def _choice(going: Attempt, at: int, names: dict[int, str]) -> None:
+    """Draw the clusters to choose from; many are a list that can be searched."""
+    with st.form(f"{ANSWER}_{at}", border=False):
+        label, key = "Which cluster is it?", f"{ANSWER}_{at}_choice"
+        if len(names) > _MOST_BUTTONS:
+            chosen = st.selectbox(label, list(names), format_func=names.__getitem__, index=None, key=key)
+        else:
+            chosen = st.radio(
+                label, list(names), format_func=lambda n: plain(names[n]), index=None, key=key, horizontal=True
+            )
+        pressed = st.form_submit_button("Check", type="primary", icon=":material/check:")
+    if pressed and chosen is None:
         st.warning("Choose a cluster first.")
-        return
-    else:
+    elif pressed and chosen is not None:
         going.answers.append(chosen)
         going.checked = True
+        st.rerun()
+
+
+def _go_on(going: Attempt) -> None:
+    """Go on to the next item; after the last one, store the attempt."""
+    going.checked = False
     if going.done and may(Right.LABEL):
         attempt(lambda: training.record_attempt(queries.store(), going.labelling, current_person(), going.results))
     st.rerun()
+
+
+def _codebook(state: CodebookState, listed: Sequence[Code], asked: set[int]) -> None:
+    """Draw the entries of codes. Examples that are asked must not give the answer away."""
+    shades, sizes = tones(st.context.theme.type), state.partition.sizes()
+    hidden = [Code(code.cluster, without_examples(code.entry, asked)) for code in listed if code.entry]
+    texts = state.texts({id for code in hidden for id in code.entry.examples + code.entry.counter_examples})
+    for code in hidden:
+        st.html(title_html(code.cluster, shades, sizes[code.cluster.number]))
+        st.html(entry_html(code, state.partition, texts))
+    if not hidden:
+        st.caption("The codebook has no entries of these clusters yet.")
 
 
 def _feedback(item: TrainingItem, chosen: int, names: dict[int, str]) -> None:
@@ -163,8 +176,9 @@ def _result(state: CodebookState, going: Attempt) -> None:
     """Draw the score with its interval, and the items that were wrong."""
     score = share_right([chosen == right for _, chosen, right in going.results])
     assert score is not None
+    st.subheader(f"{score.value:.0%} right", anchor=False)
     st.markdown(
-        f"### {score.value:.0%} right\n\n{sum(c == r for _, c, r in going.results)} of {count(score.n, 'sentence')}; "
+        f"{sum(c == r for _, c, r in going.results)} of {count(score.n, 'sentence')}; "
         f"95 % interval {score.low:.0%} to {score.high:.0%} (Wilson)."
     )
     texts = state.texts([item.sentence for item in going.items])

@@ -59,7 +59,7 @@ ACTIONS = (
     Action("note", "T", "Note", "add a note to the selection", "selection"),
     Action("accept", "A", "Accept", "accept the model's suggestion for the selection", "selection", True),
     Action("error_case", "O", "Error notebook", "add the selection to the error notebook", "selection", True),
-    Action("example", "Q", "Pin as example", "add the selection to the codebook as examples", "selection"),
+    Action("example", "Q", "Pin example", "add the selection to the codebook as examples", "selection"),
     Action("clear", "L", "Clear", "clear the selection", "selection"),
     Action("duplicates", "D", "Include duplicates", "label sentences with identical text together", "selection"),
     Action("next", "J", "Next", "next sentence of the queue, or the least certain one", "queue"),

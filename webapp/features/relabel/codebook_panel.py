@@ -59,16 +59,17 @@ def _buttons(state: RelabelState, code: Code) -> None:
     def train(p: Partition, ids: Ids) -> Operation:
         return codebook.choose_training(p, (uuid4().hex for _ in ids), ids.tolist())
 
-    for label, icon, make in (
-        ("Add as example", ":material/push_pin:", add(False)),
-        ("Add as counter-example", ":material/block:", add(True)),
-        ("Use as training item", ":material/school:", train),
-    ):
-        st.button(
-            label, icon=icon, disabled=nothing, width="stretch", on_click=_add, args=(state, make),
-            help="Select sentences first." if nothing else None,
-        )  # fmt: skip
-    st.button("Edit entry", icon=":material/edit:", width="stretch", on_click=_open, args=(state, number))
+    with st.container(horizontal=True, gap="xsmall"):
+        for label, icon, make in (
+            ("Example", ":material/push_pin:", add(False)),
+            ("Counter-example", ":material/block:", add(True)),
+            ("Training item", ":material/school:", train),
+        ):
+            st.button(
+                label, icon=icon, disabled=nothing, on_click=_add, args=(state, make),
+                help="Select sentences first." if nothing else f"Make the selection {label.lower()} of this cluster",
+            )  # fmt: skip
+        st.button("Edit entry", icon=":material/edit:", on_click=_open, args=(state, number))
 
 
 def _add(state: RelabelState, make: Callable[[Partition, Ids], Operation]) -> None:

@@ -80,8 +80,8 @@ def show(state: RelabelState) -> None:
         clusters.choose(state, layout)
     left, right = st.columns([7, 3])
     with right:
-        toolbar.show(state)
         codebook_panel.show(state)
+        toolbar.show(state)
     with left:
         with st.container():
             _sentences(state, LAYOUTS[layout], view)
