@@ -119,6 +119,8 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
     download.value.save_as(path)
     tab_to(page, "Import project")
     page.keyboard.press("Enter")
+    expect(page.get_by_text("A REFI-QDA project (.qdpx)")).to_be_visible()
+    expect(page.locator(".st-key-codebook_project_file button")).to_be_visible()
     at_rest(page)
     tab_to(page, "Upload")
     with page.expect_file_chooser() as chooser:

@@ -33,6 +33,8 @@ _NAME_LENGTH = 80
 _UNCERTAIN = "e2f5d7f4-3a53-4c0e-8a0e-9f5e1b6f2d01"
 """Id of the note to which uncertain sentences refer."""
 _UNCERTAIN_TEXT = "The labeller marked these sentences as uncertain."
+_HEADINGS = "Sections:"
+"""First line of the description of a text; the others are the titles of its sections."""
 _TIME = (1980, 1, 1, 0, 0, 0)
 _INTERNAL = re.compile(r"(?:internal://|sources/)?([^/\\]+)", re.IGNORECASE)
 
@@ -58,6 +60,8 @@ class Source:
     name: str
     text: str
     selections: Sequence[Selection] = ()
+    headings: tuple[str, ...] = ()
+    """Titles of its sections in their order, each of which is a paragraph of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,8 @@ class _Writer:
     def _source(self, at: int, source: Source) -> str:
         id = self._guid("source", at, source.name)
         path = self._file(id, source.text)
-        parts = [self._selection(id, source.text, one) for one in source.selections]
+        parts = [xml.text("Description", "\n".join([_HEADINGS, *source.headings]) if source.headings else "")]
+        parts += [self._selection(id, source.text, one) for one in source.selections]
         return xml.element("TextSource", {"guid": id, "name": source.name, "plainTextPath": path}, *parts)
 
     def _selection(self, source: str, text: str, one: Selection) -> str:
@@ -198,6 +203,7 @@ class _FoundSource:
     path: str
     content: str
     selections: tuple[_Found, ...]
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -274,7 +280,7 @@ class ProjectReader:
         place = {id: str(at) for at, id in enumerate(self._content.codes.guids)}
         for found in self._content.sources:
             selections = [self._selection(one, place) for one in found.selections]
-            yield Source(found.name, self._text(found.path, found.content), selections)
+            yield Source(found.name, self._text(found.path, found.content), selections, found.headings)
 
     def _selection(self, one: _Found, place: Mapping[str, str]) -> Selection:
         codes = tuple(place[id] for id in one.codes if id in place)
@@ -354,7 +360,10 @@ class ProjectReader:
 
     def _source(self, found: Any) -> _FoundSource:
         selections = tuple(self._found(one) for one in found if xml.local_name(one.tag) == "PlainTextSelection")
-        return _FoundSource(found.get("name") or "", *self._place(found), selections)
+        written = next((one.text or "" for one in found if xml.local_name(one.tag) == "Description"), "")
+        first, *titles = written.split("\n")
+        headings = tuple(titles) if first == _HEADINGS else ()
+        return _FoundSource(found.get("name") or "", *self._place(found), selections, headings)
 
     def _found(self, one: Any) -> _Found:
         codes: list[str] = []

@@ -6,9 +6,11 @@ of the REFI-QDA standard 1.5 (section 10.2 and annex A).
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
+from core.labelling.codebook.portable import one_line
 from core.types import Sentence
 
 Span = tuple[int, int]
@@ -35,6 +37,27 @@ def layout(titles: Mapping[int, str], sentences: Sequence[Sentence]) -> tuple[st
         at, last = start + len(sentence.text), place
         spans.append((start, at))
     return "".join(parts), spans
+
+
+def headings(titles: Mapping[int, str], sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """Return the titles that :func:`layout` writes, in their order, each in one line."""
+    shown = dict.fromkeys(sentence.section for sentence in sentences)
+    return tuple(one_line(title) for section in shown if (title := titles.get(section, "").strip()))
+
+
+def sections(text: str, titles: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return the title and the paragraphs of each section of a text; paragraphs are separated by an empty line.
+
+    ``titles`` are those of :func:`headings`; the section before the first has no title.
+    """
+    found: list[tuple[str, list[str]]] = [("", [])]
+    waiting = list(titles)
+    for paragraph in re.split(r"\n\s*\n", text):
+        if waiting and one_line(paragraph) == waiting[0]:
+            found.append((waiting.pop(0), []))
+        elif paragraph.strip():
+            found[-1][1].append(one_line(paragraph))
+    return [(title, paragraphs) for title, paragraphs in found if title or paragraphs]
 
 
 def located(titles: Mapping[int, str], sentences: Sequence[Sentence], text: str) -> list[Span | None] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from core.labelling.codebook.portable import PortableCode, one_line, portable, r
 from core.labelling.codebook.qda_project import ProjectHead, ProjectReader, Selection, Source, write_project
 from core.labelling.codebook.qda_xml import codebook as qda_codebook
 from core.labelling.codebook.qda_xml import read_codebook
-from core.labelling.codebook.sources import Spans, layout, located
+from core.labelling.codebook.sources import Spans, headings, layout, located, sections
 from core.labelling.history import Step
 from core.labelling.operations import NOTE_LIMIT
 from core.labelling.partition import UNASSIGNED, Partition, start
@@ -197,7 +198,7 @@ def _sources(
             who, when = (step.person, step.when) if step else (record.owner, record.created)
             if placed or note or p.uncertain[row]:
                 selections.append(Selection(begin, end, placed, note, bool(p.uncertain[row]), who, when))
-        yield Source(article.title, text, selections)
+        yield Source(article.title, text, selections, headings(titles, sentences))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,8 +224,8 @@ class ProjectPlan:
 def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
     """Match the texts of a project with the articles of a corpus.
 
-    Raises :class:`ReadError` for a damaged file, and :class:`DataError` if no text is an article of the corpus, or the
-    codes or sentences are too many.
+    If no text is an article of the corpus, the partition has no sentences; :func:`write_texts` gives the texts for an
+    import. Raises :class:`ReadError` for a damaged file, and :class:`DataError` for too many codes or sentences.
     """
     with ProjectReader(path) as project:
         matching = _Matching(store, corpus_id, project.codes)
@@ -285,12 +286,7 @@ class _Matching:
             self._uncertain.add(id)
 
     def plan(self, name: str, skipped: Mapping[str, int]) -> ProjectPlan:
-        """Return the plan after all texts; raise :class:`DataError` if none is an article of the corpus."""
-        if not self._ids:
-            raise DataError(
-                "No text of the project is an article of this project. Import its texts first (Data, Import), or open "
-                "the project that has them."
-            )
+        """Return the plan after all texts."""
         if len(self._ids) > starts.MOST_SENTENCES:
             raise DataError(f"A labelling may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")
         partition, missing = self._partition()
@@ -314,6 +310,24 @@ class _Matching:
         notes = {id: "\n\n".join(dict.fromkeys(texts))[:NOTE_LIMIT] for id, texts in self._notes.items()}
         uncertain = np.isin(bare.ids, sorted(self._uncertain))
         return replace(bare, numbers=placed, notes=notes, uncertain=uncertain), missing
+
+
+def write_texts(path: Path, out: Path) -> int:
+    """Write the texts of a project as articles in JSON lines, which an import reads, and return their number.
+
+    Raises :class:`ReadError` for a damaged file, and :class:`DataError` if it has no texts.
+    """
+    count = 0
+    with ProjectReader(path) as project, out.open("x", encoding="utf-8") as stream:
+        for source in project.sources():
+            parts = sections(source.text, source.headings)
+            listed = [{"title": t, "level": 2 if t else 1, "paragraphs": paragraphs} for t, paragraphs in parts]
+            article = {"title": source.name.strip() or f"Text {count + 1}", "source": path.name, "sections": listed}
+            stream.write(json.dumps(article) + "\n")
+            count += 1
+    if not count:
+        raise DataError("The project has no texts that Themescope reads.")
+    return count
 
 
 def from_project(plan: ProjectPlan, file: str) -> starts.Begin:

@@ -19,6 +19,7 @@ from core.labelling.partition import UNASSIGNED, Partition
 from core.types import Article, Paragraph, Section
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
+from jobs.queue.foreground import run_here
 from jobs.services.labelling import codebook, starts
 from jobs.services.labelling.session import LabellingSession
 
@@ -160,6 +161,36 @@ def test_documents_to_read(store: Store) -> None:
     assert "## Rain" in text and "### Numbers (1 sentence)" in text and "sentence 2" in text
 
 
+def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_path: Path) -> None:
+    sections = (
+        Section("", 1, (Paragraph("", ("Ana lives in Rome.", "She likes rain.")),)),
+        Section("Weather", 2, (Paragraph("", ("It rained in May.",)), Paragraph("", ("Nobody knew why it did.",)))),
+    )
+    with sqlite_store.writing() as w:
+        corpus = w.corpora.create("First", "en")
+        w.corpora.add_articles(corpus.id, [Article("Ana & rain", sections)])
+        w.corpora.finish(corpus.id, {})
+    session = session_of(sqlite_store, corpus.id)
+    ids = session.partition.ids
+    session.do(op.create(session.partition, 1, "Rain", ids[1:3]))
+    session.do(op.create(session.partition, 2, "Rome", ids[:1]))
+    session.do(book.write(session.partition, 1, CodebookEntry("wet", examples=(int(ids[2]),))))
+    path, articles = tmp_path / "first.qdpx", tmp_path / "texts.jsonl"
+    path.write_bytes(codebook.qdpx(sqlite_store, session.record.id))
+    assert codebook.write_texts(path, articles) == 1
+    run_here(sqlite_store, "import-corpus", {"files": [str(articles)], "corpus": "Second"}, quiet=True)
+    with sqlite_store.reading() as r:
+        second = r.corpora.by_name("Second")
+        (article,) = r.corpora.articles(second.id)
+        assert [(s.title, s.level) for s in r.corpora.sections(article.id)] == [("", 1), ("Weather", 2)]
+    plan, again = imported(sqlite_store, second.id, path)
+    partition = partition_of(sqlite_store, again)
+    names = {**{n: c.name for n, c in partition.clusters.items()}, UNASSIGNED: ""}
+    assert [names[n] for n in partition.numbers.tolist()] == ["Rome", "Rain", "Rain", ""]
+    assert (plan.matched, plan.missing) == (1, 0)
+    assert [code.entry.definition for code in codes(partition)] == ["wet", ""]
+
+
 def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> None:
     corpus = stored(store, "One")
     session = session_of(store, corpus)
@@ -169,8 +200,10 @@ def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> No
     with store.writing() as w:
         other = w.corpora.create("Other", "en")
         w.corpora.finish(other.id, {})
-    with pytest.raises(DataError, match="No text of the project"):
-        codebook.plan_project(store, other.id, path)
+    plan = codebook.plan_project(store, other.id, path)
+    assert (plan.matched, plan.unmatched, len(plan.partition.ids)) == (0, ("One",), 0)
+    with pytest.raises(DataError, match="no sentences"):
+        starts.begin(store, NewLabelling(other.id, "x", "lea"), codebook.from_project(plan, "x"))
     empty = session_of(store, corpus, "empty")
     with pytest.raises(DataError, match="needs one"):
         codebook.qdc(store, empty.record.id)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import streamlit as st
 
 from core.labelling.codebook import operations as book
 from core.labelling.operations import Operation
+from core.text.languages import language_name
+from core.text.splitting import LANGUAGES
 from db.access import Right
 from db.label_records import NewLabelling
 from jobs.services.labelling import codebook, starts
+from jobs.services.pipeline import queue_pipeline
 from webapp.features.codebook.editing import CodebookState
 from webapp.features.codebook.entries import messages
-from webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE
+from webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE, TEXTS_FORM
 from webapp.shared import input_files, projects, queries
 from webapp.shared.components import attempt, download
 from webapp.shared.guard import closed
-from webapp.shared.people import current_person
+from webapp.shared.job_status import follow, submit
+from webapp.shared.people import current_person, may
 from webapp.shared.text import count, file_name, plain
 
 _MAX_MB = 200
@@ -104,10 +110,37 @@ def project_import() -> None:
         path = _kept(file, f"{KEPT}_{PROJECT_FILE}")
         with st.spinner("Reading the project …"):
             plan = attempt(lambda: codebook.plan_project(queries.store(), corpus.id, path))
-        if plan is not None:
-            _preview(plan)
-            if st.button("Import project", type="primary", icon=":material/upload:"):
-                _create(plan, corpus.id, file.name)
+        if plan is None:
+            return
+        if not plan.matched:
+            _texts_import(path, plan)
+            return
+        _preview(plan)
+        if st.button("Import project", type="primary", icon=":material/upload:"):
+            _create(plan, corpus.id, file.name)
+
+
+def _texts_import(path: Path, plan: codebook.ProjectPlan) -> None:
+    """Draw the import of the texts as a project of their own, for texts that are nowhere yet."""
+    st.info(
+        f"None of its {count(len(plan.unmatched), 'text')} is an article of this project. Open the project that has "
+        "them, or import them as a new one; then import this file again there.",
+        icon=":material/info:",
+    )
+    if not may(Right.MANAGE) or not plan.unmatched:
+        return
+    with st.form(TEXTS_FORM, border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Name of the new project", value=plan.name, max_chars=_NAME, width=320)
+        language = st.selectbox("Language", LANGUAGES, format_func=language_name, width=200)
+        pressed = st.form_submit_button("Import texts", icon=":material/library_books:")
+    if not pressed:
+        return
+    out = path.with_name(f"{uuid4().hex}.jsonl")
+    args: dict[str, Any] = {"files": [str(out)], "corpus": (name or plan.name).strip(), "language": language}
+    if attempt(lambda: codebook.write_texts(path, out)) is not None:
+        job = submit("import-corpus", args, f"Import {args['corpus']}")
+        if job is not None:
+            follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
 
 
 def _preview(plan: codebook.ProjectPlan) -> None:

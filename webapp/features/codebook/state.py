@@ -16,4 +16,5 @@ FORM, EDIT, SHOWN = KEYS.session("form"), KEYS.session("edit"), KEYS.session("sh
 VERSION_FORM, VERSION_NAME = KEYS.session("version_form"), KEYS.session("version_name")
 OLD, NEW = KEYS.session("old"), KEYS.session("new")
 CODE_FILE, PROJECT_FILE, KEPT = KEYS.session("code_file"), KEYS.session("project_file"), KEYS.session("kept")
+TEXTS_FORM = KEYS.session("texts_form")
 ATTEMPT, ANSWER, ITEM = KEYS.session("attempt"), KEYS.session("answer"), KEYS.session("item")

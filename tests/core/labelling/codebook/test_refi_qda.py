@@ -28,7 +28,7 @@ from core.labelling.codebook.qda_project import (
     write_project,
 )
 from core.labelling.codebook.qda_xml import codebook, read_codebook
-from core.labelling.codebook.sources import Spans, layout, located
+from core.labelling.codebook.sources import Spans, headings, layout, located, sections
 from core.types import Sentence
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -82,7 +82,7 @@ def source_lists(draw: st.DrawFn) -> list[Source]:
             Selection(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
             for start, end in pairwise(ends)
         ]
-        found.append(Source(title, content, selections))
+        found.append(Source(title, content, selections, tuple(draw(st.lists(name, max_size=2)))))
     return found
 
 
@@ -236,6 +236,16 @@ def test_every_sentence_is_at_its_position(texts: list[str], titles: list[str]) 
         assert row in [at for at, _ in found.covered(start, end)]
         if texts[row]:
             assert [at for at, common in found.covered(start, end) if common] == [row]
+
+
+@given(st.lists(name, min_size=1, max_size=5, unique=True), st.lists(name, max_size=3, unique=True))
+def test_sections_come_back_from_the_text(texts: list[str], titles: list[str]) -> None:
+    listed, named = sentences(*texts), dict(enumerate(titles, 1))
+    whole, _ = layout(named, listed)
+    found = sections(whole, headings(named, listed))
+    assert [title for title, _ in found if title] == list(headings(named, listed))
+    joined = " ".join(one_line(paragraph) for _, paragraphs in found for paragraph in paragraphs)
+    assert set(titles) & set(texts) or joined == " ".join(texts)
 
 
 def test_positions_count_code_points() -> None:
