@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 from core.labelling import operations as op
 from core.labelling.codebook import operations as book
 from core.labelling.codebook.entries import CodebookEntry, entry_of
+from core.labelling.codebook.portable import PortableCode
+from core.labelling.codebook.qda_project import ProjectHead, Source, write_project
 from core.labelling.codebook.versions import versions
 from core.labelling.training import training_items
 from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
@@ -220,6 +225,26 @@ def test_codes_and_projects_are_imported_on_the_page(
     for content in (b"no zip", b"PK\x03\x04"):
         at.file_uploader(key="codebook_project_file").set_value(("bad.qdpx", content, "")).run()
         assert not at.exception and "this file is not a REFI" in words(at)
+
+
+def test_texts_of_another_project_become_a_project(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    content = io.BytesIO()
+    write_project(
+        content, ProjectHead("Study", [PortableCode("Pay")]), [Source("Interview 1", "They pay late.\n\nAlways.")]
+    )
+    at = open_page("codebook", view=FILES)
+    at.file_uploader(key="codebook_project_file").set_value(("study.qdpx", content.getvalue(), "")).run()
+    assert "None of its 1 text is an article" in words(at)
+    button(at, "Import texts")
+    assert not at.exception and not at.error
+    with filled_store.reading() as r:
+        job = next(job for job in r.jobs.list() if job.kind == "import-corpus")
+    (file,) = job.args["files"]
+    article = json.loads(Path(file).read_text(encoding="utf-8"))
+    assert job.args["corpus"] == "Study" and article["title"] == "Interview 1"
+    assert article["sections"] == [{"title": "", "level": 1, "paragraphs": ["They pay late.", "Always."]}]
 
 
 # --- Relabel ----------------------------------------------------------------------------------------------------------
