@@ -51,6 +51,11 @@ class CorpusRecord:
     report: Json = field(default_factory=dict)
     """Import report: files, reader, config, and skipped items by reason."""
 
+    @property
+    def has_sections(self) -> bool:
+        """Whether an article has more than one section; lists of sentences have not."""
+        return self.sections > self.articles
+
 
 @dataclass(frozen=True, slots=True)
 class ArticleRecord:

@@ -58,6 +58,12 @@ class Benchmarks(NamedRepository[BenchmarkRecord]):
         query = sa.select(c.article_id, c.sentence_ids, c.truth).where(c.benchmark_id == benchmark_id)
         return [_item(*row) for row in self.connection.execute(query.order_by(c.position))]
 
+    def article_ids(self, benchmark_id: int) -> builtins.list[int]:
+        """Return the ids of the articles of a benchmark, in order."""
+        c = t.benchmark_item.c
+        query = sa.select(c.article_id).where(c.benchmark_id == benchmark_id).order_by(c.position)
+        return [*self.connection.scalars(query)]
+
     def items_of(self, article_id: int) -> dict[int, BenchmarkItem]:
         """Return benchmark id → the item of an article."""
         c = t.benchmark_item.c

@@ -39,7 +39,7 @@ class Fields:
     def schema(self) -> pa.Schema:
         """Schema of the Parquet files, with the features that the package datasets reads."""
         pairs = [*self.own, *([(LABEL, pa.int64())] if self.classes is not None else [])]
-        pairs += [(name, type_of(column)) for name, column in self.columns.items()]
+        pairs += [(name, _type_of(column)) for name, column in self.columns.items()]
         types = {name: column.type for name, column in self.columns.items()}
         names = {name: column.name for name, column in self.columns.items() if name != column.name}
         features = {name: self._feature(name, kind) for name, kind in pairs}
@@ -66,16 +66,15 @@ def sentence_fields(columns: Iterable[ColumnRecord], classes: Sequence[str] | No
     """Return the fields of sentences."""
     own = tuple(zip(OF_SENTENCES, _SENTENCE_TYPES, strict=True))
     taken = [*OF_SENTENCES, *([LABEL] if classes is not None else [])]
-    return Fields(own, None if classes is None else tuple(classes), named(columns, taken))
+    return Fields(own, None if classes is None else tuple(classes), _named(columns, taken))
 
 
 def article_fields(columns: Iterable[ColumnRecord]) -> Fields:
     """Return the fields of articles."""
-    return Fields(tuple(zip(OF_ARTICLES, _ARTICLE_TYPES, strict=True)), None, named(columns, OF_ARTICLES))
+    return Fields(tuple(zip(OF_ARTICLES, _ARTICLE_TYPES, strict=True)), None, _named(columns, OF_ARTICLES))
 
 
-def named(columns: Iterable[ColumnRecord], taken: Sequence[str]) -> dict[str, ColumnRecord]:
-    """Return columns by the names of their fields, which are unlike each other and those that are ``taken``."""
+def _named(columns: Iterable[ColumnRecord], taken: Sequence[str]) -> dict[str, ColumnRecord]:
     found: dict[str, ColumnRecord] = {}
     for column in columns:
         name = column.name
@@ -85,8 +84,7 @@ def named(columns: Iterable[ColumnRecord], taken: Sequence[str]) -> dict[str, Co
     return found
 
 
-def type_of(column: ColumnRecord) -> pa.DataType:
-    """Return the type of the field of a column."""
+def _type_of(column: ColumnRecord) -> pa.DataType:
     if column.type == ColumnType.NUMBER:
         return pa.int64() if is_whole(column) else pa.float64()
     return pa.timestamp("us") if column.type == ColumnType.DATE else STRING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -111,9 +111,7 @@ class _Shards:
             return
         schema = self.fields.schema
         own = [list(values) for values in zip(*self.rows, strict=True)]
-        ids, columns = np.array(self.ids, np.int64), list(self.fields.columns.values())
-        with store.reading() as r:
-            further = [column_values(r, column, ids) for column in columns]
+        further = _column_values(store, list(self.fields.columns.values()), np.array(self.ids, np.int64))
         arrays = [pa.array(values, kind.type) for values, kind in zip([*own, *further], schema, strict=True)]
         if self._writer is None or self._written >= SHARD_ROWS * len(self._files):
             self._begin()
@@ -136,8 +134,14 @@ class _Shards:
         return Part(self.split, self._written, sum(file.stat().st_size for file in named))
 
 
-def column_values(r: Unit, column: ColumnRecord, ids: Ids) -> list[Any]:
-    """Return the values of articles or sentences; None for missing ones, dates without a zone and in UTC."""
+def _column_values(store: Store, columns: Sequence[ColumnRecord], ids: Ids) -> Iterator[list[Any]]:
+    """Yield the values of each column for articles or sentences, None for missing ones."""
+    if columns:
+        with store.reading() as r:
+            yield from (_values(r, column, ids) for column in columns)
+
+
+def _values(r: Unit, column: ColumnRecord, ids: Ids) -> list[Any]:
     values = plain_values(ColumnType(column.type), r.columns.values(column, ids), column.categories)
     if column.type == ColumnType.DATE:
         return [time.replace(tzinfo=None) if isinstance(time, datetime) else None for time in values]

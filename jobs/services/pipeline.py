@@ -24,7 +24,7 @@ _WORDS = "tfidf"
 """Method that is fitted to the corpus where no model reads its language."""
 _LISTED = 1_000
 _UNFINISHED = (JobStatus.FAILED, JobStatus.CANCELLED)
-_IMPORTS = frozenset({"import-corpus", "import-list", "import-bundle"})
+IMPORTS = frozenset({"import-corpus", "import-list", "import-bundle"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ class Step:
     def failed(self) -> bool:
         """Whether the newest job of the step failed or was cancelled; an import only if there is no such corpus."""
         unfinished = self.job is not None and self.job.status in _UNFINISHED
-        return unfinished and not (self.ready and self.job is not None and self.job.kind in _IMPORTS)
+        return unfinished and not (self.ready and self.job is not None and self.job.kind in IMPORTS)
 
 
 _STEPS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("Import", _IMPORTS),
+    ("Import", IMPORTS),
     ("Embed", frozenset({"embed", "train"})),
     ("Themes", frozenset({"find-themes"})),
     ("Map", frozenset({"project"})),

@@ -105,7 +105,7 @@ def parquet_bytes(
     import pyarrow.parquet as pq
 
     known = types or {}
-    columns = {name: _arrow([row[place] for row in rows], known.get(name)) for place, name in enumerate(header)}
+    columns = {name: arrow_column([row[place] for row in rows], known.get(name)) for place, name in enumerate(header)}
     found = pa.table(columns)
     if known:
         recorded = json.dumps({"types": {name: str(type) for name, type in known.items()}})
@@ -115,7 +115,7 @@ def parquet_bytes(
     return out.getvalue()
 
 
-def _arrow(values: Sequence[Any], type: ColumnType | None) -> Any:
+def arrow_column(values: Sequence[Any], type: ColumnType | None) -> Any:
     """Return an Arrow array of a type; without one, of the type of its values."""
     import pyarrow as pa
 

@@ -224,3 +224,10 @@ def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_pag
     at = open_page("map", titles="Nile", list="Sections and words", shape=ALL)
     frame = at.dataframe[0].value
     assert frame["Here"].tolist() == [4] * 6 and "All sentences are selected" in words_of(at)
+
+
+def test_articles_of_benchmarks_come_first_in_the_choice(filled_store: Store, open_page: Open) -> None:
+    at = open_page("map", corpus=CORPUS)
+    (box,) = [m for m in at.multiselect if m.label == "Articles"]
+    assert box.options[0] == "Danube" and len(box.options) == 3
+    assert any(caption.value.startswith("The first 1 of the list") for caption in at.caption)

@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from db.records import JobStatus
 from db.store import Store
+from jobs.queue.foreground import run_here
 from jobs.services.pipeline import queue_pipeline
-from tests.webapp.filled import CORPUS
+from tests.webapp.filled import CORPUS, fill
 from tests.webapp.test_pages import words_of
 from webapp.features.themes import new_list, state
 
@@ -112,3 +113,29 @@ def test_3_megabytes_are_read(sqlite_store: Store, open_page: Open) -> None:
     line = "Sentence {:06d} about rivers, towns, harbours, markets and what they have in common.\n"
     at.text_area(key=state.PASTED).set_value("".join(map(line.format, range(40_000)))).run()
     assert "40,000 sentences" in words_of(at) and not at.error
+
+
+def project_of(at: AppTest) -> str:
+    """The project in the address."""
+    value = at.query_params["corpus"]
+    return value if isinstance(value, str) else value[0]
+
+
+def test_an_imported_project_is_opened_as_soon_as_it_is_there(
+    sqlite_store: Store, folders: Path, open_page: Open
+) -> None:
+    fill(sqlite_store)
+    at = open_page("corpora", view="Import", corpus=CORPUS)
+    at.session_state["corpora_import_source_0"] = "Server path"
+    at.session_state["corpora_import_path_0"] = str(folders)
+    at.run()
+    press(at, "Import")
+    assert project_of(at) == CORPUS
+    with sqlite_store.reading() as r:
+        (args,) = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "import-corpus"]
+    run_here(sqlite_store, "import-corpus", dict(args), quiet=True)  # as the worker does
+    at.run()
+    assert not at.exception and project_of(at) == "towns"
+    at.query_params["corpus"] = CORPUS  # the person may go back
+    at.run()
+    assert project_of(at) == CORPUS

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from core.metrics.triplet_analysis import CorrectnessFilter
-from core.types import Split, TripletRows
+from core.types import Article, Paragraph, Section, Split, TripletRows
 from db.records import TripletSetRecord, Verdict
 from db.store import Store
-from tests.webapp.filled import MODEL, SET
+from tests.webapp.filled import CORPUS, MODEL, SET
 from tests.webapp.test_pages import words_of
 from tests.webapp.test_triplet_margins import add_evaluation
 from webapp.features.triplets import browser, selection
@@ -247,3 +247,16 @@ def test_every_key_is_handled_once_and_in_order() -> None:
     for wrong in (None, {}, {"session": state.session, "actions": [{"number": True}, "x"]}):
         action_keys.dispatch(state, "triplets_triplet", handlers, wrong)
     assert handled[5:] == ["next"]
+
+
+def test_a_project_without_sections_says_so_and_names_one_that_has_some(filled_store: Store, open_page: Open) -> None:
+    with filled_store.writing() as w:
+        corpus = w.corpora.create("Claims", "en")
+        claims = tuple(f"Claim {n} is one of a list." for n in range(5))
+        w.corpora.add_articles(corpus.id, [Article("Claims", (Section("", 1, (Paragraph(sentences=claims),)),))])
+        w.corpora.finish(corpus.id, {})
+    for view in ("Browse", "New set"):
+        at = open_page("triplets", view=view, corpus="Claims")
+        assert "“Claims” has no sections" in words_of(at) and not at.exception
+    next(b for b in at.button if b.label == f"Triplets of {CORPUS}").click().run()
+    assert not at.exception and "no sections" not in words_of(at)

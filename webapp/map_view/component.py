@@ -438,7 +438,7 @@ def _tip(canvas: Canvas, sentence: int) -> dict[str, Any] | None:
     group, kind = shorten(canvas.colouring.name(row), 60), int(canvas.colouring.categories[row])
     return {
         "place": canvas.levels.place(row),
-        "head": " · ".join(head),
+        "head": " · ".join(filter(None, head)),
         "group": "" if group in head else group,
         "kind": kind if kind >= 0 else len(canvas.colouring.names),
         "text": shorten(" ".join(text.split()), _TOOLTIP_CHARS),

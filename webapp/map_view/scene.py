@@ -68,8 +68,13 @@ class Scene:
         return self.known[int(self.articles[row])].title
 
     def section(self, row: int) -> str:
-        """Return the title of the section of a row."""
-        return self.titles[self.sections[row]] or LEAD
+        """Return the title of the section of a row; "" if no section of the map has one, as in a list."""
+        return self.titles[self.sections[row]] or self.lead
+
+    @property
+    def lead(self) -> str:
+        """Name of sections without a title; "" if no section of the map has one."""
+        return LEAD if any(self.titles) else ""
 
     def rows_of(self, ids: Ids) -> npt.NDArray[np.intp]:
         """Return the rows of those of ``ids`` that are in the scene, in the order of ``ids``."""

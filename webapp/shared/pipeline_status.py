@@ -12,7 +12,7 @@ from db.access import Right
 from db.records import CorpusRecord, JobRecord, JobStatus
 from jobs.services import pipeline
 from jobs.services.pipeline import Step
-from webapp.shared import partition_queries, queries
+from webapp.shared import partition_queries, projects, queries
 from webapp.shared.corrections import correct_button
 from webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from webapp.shared.navigation import page_link
@@ -21,6 +21,8 @@ from webapp.shared.text import count, duration, plain, shorten
 
 _POLL_S = 1.5
 _INSTANT_S = 0.1
+_OPENED = "pipeline_opened"
+"""Session key of the names of the projects that were opened after their import."""
 _MOST = 3
 """Maximum number of projects whose steps a page shows."""
 _ICONS = {
@@ -31,6 +33,17 @@ _ICONS = {
     "cancelled": (":material/cancel:", "orange", "cancelled"),
     "none": (":material/radio_button_unchecked:", "gray", "not started"),
 }
+
+
+def open_imported() -> None:
+    """Make the project that this session imported last the current one as soon as it is there, once; may rerun."""
+    opened = st.session_state.setdefault(_OPENED, set())
+    names = {corpus.name for corpus in queries.corpora()}
+    new = next((name for name in _followed(imports=True) if name in names and name not in opened), None)
+    if new is not None:
+        opened.update(names)
+        projects.ask_for(new)
+        st.rerun()
 
 
 def watch(project: CorpusRecord | None = None) -> None:
@@ -45,10 +58,14 @@ def watch(project: CorpusRecord | None = None) -> None:
         show(corpus)
 
 
-def _followed() -> list[str]:
-    """Return the names of the projects of the jobs that this session queued and that are steps, newest first."""
+def _followed(imports: bool = False) -> list[str]:
+    """Return the names of the projects of the jobs that this session queued and that are steps, newest first.
+
+    With ``imports``, those of jobs that import a project.
+    """
     jobs = [queries.job(job_id) for job_id in reversed(st.session_state.get(FOLLOWED, []))]
-    return list(dict.fromkeys(str(job.args["corpus"]) for job in jobs if job is not None and pipeline.is_step(job)))
+    steps = [job for job in jobs if job is not None and pipeline.is_step(job)]
+    return list(dict.fromkeys(str(job.args["corpus"]) for job in steps if not imports or job.kind in pipeline.IMPORTS))
 
 
 def show(corpus: str) -> None:

@@ -165,6 +165,16 @@ def benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
     return read(lambda r: r.benchmarks.list(corpus_id))
 
 
+def benchmark_articles(corpus_id: int) -> frozenset[int]:
+    """Return the ids of the articles of a project that are in one of its benchmarks."""
+    return _benchmark_articles(tuple(benchmark.id for benchmark in benchmarks(corpus_id)))
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def _benchmark_articles(ids: tuple[int, ...]) -> frozenset[int]:
+    return read(lambda r: frozenset(item for id in ids for item in r.benchmarks.article_ids(id)))
+
+
 def clusterings(benchmark_id: int | None = None) -> list[RunRecord]:
     """Return clusterings, newest first."""
     return read(lambda r: r.runs.list(benchmark_id=benchmark_id, kind="clustering"))[::-1]

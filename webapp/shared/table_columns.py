@@ -13,6 +13,7 @@ from core.columns import OMIT, ColumnType, Profile, column_name
 from core.readers.sentence_lists import Sheet, likely_column, read_sheet
 from core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from core.readers.tables import SAMPLE_ROWS
+from jobs.services.selections import HEADER
 from webapp.shared.text import count, plain, shorten
 
 NONE = "None"
@@ -20,6 +21,8 @@ _ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}
 _TYPES = {OMIT: "Leave out"} | {type.value: type.value.capitalize() for type in ColumnType}
 _ACROSS = 4
 _SHOWN = 50
+_OF_FILES = frozenset({*HEADER, "group", "value", "x", "y"})
+"""Names of columns that exported tables of selections and maps have themselves."""
 _HEIGHT = 190
 
 
@@ -97,7 +100,16 @@ def types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
             for place, name in zip(st.columns(_ACROSS), others[start : start + _ACROSS], strict=False):
                 with place:
                     chosen[column_name(name)] = _type(sheet, name, key)
+        _numbered(list(chosen))
     return {name: type for name, type in chosen.items() if type}
+
+
+def _numbered(names: Sequence[str]) -> None:
+    """Say which columns get another name in exported tables."""
+    taken = [name for name in names if name in _OF_FILES]
+    if taken:
+        numbered = ", ".join(f"“{plain(name)} (2)”" for name in taken)
+        st.caption(f"Called {numbered} in exported tables, whose own columns have the same name.")
 
 
 def _type(sheet: Sheet, name: str, key: str) -> str:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from core.client.records import Sentence
-from core.columns import ColumnLevel
+from core.columns import ColumnType
 from db.store import Store
+from jobs.services.columns import file_columns
 from jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
 from jobs.services.remote.labellings import known_labelling
 from jobs.services.remote.runs import theme_arrays, theme_record
-from jobs.services.table_files import csv_pieces, json_pieces
+from jobs.services.table_files import arrow_column, csv_pieces, json_pieces
 
 THEME_HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme", "theme_number", "margin")
 
@@ -46,8 +47,8 @@ class Export:
     header: tuple[str, ...]
     parts: Callable[[], Iterator[list[Row]]]
     """Yields the rows; the first cell of each is the id of its sentence."""
-    types: Mapping[str, Any] = field(default_factory=dict)
-    """Arrow types of columns of the corpus."""
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    """Types of columns of the corpus."""
 
     def stream(self, format: Format) -> Iterator[bytes]:
         """Yield the file in pieces of about 2,000 rows."""
@@ -94,27 +95,17 @@ def themes(store: Store, run_id: int, columns: bool = False) -> Export:
 
 
 def with_columns(store: Store, corpus_id: int, export: Export) -> Export:
-    """Return the export with the columns of the corpus behind its own."""
-    from jobs.datasets.fields import named, type_of
-    from jobs.datasets.writing import column_values
-
-    with store.reading() as r:
-        columns = named(r.columns.list(corpus_id), export.header)
+    """Return the export with the columns of the corpus behind its own, as in :func:`file_columns`."""
+    known = file_columns(store, corpus_id, np.empty(0, np.int64), export.header)
 
     def parts() -> Iterator[list[Row]]:
         for rows in export.parts():
-            sentences = [row[0] for row in rows]
-            with store.reading() as r:
-                owners = r.corpora.sentences_by_id(sentences)
-                ids = {
-                    ColumnLevel.SENTENCE: np.array(sentences, np.int64),
-                    ColumnLevel.ARTICLE: np.array([owners[id].article_id for id in sentences], np.int64),
-                }
-                further = [column_values(r, column, ids[column.level]) for column in columns.values()]
+            ids = np.array([row[0] for row in rows], dtype=np.int64)
+            further = [column.values for column in file_columns(store, corpus_id, ids, export.header)]
             yield [(*row, *values) for row, *values in zip(rows, *further, strict=True)]
 
-    types = {name: type_of(column) for name, column in columns.items()}
-    return Export(export.name, (*export.header, *columns), parts, types)
+    header = (*export.header, *(column.name for column in known))
+    return Export(export.name, header, parts, {column.name: column.type for column in known})
 
 
 class _Sink(io.RawIOBase):
@@ -139,19 +130,23 @@ class _Sink(io.RawIOBase):
         return found
 
 
-def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping[str, Any]) -> Iterator[bytes]:
+def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping[str, ColumnType]) -> Iterator[bytes]:
     """Yield a Parquet file with one row group for each part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"sentence_id": pa.int64(), "position": pa.int64(), "uncertain": pa.bool_(), "margin": pa.float64()}
-    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), **further}
+    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64()}
+    types |= {name: arrow_column([], type).type for name, type in further.items()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
     sink = _Sink()
     with pq.ParquetWriter(sink, schema) as writer:
         for rows in parts:
             columns = [*zip(*rows, strict=True)] or [()] * len(header)
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            arrays = [
+                arrow_column(column, further[field.name]) if field.name in further else pa.array(column, field.type)
+                for column, field in zip(columns, schema, strict=True)
+            ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield sink.taken()
     yield sink.taken()

@@ -217,9 +217,9 @@ def test_exports_have_columns_where_wanted(
     monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
     id = new(columned, f"with columns as {format}")
     rows = _read(format, b"".join(exports.labels(columned, id, columns=True).stream(format)))
-    assert [*rows[0]] == [*HEADER, "note (column)", "side", "score", "day", "cluster (column)"]
+    assert [*rows[0]] == [*HEADER, "note (2)", "side", "score", "day", "cluster (2)"]
     last = rows[71]
-    assert (last["note (column)"], last["score"], last["cluster (column)"]) in (
+    assert (last["note (2)"], last["score"], last["cluster (2)"]) in (
         ("note 2", 71, 72), ("note 2", "71", "72"),
     )  # fmt: skip
     assert last["side"] in (None, "") and str(last["day"]).startswith("1970-03-13")

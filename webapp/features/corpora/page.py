@@ -8,6 +8,8 @@ from webapp.shared.choose import open_tab, project
 from webapp.shared.guard import closed
 from webapp.shared.text import plain
 
+if st.query_params.get(state.VIEW) == state.IMPORT_VIEW:
+    pipeline_status.open_imported()
 pipeline_status.watch()
 view, tab = open_tab([state.READ, state.LISTING, state.IMPORT_VIEW], state.VIEW)
 with tab:

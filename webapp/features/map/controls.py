@@ -34,11 +34,13 @@ class Display:
     opacity: float
 
 
-def articles(whole: Scene) -> Ids:
-    """Choose articles; returns their ids, none for all."""
+def articles(whole: Scene, corpus: CorpusRecord) -> Ids:
+    """Choose articles; returns their ids, none for all. Those of benchmarks come first."""
+    measured = queries.benchmark_articles(corpus.id)
     titles: dict[str, int] = {}
-    for article in sorted(whole.known.values(), key=lambda a: (a.title.casefold(), a.id)):
+    for article in sorted(whole.known.values(), key=lambda a: (a.id not in measured, a.title.casefold(), a.id)):
         titles.setdefault(article.title, article.id)
+    first = sum(id in measured for id in titles.values())
     held = st.session_state.get(state.ARTICLES) or []
     kept = [title for title in held if title in titles]
     if kept != held:
@@ -48,6 +50,12 @@ def articles(whole: Scene) -> Ids:
             "Articles", list(titles), key=state.ARTICLES, bind="query-params", placeholder=f"all {len(titles):,}",
             help="Colours only the sentences of these articles; the others stay in grey.",
         )  # fmt: skip
+        if first:
+            st.caption(
+                f"The first {first:,} of the list are in a benchmark, so that clusters of them can be compared."
+                if first < len(titles)
+                else "All are in a benchmark, so that clusters of them can be compared."
+            )
     return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
 
 

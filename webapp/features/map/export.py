@@ -150,7 +150,7 @@ def page(canvas: Canvas, about: str) -> str:
             **view_data(canvas, MapState()), "label": about, "fill": 24, "found": {"places": "", "kinds": ""},
             "marked": "", "pins": [], "outline": outline(canvas), "fixed": True,
         },
-        "titles": [title or map_scene.LEAD for title in scene.titles],
+        "titles": [title or scene.lead for title in scene.titles],
         "sections": scene.sections.tolist(),
         "articles": [article.title for article in scene.known.values()],
         "owners": _article_indices(scene),

@@ -154,8 +154,9 @@ def _details(panel: Panel) -> None:
     (sentence,) = map_scene.texts(panel.scene, rows)
     with st.container(border=True, gap="small", key=state.DETAILS):
         st.text(sentence.text)
-        head = f"{plain(panel.scene.article(row))} · {plain(panel.scene.section(row))}"
-        st.caption(f"{head} · {plain(panel.colouring.name(row))}" if panel.colouring.column else head)
+        parts = [panel.scene.article(row), panel.scene.section(row)]
+        parts += [panel.colouring.name(row)] if panel.colouring.column else []
+        st.caption(" · ".join(plain(part) for part in parts if part))
         with st.container(horizontal=True):
             st.button(
                 "Find similar", icon=":material/join_inner:", shortcut="A", on_click=panel.find_similar,

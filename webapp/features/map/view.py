@@ -105,7 +105,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
         record, other, display = controls.display(maps)
     whole = map_scene.opened(record)
     with place:
-        articles = controls.articles(whole)
+        articles = controls.articles(whole, corpus)
     pair = _pair(whole, other)
     base = pair.first if pair is not None else whole
     shown = np.isin(base.articles, articles) if len(articles) else np.ones(len(base.ids), dtype=bool)

@@ -18,11 +18,14 @@ views = {
 }
 view, tab = open_tab([*views, NEW], VIEW)
 with tab:
-    if view == NEW:
+    chosen = projects.current()
+    if found and view != NEW:
+        views[view](found)
+    elif chosen is not None and not chosen.has_sections:
+        sets.no_sections(chosen)
+    elif view == NEW:
         if not closed("Building a triplet set") and (chosen := project()) is not None:
             sets.form(chosen)
-    elif found:
-        views[view](found)
     else:
         nothing("No triplets yet.", f"Open the tab “{NEW}”. Triplets need articles with sections.")
 saved_views("triplets")

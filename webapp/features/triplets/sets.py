@@ -22,7 +22,7 @@ from webapp.features.triplets.state import (
     SET_DETAILS,
     SPLIT,
 )
-from webapp.shared import forms, guard, queries
+from webapp.shared import forms, guard, projects, queries
 from webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
 from webapp.shared.forms import checked, config_fields
 from webapp.shared.job_status import submit
@@ -68,6 +68,15 @@ def _overview(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
         }
     )
     return clickable(listed, SET_DETAILS, lambda s: s.name, frame, {split.value.title(): COUNTED for split in Split})
+
+
+def no_sections(corpus: CorpusRecord) -> None:
+    """Draw the empty state of a project whose texts have no sections, with a link to one that has some."""
+    other = next((record for record in projects.by_activity(queries.corpora()) if record.has_sections), None)
+    advice = "A triplet compares sentences of two sections of an article; these texts are not divided into sections."
+    link = f"Triplets of {other.name}" if other is not None else "Import articles with sections"
+    view = {"corpus": other.name} if other is not None else {"view": "Import"}
+    nothing(f"“{corpus.name}” has no sections.", advice, "triplets" if other is not None else "corpora", link, view)
 
 
 def form(corpus: CorpusRecord) -> None:

@@ -5,7 +5,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 let shown = { ...all.view };
 
 function card(row) {
-  const head = `${all.articles[all.owners[row]]} · ${all.titles[all.sections[row]]}`, kind = all.kinds[row];
+  const head = [all.articles[all.owners[row]], all.titles[all.sections[row]]].filter(Boolean).join(" · "), kind = all.kinds[row];
   return { place: row, head, text: all.sentences[row], kind, group: shown.look.classes[kind].name };
 }
 
