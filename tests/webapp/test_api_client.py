@@ -74,7 +74,7 @@ def test_columns_and_selections_are_read(client: Client, sqlite_store: Store, tm
     assert [sentence.id for sentence in client.selected_sentences(selection.id)] == [3, 5]
     made = client.create_labelling(1, "with columns", "sections")
     client.export_labels(made.id, tmp_path / "labels.parquet", columns=True)
-    assert pq.read_table(tmp_path / "labels.parquet").column("day").type == "timestamp[us, tz=UTC]"
+    assert str(pq.read_table(tmp_path / "labels.parquet").schema.field("day").type) == "timestamp[us, tz=UTC]"
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
