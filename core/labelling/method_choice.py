@@ -24,7 +24,7 @@ RESAMPLES = 400
 FEWEST = 6
 """Number of articles from which articles are resampled rather than sentences, and least number of sentences."""
 CONFIDENCE = 0.8
-"""Probability that no configuration without a real gain replaces the default; chosen on validation articles."""
+"""Probability that no configuration without a gain replaces the default (docs/experiments.md)."""
 _FOLDS = 5
 _NO_SPREAD = 1e-9
 
@@ -55,13 +55,20 @@ class Choice:
     """Mean gain of what is chosen without a fifth of the sentences on pairs with these; None if it is undefined."""
 
 
-def choose(pairs: Pairs, same: Flags, groups: Ids | None = None, default: int = 0, seed: int = 0) -> Choice:
+def choose(
+    pairs: Pairs,
+    same: Flags,
+    groups: Ids | None = None,
+    default: int = 0,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> Choice:
     """Rank c configurations by their agreement with (p,) pairs, and choose one.
 
     ``same`` is (c, p): whether a configuration has both sentences of a pair in one cluster. ``groups`` are the articles
     of ``pairs.sentences`` (m,); from :data:`FEWEST` of them on whole articles are resampled, else sentences. A
     configuration replaces the ``default`` only if the lower bound of its gain exceeds 0; of several the one with the
-    largest bound is chosen. The bounds hold simultaneously with :data:`CONFIDENCE`, by the distribution of the largest
+    largest bound is chosen. The bounds hold simultaneously with ``confidence``, by the distribution of the largest
     studentised deviation over all configurations (Westfall and Young 1993, max-T), because the best of many
     configurations agrees with few sentences by chance.
 
@@ -73,7 +80,7 @@ def choose(pairs: Pairs, same: Flags, groups: Ids | None = None, default: int = 
     found = agreement(pairs.together, table)
     resampled = _resampled(pairs, table, unit, seed)
     gains = resampled - resampled[:, [default]]
-    bounds = _bounds(found - found[default], gains)
+    bounds = _bounds(found - found[default], gains, confidence)
     count = int(unit.max()) + 1
     ranks = [
         Rank(
@@ -84,7 +91,7 @@ def choose(pairs: Pairs, same: Flags, groups: Ids | None = None, default: int = 
         )
         for c in np.argsort(-found, kind="stable").tolist()
     ]
-    held_out = _held_out(pairs, table, unit, default, seed)
+    held_out = _held_out(pairs, table, unit, default, seed, confidence)
     return Choice(tuple(ranks), _chosen(bounds, default), held_out)
 
 
@@ -134,21 +141,23 @@ def _resampled(pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, seed: int
     return agreement(pairs.together, same, weights)
 
 
-def _bounds(gain: Floats, gains: Floats) -> Floats:
+def _bounds(gain: Floats, gains: Floats, confidence: float) -> Floats:
     """Return (c,) simultaneous lower bounds of the (c,) gains, from (b, c) resampled ones."""
     spread = gains.std(axis=0)
     varied = spread > _NO_SPREAD
     if not varied.any():
         return gain
     largest = ((gains - gain)[:, varied] / spread[varied]).max(axis=1)
-    return np.asarray(gain - np.quantile(largest, CONFIDENCE) * spread)
+    return np.asarray(gain - np.quantile(largest, confidence) * spread)
 
 
 def _chosen(bounds: Floats, default: int) -> int:
     return int(bounds.argmax()) if bounds.max() > _NO_SPREAD else default
 
 
-def _held_out(pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, default: int, seed: int) -> float | None:
+def _held_out(
+    pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, default: int, seed: int, confidence: float
+) -> float | None:
     """Return the mean gain of what is chosen without the units of a fold, on the pairs with a unit of the fold."""
     count = int(unit.max()) + 1
     fold = (np.random.default_rng(seed).permutation(count) % min(_FOLDS, count))[unit]
@@ -161,7 +170,8 @@ def _held_out(pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, default: i
             continue
         found = agreement(rest.together, same[:, ~touched])
         resampled = _resampled(rest, same[:, ~touched], _units_of(rest, pairs, unit), seed)
-        chosen = _chosen(_bounds(found - found[default], resampled - resampled[:, [default]]), default)
+        gains_inside = resampled - resampled[:, [default]]
+        chosen = _chosen(_bounds(found - found[default], gains_inside, confidence), default)
         measured = agreement(judged.together, same[[chosen, default]][:, touched])
         gains.append(float(measured[0] - measured[1]))
     return float(np.mean(gains)) if gains else None

@@ -133,10 +133,12 @@ class _Work:
 
     def candidates(self) -> Iterator[tuple[dict[str, Any], Labels]]:
         """Yield every configuration as JSON values, the default first, with the labels of the sentences."""
+        from core.clustering import REGISTRY as CLUSTERERS
+
         models = models_to_compare(self.context.store, self.record, self.args.models)
         configurations = self._configurations(models)
         for number, one in enumerate(configurations):
-            what = f"{one.model}, {one.clusterer}, {one.k} clusters"
+            what = f"{one.model}, {CLUSTERERS.get(one.clusterer).title}, {one.k} clusters"
             self.context.progress(0.05 + 0.9 * number / len(configurations), 1, what)
             yield asdict(one), self.text.clustered(one, self.args.seed)
         yield from stored_clusterings(self.context.store, self.record, self.text)

@@ -69,8 +69,7 @@ def learn_directions(
     rows = np.asarray(x, dtype=np.float64)
     axes = _span(rows)
     reduced = rows @ axes.T
-    apart = reduced[first] - reduced[second]
-    within, between = _scatter(apart[together]), _scatter(apart[~together])
+    within, between = (_scatter(reduced, first[kind], second[kind]) for kind in (together, ~together))
     scale = (np.trace(within) + np.trace(between)) / 2
     if not config.weight or not len(axes) or scale < _SMALLEST:
         return Directions(np.zeros((0, rows.shape[1])), np.zeros(0))
@@ -89,9 +88,13 @@ def _span(rows: Floats) -> Floats:
     return np.asarray(axes[lengths > _SMALLEST * max(float(lengths[0]), _SMALLEST)])
 
 
-def _scatter(differences: Floats) -> Floats:
-    """Return the mean outer product of (p, r) differences; zero without any."""
-    return np.asarray(differences.T @ differences / max(len(differences), 1))
+def _scatter(x: Floats, first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> Floats:
+    """Return the mean outer product of the differences of pairs of rows, XᵀLX / p with the Laplacian L of the pairs."""
+    laplacian = np.zeros((len(x), len(x)))
+    np.add.at(laplacian, (first, second), -1.0)
+    laplacian += laplacian.T
+    np.fill_diagonal(laplacian, laplacian.diagonal() - laplacian.sum(axis=1))
+    return np.asarray(x.T @ laplacian @ x / max(len(first), 1))
 
 
 def _geometric_mean(within: Floats, between: Floats, config: LinearMetricConfig) -> Floats:

@@ -19,7 +19,7 @@ from jobs.common.clusterings import LabelledText, labels_of_run
 from jobs.common.judged import judged_pairs
 from jobs.services.labelling.assistance import cluster_name
 
-__all__ = ["FEWEST", "Adoption", "described", "preview_method"]
+__all__ = ["FEWEST", "Adoption", "clusterer_title", "described", "preview_method"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,15 @@ def preview_method(
 
 def described(row: Mapping[str, Any]) -> str:
     """Return the method of a row of the ranking in words: ``thematic-wikipedia, Iclust, 8 clusters, shared words``."""
+    words = "shared words" if row["shared"] else ""
+    return ", ".join(filter(None, [row["model"], clusterer_title(row), f"{row['k']} clusters", words]))
+
+
+def clusterer_title(row: Mapping[str, Any]) -> str:
+    """Return the title of the clusterer of a row; its id if it has no card in this version."""
     from core.clustering import REGISTRY as CLUSTERERS
 
-    clusterer = CLUSTERERS.get(row["clusterer"]).title if row["clusterer"] in CLUSTERERS else row["clusterer"]
-    words = "shared words" if row["shared"] else ""
-    return ", ".join(filter(None, [row["model"], clusterer, f"{row['k']} clusters", words]))
+    return CLUSTERERS.get(row["clusterer"]).title if row["clusterer"] in CLUSTERERS else str(row["clusterer"])
 
 
 def _labels(store: Store, text: LabelledText, row: Mapping[str, Any], seed: int) -> Labels:

@@ -65,6 +65,8 @@ def learn_from_labels(store: Store, record: LabellingRecord, partition: Partitio
 
     Raises :class:`DataError` if too few sentences were judged.
     """
+    from threadpoolctl import threadpool_limits
+
     from core.labelling.metric_learning import effect_on_articles, effect_on_sentences, learn_metric
     from core.models.linear_metric.directions import LinearMetricConfig
 
@@ -75,16 +77,18 @@ def learn_from_labels(store: Store, record: LabellingRecord, partition: Partitio
     used, config = pairs.sentences, LinearMetricConfig()
     x = np.asarray(vectors_of(store, base.id, used), np.float32)
     articles = judged.articles[partition.rows(used)]
-    return LearnedMetric(
-        base,
-        config,
-        learn_metric(pairs, used, x, config),
-        len(used),
-        tuple(sorted(judged.titles[int(i)] for i in np.unique(articles))),
-        effect_on_sentences(pairs, used, x, config),
-        effect_on_articles(pairs, used, x, config, articles),
-        time.monotonic() - begun,
-    )
+    # The matrices are so small that threads wait for each other on a busy machine.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return LearnedMetric(
+            base,
+            config,
+            learn_metric(pairs, used, x, config),
+            len(used),
+            tuple(sorted(judged.titles[int(i)] for i in np.unique(articles))),
+            effect_on_sentences(pairs, used, x, config),
+            effect_on_articles(pairs, used, x, config, articles),
+            time.monotonic() - begun,
+        )
 
 
 def _check(count: int, both_kinds: bool, all_judged: int) -> None:

@@ -27,6 +27,7 @@ TITLE = "Choose the method by these labels"
 _KIND = "choose-method"
 _EXAMPLES, _MAX_TEXT = 5, 160
 _SHOWN = 10
+_POLL_S = 1.5
 
 
 def show(state: RelabelState) -> None:
@@ -45,8 +46,8 @@ def show(state: RelabelState) -> None:
             st.caption("Blind labellings use no model.")
             return
         _start(state)
-        running = [job for job in queries.active_jobs({_KIND}) if job.args.get("labelling") == state.record.name]
-        active(running, f"{key}_jobs")
+        if _running(state):
+            st.fragment(_progress, run_every=_POLL_S)(state)
         done = _last(state)
         if done is not None:
             _ranking(state, done)
@@ -75,6 +76,15 @@ def _start(state: RelabelState) -> None:
             st.rerun()
 
 
+def _running(state: RelabelState) -> list[JobRecord]:
+    return [job for job in queries.active_jobs({_KIND}) if job.args.get("labelling") == state.record.name]
+
+
+def _progress(state: RelabelState) -> None:
+    """Draw the jobs that rank methods for this labelling; the tray reruns the page when one ends."""
+    active(_running(state), f"{CHOICE}_{state.record.id}_jobs")
+
+
 def _last(state: RelabelState) -> JobRecord | None:
     """Return the last finished ranking for this labelling."""
     done = (job for job in queries.jobs(limit=200) if job.kind == _KIND and job.status is JobStatus.DONE)
@@ -90,9 +100,10 @@ def _ranking(state: RelabelState, job: JobRecord) -> None:
     st.caption(
         f"{count(result['candidates'], 'clustering')} compared with {count(result['sentences'], 'judged sentence')} "
         f"({count(result['pairs'], 'pair')}), {ago(job.ended)}. Agreement is Cohen’s kappa over pairs, with the 95 % "
-        "interval over sentences or articles: 1 is full agreement, 0 is chance."
+        "interval over sentences or articles: 1 is full agreement, 0 is chance. The gain is the difference to the "
+        "default."
     )
-    st.dataframe(_table(rows), hide_index=True)
+    st.dataframe(_table(rows), hide_index=True, height="content")
     st.markdown(_reason(chosen, default, result.get("held_out")))
     _use(state, job, rows)
 
@@ -102,10 +113,12 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Rank": [row["place"] for row in listed],
-            "Method": [methods.described(row) for row in listed],
+            "Model": [row["model"] for row in listed],
+            "Clusterer": [methods.clusterer_title(row) for row in listed],
             "Clusters": [row["k"] for row in listed],
+            "Shared words": ["yes" if row["shared"] else "no" for row in listed],
             "Agreement": [_estimate(row["agreement"]) for row in listed],
-            "Gain over the default": ["–" if row["default"] else _estimate(row["gain"]) for row in listed],
+            "Gain": ["–" if row["default"] else _estimate(row["gain"]) for row in listed],
             "Remark": [_remark(row) for row in listed],
         }
     )
