@@ -107,7 +107,7 @@ def test_a_metric_is_learned_used_and_stopped(
     click(at, "Use this metric")
     used = state_of(store, record)
     model = metrics.model_in_use(store, used.partition)
-    assert model is not None and model.name == f"{MODEL} + mine" and used.steps[-1].operation == "metric"
+    assert model is not None and model.name == f"Metric of mine on {MODEL}" and used.steps[-1].operation == "metric"
     assert f"This labelling uses **{plain(model.name)}**" in words(at)
     edit = open_page("relabel", view="Edit", labelling=record.name)
     assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name

@@ -152,7 +152,7 @@ def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Mo
         if existing is not None:
             return existing
         return w.models.add(
-            name=w.models.usable_name(f"{learned.base.name} + {record.name}"[:180]),
+            name=w.models.usable_name(f"Metric of {record.name} on {learned.base.name}"[:180]),
             method=METHOD,
             config=learned.config.to_dict(),
             seed=0,
@@ -196,6 +196,14 @@ def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after:
 
     data = {"model": model.digest, "name": model.name, "sentences": learned.sentences}
     return use_metric(partition, data, after)
+
+
+def name_in_use(partition: Partition) -> str:
+    """Return the name of the metric that a labelling uses, also if its model was deleted; "" without one."""
+    from core.labelling.metric_learning import metric_of
+
+    data = metric_of(partition)
+    return "" if data is None else str(data.get("name", ""))
 
 
 def model_in_use(store: Store, partition: Partition) -> ModelRecord | None:

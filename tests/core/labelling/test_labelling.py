@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import DataError, DuplicateNameError, ThemescopeError
 from core.labelling import operations as op
+from core.labelling.adoption import adopted
 from core.labelling.changes import (
     ChangeSet,
     ClusterChange,
@@ -26,7 +27,9 @@ from core.labelling.changes import (
 )
 from core.labelling.entries import Entry, EntryKind
 from core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
+from core.labelling.metric_learning import stop_metric, use_metric
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = np.array([40, 3, 17, 5, 99, 21, 8, 60])
@@ -52,6 +55,7 @@ Choose = Callable[[Partition, int], op.Operation]
 some = st.lists(st.sampled_from(IDS.tolist()), max_size=8, unique=True).map(lambda ids: np.array(ids, dtype=np.int64))
 text = st.text(max_size=12)
 place = st.integers(0, 8)
+some_labels = st.lists(st.integers(-1, 4), min_size=8, max_size=8)
 
 
 def at(partition: Partition, where: int) -> int:
@@ -75,6 +79,16 @@ def put_under(partition: Partition, number: int, parent: int | None) -> op.Opera
 def entered(partition: Partition, key: str, entry: Entry | None) -> op.Operation:
     change = EntryChange(EntryKind.ANSWER, key, partition.entries.get((EntryKind.ANSWER, key)), entry)
     return op.entries(op.OperationKind.NOTE, "", [change])
+
+
+def reclustered(partition: Partition, labels: list[int], fixed: Ids, first: int) -> op.Operation:
+    after = adopted(partition, np.array(labels, dtype=np.int32), fixed, first, lambda ids: "Economy")
+    return op.Operation(op.OperationKind.RECLUSTER, "", difference(partition, after))
+
+
+def with_metric(partition: Partition, name: str, labels: list[int], first: int) -> op.Operation:
+    after = adopted(partition, np.array(labels, dtype=np.int32), IDS[:2], first, lambda ids: name)
+    return use_metric(partition, {"model": "ff", "name": name}, after)
 
 
 json = st.recursive(
@@ -104,6 +118,9 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda w, v: lambda p, n: put_under(p, at(p, w), at(p, v)), place, place),
     st.builds(lambda w: lambda p, n: put_under(p, at(p, w), None), place),
     st.builds(lambda k, e: lambda p, n: entered(p, k, e), st.sampled_from("ab"), st.none() | an_entry),
+    st.builds(lambda c, i: lambda p, n: reclustered(p, c, np.sort(i), n), some_labels, some),
+    st.builds(lambda t, c: lambda p, n: with_metric(p, t, c, n), text, some_labels),
+    st.builds(lambda: lambda p, n: stop_metric(p)),
 )
 
 

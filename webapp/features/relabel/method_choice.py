@@ -199,9 +199,10 @@ def _examples(state: RelabelState, after: Partition) -> None:
         return "unassigned" if number == UNASSIGNED else partition.clusters[number].name
 
     rows = (before.numbers != after.numbers).nonzero()[0][:_EXAMPLES].tolist()
-    for row in rows:
-        text = shorten(state.session.texts[int(before.ids[row])], _MAX_TEXT)
-        st.text(f"{name(before, row)} → {name(after, row)}:  {text}")
+    with st.container(gap="xxsmall"):
+        for row in rows:
+            text = shorten(state.session.texts[int(before.ids[row])], _MAX_TEXT)
+            st.text(f"{name(before, row)} → {name(after, row)}:  {text}")
 
 
 def _apply(state: RelabelState, adoption: Adoption, key: str) -> None:

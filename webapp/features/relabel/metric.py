@@ -80,8 +80,10 @@ def _no_vectors(state: RelabelState) -> None:
 
 def _in_use(state: RelabelState) -> None:
     """Draw which metric this labelling uses, with a button that stops that."""
-    model = metrics.model_in_use(queries.store(), state.partition)
+    model, name = metrics.model_in_use(queries.store(), state.partition), metrics.name_in_use(state.partition)
     if model is None:
+        if name:
+            st.caption(f"The metric “{plain(name)}” of this labelling is not in this store. Learn one again.")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/check_circle: This labelling uses **{plain(model.name)}**.", width="stretch")
