@@ -12,16 +12,43 @@ labelling and its answers, and any clusters can be merged further.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
-from core.labelling.answers import Effect, Question, QuestionKind
+from core.labelling.answers import YES, Effect, Question, QuestionKind
 from core.labelling.questions.state import QuestionState
 
+_UNLIKELY = 0.0
 _MOST = 1_000
 """Maximum number of representatives that are compared (a million pairs)."""
 
 
 def ask(state: QuestionState) -> Question | None:
-    """Return the question about the closest two clusters whose relation is unknown."""
+    """Return the question about the closest two clusters whose relation is unknown, or a check of the last merge."""
+    return _check(state) or _closest(state)
+
+
+def _check(state: QuestionState) -> Question | None:
+    """Return a question about two other sentences of the clusters that the last answer merged, if that was unlikely."""
+    last = next(reversed(state.answers.values()), None)
+    if last is None or last.question.effect is not Effect.MERGE or last.value != YES:
+        return None
+    first, second = (int(row) for row in state.partition.rows(last.question.sentences))
+    number = int(state.partition.numbers[first])
+    rows = state.members.get(number, np.empty(0, np.intp))
+    rows = rows[~np.isin(rows, (first, second))]
+    unit = state.vectors.unit
+    side = unit[rows] @ (unit[second] - unit[first]) > 0
+    if number != int(state.partition.numbers[second]) or side.all() or not side.any():
+        return None
+    if expit(state.vectors.log_odds(rows[~side], rows[side])) > _UNLIKELY:
+        return None
+    one, other = (state.vectors.central(part) for part in (rows[~side], rows[side]))
+    question = Question(QuestionKind.PAIR, Effect.SPLIT, (state.id(one), state.id(other)))
+    decided = state.links.are_together(*question.sentences)
+    return question if state.may_ask(question) and not decided else None
+
+
+def _closest(state: QuestionState) -> Question | None:
     rows, clusters = _representatives(state)
     similarity = state.vectors.unit[rows] @ state.vectors.unit[rows].T
     apart = state.clusters_apart()

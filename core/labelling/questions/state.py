@@ -84,10 +84,10 @@ class QuestionState:
     def representative(self, number: int) -> int:
         """Return the row that stands for a cluster: of the most sentences that belong together, or the most central."""
         linked = self.linked_in(number)
-        if not len(linked):
-            return self.central(number)
         groups = [self.links.group(int(i)) for i in self.partition.ids[linked]]
-        (largest, _), *_ = Counter(groups).most_common(1)
+        largest, size = next(iter(Counter(groups).most_common(1)), (0, 0))
+        if size < 2:
+            return self.central(number)
         return self.vectors.central(linked[np.array(groups) == largest])
 
     def central(self, number: int) -> int:

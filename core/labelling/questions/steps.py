@@ -36,7 +36,7 @@ def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Ope
         moves = Moves(state, constraints.links, fresh)
         moves.answer(given)
         after = _moved(state, given, moves.numbers, fresh, namer)
-    summary = _summary(state.partition, after, given)
+    summary = _summary(state, after, given)
     entries = {**after.entries, (EntryKind.ANSWER, key): given.entry()}
     return Operation(OperationKind.ANSWER, summary, difference(state.partition, replace(after, entries=entries)))
 
@@ -75,9 +75,10 @@ def _moved(state: QuestionState, given: Answer, numbers: Ids, fresh: int, namer:
     return replace(after, clusters=clusters, numbers=numbers)
 
 
-def _summary(before: Partition, after: Partition, given: Answer) -> str:
+def _summary(state: QuestionState, after: Partition, given: Answer) -> str:
+    before = state.partition
     moved = int((before.numbers != after.numbers).sum())
-    parts = [_said(given)]
+    parts = [_said(state, given)]
     gone = [cluster.name for number, cluster in before.clusters.items() if number not in after.clusters]
     made = [cluster.name for number, cluster in after.clusters.items() if number not in before.clusters]
     parts += [f"{name} merged" for name in gone]
@@ -86,7 +87,7 @@ def _summary(before: Partition, after: Partition, given: Answer) -> str:
     return ", ".join(parts)
 
 
-def _said(given: Answer) -> str:
+def _said(state: QuestionState, given: Answer) -> str:
     """Return the answer in words."""
     if given.value == given.question.values()[-1]:
         return "Skipped"
@@ -94,4 +95,7 @@ def _said(given: Answer) -> str:
         return "Together" if given.value != NO else "Apart"
     if given.question.kind is QuestionKind.CLOSER:
         return "Closer to " + "ABC"[int(given.value)]
-    return "None of these clusters" if given.value == NO else f"Cluster {given.value}"
+    if given.chosen is None:
+        return "None of these clusters"
+    cluster = state.partition.clusters.get(state.cluster_of(given.chosen))
+    return f"→ {cluster.name}" if cluster is not None else "→ unassigned"

@@ -44,6 +44,7 @@ class Texts:
     row: dict[int, int]
     """Sentence id → row."""
     several_articles: bool
+    several_sections: bool
 
     def article_ids(self) -> set[int]:
         """Return the ids of their articles."""
@@ -67,6 +68,7 @@ def texts(labelling_id: int, created: datetime) -> Texts:
         [titles[s.article_id].get(s.section, LEAD) for s in ordered],
         {s.id: row for row, s in enumerate(ordered)},
         len(articles) > 1,
+        len({(s.article_id, s.section) for s in ordered}) > 1,
     )
 
 

@@ -207,8 +207,8 @@ def _sentence(state: RelabelState, sentence: int, letter: str = "") -> dict[str,
 
 
 def _place(state: RelabelState, sentence: int) -> str:
-    """Return article and section of a sentence; "" in blind mode."""
-    if state.record.blind:
+    """Return article and section of a sentence; "" in blind mode, and where all sentences are of one section."""
+    if state.record.blind or not (state.texts.several_articles or state.texts.several_sections):
         return ""
     row = state.texts.row[sentence]
     return f"{state.texts.articles[row]} · {state.texts.sections[row]}"

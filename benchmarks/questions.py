@@ -1,0 +1,180 @@
+"""Simulated labellers answer questions by the true sections of articles: ARI and AMI by number of answers.
+
+    python -m benchmarks.questions articles/*.jsonl.xz --articles 100 --errors 0 0.1
+
+Articles are those of the test split (``--split``) that qualify for the clustering benchmark. Each begins with the
+clusters of Iclust with the estimated number of themes, except that COBRA begins with small clusters. The table has the
+mean over articles with its 95 % bootstrap interval, and the paired difference to random questions after 50 answers.
+``--cache FOLDER`` keeps the vectors for the next run; ``--speed N`` measures the time per answer at N sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks._section_articles import SectionArticle, section_articles
+from core.labelling.answers import Answer
+from core.labelling.changes import apply
+from core.labelling.questions import steps, stopping
+from core.labelling.questions.simulation import Labeller, asked, first_clusters, with_small_clusters
+from core.labelling.questions.state import QuestionState
+from core.labelling.questions.strategies import STRATEGIES, Strategy
+from core.labelling.questions.vectors import QuestionVectors, prepare
+from core.metrics import REGISTRY as METRICS
+from core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from core.paths import DEFAULT, model_folder
+from core.tasks.pair_calibration import load_calibration
+from core.types import Estimate, Split
+
+COUNTS = (0, 10, 20, 50, 100)
+GOAL = 50
+"""Number of answers at which strategies are compared with random questions."""
+_ARI, _AMI = METRICS.build("ari", {}), METRICS.build("ami", {})
+
+
+@dataclass
+class Curve:
+    """Scores of one article."""
+
+    ari: dict[int, float] = field(default_factory=dict)
+    ami: dict[int, float] = field(default_factory=dict)
+    answers: int = 0
+    """Number of answers until nothing was left to ask, at most the largest of :data:`COUNTS`."""
+    contradictions: int = 0
+    stopped: int = 0
+    """Number of answers at which stopping is suggested, or ``answers`` if it is not."""
+    ari_stopped: float = 0.0
+
+
+def curve(article: SectionArticle, first: QuestionState, strategy: Strategy, labeller: Labeller) -> Curve:
+    """Return the scores of an article after each number of answers; after the last answer they stay the same."""
+    found, moved = Curve(), []
+    states: Iterator[QuestionState] = asked(first, strategy, labeller.value)
+    state, ended = first, False
+    for count in range(max(COUNTS) + 1):
+        scores = {"ari": _score(_ARI, article, state), "ami": _score(_AMI, article, state)}
+        if count in COUNTS:
+            found.ari[count], found.ami[count] = scores["ari"], scores["ami"]
+        if not found.stopped and (ended or stopping.stop_reason(moved) or count == max(COUNTS)):
+            found.stopped, found.ari_stopped = min(count, len(moved)), scores["ari"]
+        if not ended:
+            following = next(states, None)
+            ended = following is None
+            if following is not None:
+                moved.append(int((following.partition.numbers != state.partition.numbers).sum()))
+                state = following
+    found.answers, found.contradictions = len(moved), len(state.constraints.contradictions)
+    return found
+
+
+def _score(metric: object, article: SectionArticle, state: QuestionState) -> float:
+    return float(metric.score(article.truth, state.partition.numbers.astype(np.int32)))  # type: ignore[attr-defined]
+
+
+def begin(vectors: QuestionVectors, strategy: Strategy, seed: int) -> QuestionState:
+    """Return the labelling that a strategy begins with."""
+    first = first_clusters(vectors, seed)
+    return with_small_clusters(first) if strategy.small_clusters else first
+
+
+def measure(articles: Sequence[SectionArticle], vectors: Sequence[QuestionVectors], strategies: Sequence[Strategy],
+            error: float) -> dict[str, list[Curve]]:  # fmt: skip
+    """Return the curves of all articles by strategy."""
+    found: dict[str, list[Curve]] = {}
+    for strategy in strategies:
+        curves = found.setdefault(strategy.id, [])
+        for number, (article, x) in enumerate(zip(articles, vectors, strict=True)):
+            labeller = Labeller(dict(enumerate(article.truth.tolist())), error, np.random.default_rng([7, number]))
+            curves.append(curve(article, begin(x, strategy, number), strategy, labeller))
+    return found
+
+
+def report(found: dict[str, list[Curve]], error: float) -> None:
+    """Print the tables of one error rate."""
+    print(f"\n{error:.0%} wrong answers\n")
+    for name in ("ari", "ami"):
+        print(
+            f"| {name.upper()} | " + " | ".join(f"{count} answers" for count in COUNTS) + f" | against random, {GOAL} |"
+        )
+        print("|" + " --- |" * (len(COUNTS) + 2))
+        baseline = [getattr(c, name)[GOAL] for c in found["random"]] if "random" in found else None
+        for id, curves in found.items():
+            values = [bootstrap_mean([getattr(c, name)[count] for c in curves]) for count in COUNTS]
+            ours = [getattr(c, name)[GOAL] for c in curves]
+            more = _interval(paired_difference(ours, baseline)) if baseline and id != "random" else ""
+            print(f"| {id} | " + " | ".join(map(_interval, values)) + f" | {more} |", flush=True)
+        print()
+    print("| strategy | answers, at most 100 | contradictions | answers at the suggestion to stop | ARI there |")
+    print("| --- | --- | --- | --- | --- |")
+    for id, curves in found.items():
+        means = [np.mean([getattr(c, n) for c in curves]) for n in ("answers", "contradictions", "stopped")]
+        stopped = _interval(bootstrap_mean([c.ari_stopped for c in curves]))
+        print(f"| {id} | " + " | ".join(f"{mean:.1f}" for mean in means) + f" | {stopped} |", flush=True)
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def speed(sentences: int, dim: int = 384, answers: int = 60) -> None:
+    """Print the time of choosing a question and of committing its answer to the state, in ms."""
+    random = np.random.default_rng(0)
+    truth = random.integers(30, size=sentences)
+    x = (0.25 * random.normal(size=(30, dim))[truth] + random.normal(size=(sentences, dim))).astype(np.float32)
+    begun = time.perf_counter()
+    vectors = prepare(x)
+    print(f"{sentences:,} sentences, {dim} dimensions; preparing vectors {time.perf_counter() - begun:.2f} s\n")
+    print("| strategy | first question | median answer and next question | maximum |\n| --- | --- | --- | --- |")
+    for strategy in STRATEGIES.values():
+        state = begin(vectors, strategy, 0)
+        labeller = Labeller(dict(enumerate(truth.tolist())), 0.1, np.random.default_rng(0))
+        times: list[float] = []
+        for _ in range(answers + 1):
+            begun = time.perf_counter()
+            question = strategy.ask(state)
+            if question is None:
+                break
+            given = Answer(question, labeller.value(question), strategy.id)
+            operation = steps.answer(state, given, max(state.partition.clusters) + 1, lambda ids: "New cluster")
+            state = state.after(apply(state.partition, operation.change_set))
+            times.append(1_000 * (time.perf_counter() - begun))
+        print(
+            f"| {strategy.id} | {times[0]:.0f} ms | {np.median(times[1:]):.0f} ms | {max(times[1:]):.0f} ms |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Measure all strategies."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="*", help="articles as compressed JSON lines")
+    parser.add_argument("--articles", type=int, default=100)
+    parser.add_argument("--split", choices=[split.value for split in Split], default=Split.TEST.value)
+    parser.add_argument("--model", default=DEFAULT)
+    parser.add_argument("--cache", type=Path, help="file (.npz) for the vectors")
+    parser.add_argument("--errors", type=float, nargs="+", default=[0.0, 0.1])
+    parser.add_argument("--strategies", nargs="+", choices=list(STRATEGIES), default=list(STRATEGIES))
+    parser.add_argument("--speed", type=int, default=0, help="number of sentences")
+    args = parser.parse_args()
+    with threadpool_limits(limits=1):
+        if args.speed:
+            speed(args.speed)
+            return
+        articles = section_articles(args.files, Split(args.split), args.articles, args.model, args.cache)
+        calibration = load_calibration(model_folder(args.model))
+        vectors = [prepare(article.vectors, calibration) for article in articles]
+        sizes, themes = [len(a.truth) for a in articles], [len(np.unique(a.truth)) for a in articles]
+        print(f"{len(articles)} articles, {np.mean(sizes):.1f} sentences and {np.mean(themes):.1f} sections each")
+        for error in args.errors:
+            report(measure(articles, vectors, [STRATEGIES[id] for id in args.strategies], error), error)
+
+
+if __name__ == "__main__":
+    main()
