@@ -5,16 +5,19 @@
 Articles are those of the test split (``--split``) that qualify for the clustering benchmark. Each begins with the
 clusters of Iclust with the estimated number of themes, except that COBRA begins with small clusters. The table has the
 mean over articles with its 95 % bootstrap interval, and the paired difference to random questions after 50 answers.
-``--cache FOLDER`` keeps the vectors for the next run; ``--speed N`` measures the time per answer at N sentences.
+``--cache FILE`` and ``--results FOLDER`` keep vectors and results for the next run; ``--speed N`` measures the time per answer at N sentences.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -59,11 +62,10 @@ def curve(article: SectionArticle, first: QuestionState, strategy: Strategy, lab
     states: Iterator[QuestionState] = asked(first, strategy, labeller.value)
     state, ended = first, False
     for count in range(max(COUNTS) + 1):
-        scores = {"ari": _score(_ARI, article, state), "ami": _score(_AMI, article, state)}
         if count in COUNTS:
-            found.ari[count], found.ami[count] = scores["ari"], scores["ami"]
+            found.ari[count], found.ami[count] = _score(_ARI, article, state), _score(_AMI, article, state)
         if not found.stopped and (ended or stopping.stop_reason(moved) or count == max(COUNTS)):
-            found.stopped, found.ari_stopped = min(count, len(moved)), scores["ari"]
+            found.stopped, found.ari_stopped = min(count, len(moved)), _score(_ARI, article, state)
         if not ended:
             following = next(states, None)
             ended = following is None
@@ -84,16 +86,31 @@ def begin(vectors: QuestionVectors, strategy: Strategy, seed: int) -> QuestionSt
     return with_small_clusters(first) if strategy.small_clusters else first
 
 
-def measure(articles: Sequence[SectionArticle], vectors: Sequence[QuestionVectors], strategies: Sequence[Strategy],
-            error: float) -> dict[str, list[Curve]]:  # fmt: skip
-    """Return the curves of all articles by strategy."""
-    found: dict[str, list[Curve]] = {}
-    for strategy in strategies:
-        curves = found.setdefault(strategy.id, [])
-        for number, (article, x) in enumerate(zip(articles, vectors, strict=True)):
-            labeller = Labeller(dict(enumerate(article.truth.tolist())), error, np.random.default_rng([7, number]))
-            curves.append(curve(article, begin(x, strategy, number), strategy, labeller))
+def measure(articles: Sequence[SectionArticle], vectors: Sequence[QuestionVectors], strategy: Strategy,
+            error: float) -> list[Curve]:  # fmt: skip
+    """Return the curves of all articles."""
+    curves = []
+    for number, (article, x) in enumerate(zip(articles, vectors, strict=True)):
+        labeller = Labeller(dict(enumerate(article.truth.tolist())), error, np.random.default_rng([7, number]))
+        curves.append(curve(article, begin(x, strategy, number), strategy, labeller))
+    return curves
+
+
+def kept(folder: Path | None, name: str, compute: Callable[[], list[Curve]]) -> list[Curve]:
+    """Return curves from a file of the folder, computed and written there if it has none."""
+    file = folder / f"{name}.json" if folder is not None else None
+    if file is not None and file.exists():
+        return [_curve(values) for values in json.loads(file.read_text(encoding="utf-8"))]
+    found = compute()
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps([asdict(one) for one in found]), encoding="utf-8")
     return found
+
+
+def _curve(values: dict[str, Any]) -> Curve:
+    scores = {name: {int(count): score for count, score in values[name].items()} for name in ("ari", "ami")}
+    return Curve(**{**values, **scores})
 
 
 def report(found: dict[str, list[Curve]], error: float) -> None:
@@ -159,6 +176,7 @@ def main() -> None:
     parser.add_argument("--split", choices=[split.value for split in Split], default=Split.TEST.value)
     parser.add_argument("--model", default=DEFAULT)
     parser.add_argument("--cache", type=Path, help="file (.npz) for the vectors")
+    parser.add_argument("--results", type=Path, help="folder with results that are not computed again")
     parser.add_argument("--errors", type=float, nargs="+", default=[0.0, 0.1])
     parser.add_argument("--strategies", nargs="+", choices=list(STRATEGIES), default=list(STRATEGIES))
     parser.add_argument("--speed", type=int, default=0, help="number of sentences")
@@ -173,7 +191,15 @@ def main() -> None:
         sizes, themes = [len(a.truth) for a in articles], [len(np.unique(a.truth)) for a in articles]
         print(f"{len(articles)} articles, {np.mean(sizes):.1f} sentences and {np.mean(themes):.1f} sections each")
         for error in args.errors:
-            report(measure(articles, vectors, [STRATEGIES[id] for id in args.strategies], error), error)
+            report(
+                {
+                    id: kept(
+                        args.results, f"{id} {error:g}", partial(measure, articles, vectors, STRATEGIES[id], error)
+                    )
+                    for id in args.strategies
+                },
+                error,
+            )
 
 
 if __name__ == "__main__":
