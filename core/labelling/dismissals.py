@@ -35,7 +35,7 @@ def dismiss_merge(partition: Partition, first: int, second: int) -> Operation:
     """Dismiss the suggestion to merge two clusters."""
     one, other = (partition.cluster(number) for number in sorted((first, second)))
     change = _again(partition, merge_key(first, second), (one.number, other.number))
-    return entries(OperationKind.DISMISS, f"{one.name} and {other.name} stay apart", [change])
+    return entries(OperationKind.DISMISS, f"kept apart: {one.name} and {other.name}", [change])
 
 
 def keep_names(partition: Partition, numbers: Iterable[int]) -> Operation:
