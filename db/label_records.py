@@ -173,11 +173,8 @@ class Snapshot:
 
     def only(self, ids: Ids) -> Snapshot:
         """Return the snapshot restricted to these sentences."""
-        rows = np.sort(self.partition.rows(np.unique(ids)))
-        p = self.partition
-        kept = {i: p.notes[i] for i in p.ids[rows].tolist() if i in p.notes}
-        part = replace(p, ids=p.ids[rows], numbers=p.numbers[rows], uncertain=p.uncertain[rows], notes=kept)
-        return replace(self, partition=part, versions=self.versions[rows])
+        versions = self.versions[np.sort(self.partition.rows(np.unique(ids)))]
+        return replace(self, partition=self.partition.only(ids), versions=versions)
 
 
 @dataclass(frozen=True, slots=True)

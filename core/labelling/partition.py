@@ -95,6 +95,14 @@ class Partition:
         """Return the sub-themes of a theme, by number."""
         return [c for _, c in sorted(self.clusters.items()) if c.parent == number]
 
+    def only(self, ids: Ids) -> Partition:
+        """Return the partition of some of the sentences, with all clusters and entries."""
+        rows = np.sort(self.rows(np.unique(ids)))
+        notes = {i: self.notes[i] for i in self.ids[rows].tolist() if i in self.notes}
+        return replace(
+            self, ids=self.ids[rows], numbers=self.numbers[rows], uncertain=self.uncertain[rows], notes=notes
+        )
+
     def with_clusters(self, clusters: Mapping[int, Cluster]) -> Partition:
         """Return the partition with other clusters."""
         return replace(self, clusters=clusters)

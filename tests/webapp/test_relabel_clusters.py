@@ -16,6 +16,7 @@ from core.labelling.partition import UNASSIGNED, Partition
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import VectorBlock
 from db.store import Store
+from jobs.services import inference
 from jobs.services.labelling import codebook, starts
 from jobs.services.labelling.schemes import from_codes
 from jobs.services.labelling.session import LabellingSession
@@ -24,6 +25,7 @@ from webapp.features.relabel import cluster_queries, filters
 from webapp.features.relabel.actions import dispatch
 from webapp.features.relabel.cluster_map import canvas_of
 from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.lists import columns_data
 from webapp.features.relabel.state import MERGES, OUTLIERS
 from webapp.features.relabel.themes import tree_data
 from webapp.features.relabel.toolbar import toolbar_data
@@ -163,9 +165,9 @@ def test_outliers_are_left_unassigned_or_gathered(
 ) -> None:
     at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
     state = state_of(at, labelling)
-    density = cluster_queries.densities(state)
-    assert density is not None
-    far = int(state.partition.ids[int(density.argmin())])
+    found = cluster_queries.densities(state)
+    assert found is not None
+    far = int(found[0][int(found[1].argmin())])
     frame = at.dataframe[0].value
     number = len(frame)
     assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{count(number, 'outlier')}." in words(at)
@@ -244,6 +246,34 @@ def test_the_map_shows_either_level(filled_store: Store, labelling: LabellingRec
     at = open_page("relabel", layout="Map")
     next(toggle for toggle in at.toggle if toggle.label == "Colour by theme").set_value(True).run()
     assert not at.exception
+
+
+def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, "MOST_WITH_VECTORS", 20)
+    monkeypatch.setattr(cluster_queries, "MOST_WITH_VECTORS", 20)
+    at = open_page("relabel", layout="Clusters", clusters=MERGES)
+    state = state_of(at, labelling)
+    assert state.model is None and state.clusters.pair is not None
+    assert "Based on a random sample of 20 sentences" in words(at)
+    at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
+    assert not at.exception and "Based on a random sample of 20 sentences" in words(at)
+    state = state_of(at, labelling)
+    state.select(state.partition.members(2), "in the table")
+    at = send(at, labelling, "recluster")
+    click(at, "Divide into 2 clusters")
+    assert len(stored(filled_store, labelling).clusters) == len(state.partition.clusters)
+
+
+def test_either_level_is_in_columns_and_table(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+    session = LabellingSession(filled_store, labelling.id, "")
+    session.do(hierarchy.group(session.partition, [hierarchy.Group("The river", (2, 3))], session.next_number))
+    at = open_page("relabel", layout="Table")
+    assert set(at.dataframe[0].value["Theme"]) == {"", "The river"}
+    state = state_of(at, labelling)
+    found = {column["name"]: column["theme"] for column in columns_data(state, state.texts.ids)["columns"]}
+    assert found[state.partition.clusters[2].name] == "The river" and "The river" not in found
 
 
 def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:

@@ -139,9 +139,11 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
     """
     colouring, grid = _colouring(state, ids), Grid.around(np.concatenate([points, others]))
     context = grid.units(others)
+    frame = component.frame_of(np.concatenate([grid.units(points), context]))
     return component.canvas_of(
         _scene(state, ids, points, grid),
         colouring,
+        frame=frame,
         context=context[:: max(-(-len(context) // _MOST_OTHERS), 1)],
         size=_point_size(len(ids)),
         opacity=0.85,

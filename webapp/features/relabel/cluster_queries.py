@@ -14,13 +14,20 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from core.errors import DataError
 from core.labelling import hierarchy
 from core.labelling.cluster_changes import ClusterChanges
 from core.labelling.hierarchy import Group
-from core.types import Ids
+from core.labelling.partition import Partition
+from core.types import Ids, Matrix
 from db.label_records import LabellingRecord
+from db.records import ModelRecord
+from jobs.common.languages import corpus_shares
+from jobs.services import inference
+from jobs.services.inference import MOST_WITH_VECTORS
 from jobs.services.labelling import clusters
 from jobs.services.labelling.clusters import Reclustered
+from webapp.features.relabel import queries as page_queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.shared import queries
 
@@ -58,8 +65,44 @@ def suggested_pairs(state: RelabelState) -> list[Pair]:
         return [pair for pair in pairs if not known.are_apart(state.partition, pair.first, pair.second)]
 
 
+def model_of(state: RelabelState) -> ModelRecord | None:
+    """Return the chosen model; of a labelling that is too large for suggestions, the best one. None without vectors."""
+    if state.record.blind or len(state.partition.ids) <= MOST_WITH_VECTORS:
+        return state.model
+    corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id))
+    embedded = page_queries.models_for(state.record.id, state.record.created)
+    return next(iter(queries.best_first(corpus_shares(corpus), corpus.id, embedded, corpus.articles > 1)), None)
+
+
+def sample(state: RelabelState) -> tuple[Partition, Matrix] | None:
+    """Return the sentences that suggestions are based on, and their vectors; None without a model.
+
+    They are all sentences, or a random sample of :data:`MOST_WITH_VECTORS`, which limits the memory of a page.
+    """
+    model = model_of(state)
+    if model is None:
+        return None
+    if state.vectors is not None:
+        return state.partition, state.vectors
+    ids, x = _sampled(model.id, model.digest, state.record.id, state.record.created, state)
+    return state.partition.only(ids), x
+
+
+@st.cache_resource(show_spinner="Reading vectors …", max_entries=2)
+def _sampled(model_id: int, digest: str, labelling: int, created: datetime, _state: RelabelState) -> tuple[Ids, Matrix]:
+    every = _state.partition.ids
+    ids = np.sort(np.random.default_rng(0).permutation(every)[:MOST_WITH_VECTORS])
+    return ids, inference.vectors_of(queries.store(), model_id, ids)
+
+
+def sample_note(state: RelabelState) -> str:
+    """Return that suggestions are based on a sample; "" if they are based on all sentences."""
+    total = len(state.partition.ids)
+    return f"Based on a random sample of {MOST_WITH_VECTORS:,} sentences." if total > MOST_WITH_VECTORS else ""
+
+
 def _key(state: RelabelState) -> tuple[str, int, datetime, int] | None:
-    model = state.model
+    model = model_of(state)
     if model is None:
         return None
     return model.digest, state.record.id, state.record.created, state.session.snapshot.step
@@ -73,8 +116,9 @@ def centres(state: RelabelState) -> Centres | None:
 
 @st.cache_resource(show_spinner="Comparing clusters …", max_entries=6)
 def _centres(digest: str, labelling: int, created: datetime, step: int, _state: RelabelState) -> Centres:
-    assert _state.vectors is not None
-    return clusters.centres(_state.partition, _state.vectors)
+    found = sample(_state)
+    assert found is not None
+    return clusters.centres(*found)
 
 
 def nearest(state: RelabelState, number: int) -> list[tuple[int, float]]:
@@ -85,27 +129,32 @@ def nearest(state: RelabelState, number: int) -> list[tuple[int, float]]:
 
 def between(state: RelabelState, pair: Pair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
-    found, x = centres(state), state.vectors
-    assert found is not None and x is not None
-    return clusters.between(state.partition, x, found, pair)
+    found, known = centres(state), sample(state)
+    assert found is not None and known is not None
+    return clusters.between(*known, found, pair)
 
 
 def central(state: RelabelState, number: int) -> Ids:
     """Return the sentences of a cluster, most central first; without a model in reading order."""
-    ids, x = state.partition.members(number), state.vectors
-    return ids if x is None else clusters.by_centrality(ids, x[state.partition.rows(ids)])
+    known = sample(state)
+    if known is None:
+        return state.partition.members(number)
+    partition, x = known
+    ids = partition.members(number)
+    return clusters.by_centrality(ids, x[partition.rows(ids)])
 
 
-def densities(state: RelabelState) -> npt.NDArray[np.float64] | None:
-    """Return the (n,) mean cosines of the sentences to their nearest neighbours; None without a model."""
-    model = state.model
-    return None if model is None else _densities(model.digest, state.record.id, state.record.created, state)
+def densities(state: RelabelState) -> tuple[Ids, npt.NDArray[np.float64]] | None:
+    """Return (n,) sentences and the mean cosines to their nearest neighbours; None without a model."""
+    model, known = model_of(state), sample(state)
+    if model is None or known is None:
+        return None
+    return known[0].ids, _densities(model.digest, state.record.id, state.record.created, known[1])
 
 
 @st.cache_resource(show_spinner="Comparing sentences …", max_entries=6)
-def _densities(digest: str, labelling: int, created: datetime, _state: RelabelState) -> npt.NDArray[np.float64]:
-    assert _state.vectors is not None
-    return clusters.densities(_state.vectors)
+def _densities(digest: str, labelling: int, created: datetime, _x: Matrix) -> npt.NDArray[np.float64]:
+    return clusters.densities(_x)
 
 
 def ungrouped(state: RelabelState) -> Centres | None:
@@ -137,18 +186,22 @@ def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) ->
     ThemescopeError
         If there are fewer sentences than parts.
     """
-    assert state.model is not None
-    return _reclustered(state.model.digest, state.record.id, state.record.created, ids, k, clusterer, state)
+    model = model_of(state)
+    assert model is not None
+    return _reclustered(model.digest, state.record.id, state.record.created, ids, k, clusterer, state)
 
 
 @st.cache_resource(show_spinner="Re-clustering …", max_entries=8)
 def _reclustered(
     digest: str, labelling: int, created: datetime, ids: Ids, k: int | None, clusterer: str, _state: RelabelState
 ) -> Reclustered:
-    model, x = _state.model, _state.vectors
-    assert model is not None and x is not None
+    model, x = model_of(_state), _state.vectors
+    assert model is not None
+    if len(ids) > MOST_WITH_VECTORS:
+        raise DataError(f"At most {MOST_WITH_VECTORS:,} sentences are re-clustered at once; these are {len(ids):,}.")
+    part = inference.vectors_of(queries.store(), model.id, ids) if x is None else x[_state.partition.rows(ids)]
     texts = [_state.session.texts[int(i)] for i in ids]
-    return clusters.preview_parts(queries.store(), model, texts, ids, x[_state.partition.rows(ids)], k, clusterer)
+    return clusters.preview_parts(queries.store(), model, texts, ids, part, k, clusterer)
 
 
 @st.cache_data(show_spinner="Comparing words …", max_entries=16)

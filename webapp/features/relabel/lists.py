@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.labelling.hierarchy import in_order
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
 from webapp.features.relabel.actions import clusters_with_keys
@@ -55,16 +56,20 @@ def _columns(state: RelabelState, ids: Ids) -> list[dict[str, Any]]:
     digits = {cluster.number: str(digit) for digit, cluster in enumerate(clusters_with_keys(state), 1)}
     sizes, limit = state.partition.sizes(), _limit(len(state.partition.clusters))
     columns = []
-    for number in (*sorted(state.partition.clusters), UNASSIGNED):
+    clusters = state.partition.clusters
+    for number in (*(cluster.number for cluster in in_order(state.partition)), UNASSIGNED):
         inside = np.flatnonzero(numbers == number)
-        cluster = state.partition.clusters.get(number)
-        if cluster is None and not len(inside):
+        cluster = clusters.get(number)
+        only_above = cluster is not None and not sizes[number] and bool(state.partition.children(number))
+        if (cluster is None and not len(inside)) or only_above:
             continue
+        theme = clusters[cluster.parent].name if cluster is not None and cluster.parent is not None else ""
         size, hidden = sizes[number], len(inside) - limit
         columns.append(
             {
                 "number": number,
                 "name": cluster.name if cluster else "Unassigned",
+                "theme": theme,
                 **appearance(shades, cluster.colour if cluster else -1),
                 "digit": digits.get(number, ""),
                 "count": f"{size:,}" if len(inside) == size else f"{len(inside):,} of {size:,}",
@@ -101,6 +106,7 @@ IN_TABLE = "in the table"
 _COLUMNS = {
     "Sentence": st.column_config.TextColumn(width=300),
     "Cluster": st.column_config.TextColumn(width=120),
+    "Theme": st.column_config.TextColumn(width=120),
     "Suggested": st.column_config.TextColumn(width=120, help="Cluster that the model suggests, if it is another one."),
     "Margin": st.column_config.NumberColumn(
         format="%.2f", help="Similarity to the best cluster minus that to the second best. Small values are uncertain."
@@ -135,8 +141,10 @@ def frame(state: RelabelState, ids: Ids) -> pd.DataFrame:
     texts, p = state.texts, state.partition
     places, rows = [texts.row[int(i)] for i in ids], p.rows(ids)
     names = {n: c.name for n, c in p.clusters.items()} | {UNASSIGNED: ""}
+    themes = {n: names.get(c.parent, "") if c.parent else "" for n, c in p.clusters.items()} | {UNASSIGNED: ""}
     columns: dict[str, Any] = {
         "Cluster": [names[int(n)] for n in p.numbers[rows]],
+        **({"Theme": [themes[int(n)] for n in p.numbers[rows]]} if any(themes.values()) else {}),
         "Sentence": [texts.sentences[place].text for place in places],
         "?": ["?" if mark else "" for mark in p.uncertain[rows]],
     }

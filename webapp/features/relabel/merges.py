@@ -23,7 +23,7 @@ def current(state: RelabelState) -> tuple[int, int] | None:
 
 def show(state: RelabelState, ids: Ids) -> None:
     """Draw the suggestion, and the list of those after it."""
-    if state.model is None:
+    if cluster_queries.model_of(state) is None:
         st.info(NEEDS_MODEL, icon=":material/info:")
         return
     pairs = cluster_queries.suggested_pairs(state)
@@ -51,7 +51,7 @@ def show(state: RelabelState, ids: Ids) -> None:
     _others(state, pairs[1 : _LISTED + 1])
     st.caption(
         "A pair that you keep apart is suggested again when more than a quarter of the sentences of one of the two has "
-        "changed."
+        f"changed. {cluster_queries.sample_note(state)}"
     )
 
 

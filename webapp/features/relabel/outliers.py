@@ -32,10 +32,11 @@ _COLUMNS = {
 
 def show(state: RelabelState, ids: Ids) -> None:
     """Draw the limit and those of the sentences ``ids`` that have less similar neighbours."""
-    density = cluster_queries.densities(state)
-    if density is None:
+    found = cluster_queries.densities(state)
+    if found is None:
         st.info(NEEDS_MODEL, icon=":material/info:")
         return
+    every, density = found
     known = density[np.isfinite(density)]
     low, high = (float(known.min()), float(np.median(known))) if len(known) else (0.0, 0.0)
     if high - low < _LEAST_RANGE:
@@ -50,21 +51,20 @@ def show(state: RelabelState, ids: Ids) -> None:
     )  # fmt: skip
     rows = np.flatnonzero(density < limit)
     rows = rows[np.argsort(density[rows], kind="stable")]
-    listed = state.partition.ids[rows]
+    listed = every[rows]
     left = np.isin(listed, accepted_outliers(state.partition))
     rows = rows[~left & np.isin(listed, ids)]
     words = f", without {left.sum():,} that were left in place" if left.any() else ""
     st.caption(
         f"{count(len(rows), 'outlier')}{words}. Select some, then leave them (H), unassign them (0), accept the "
-        "suggested cluster (A) or gather them in a new one (N)."
+        f"suggested cluster (A) or gather them in a new one (N). {cluster_queries.sample_note(state)}"
     )
     if len(rows):
-        _table(state, rows[:_MAX_ROWS], density[rows[:_MAX_ROWS]])
+        _table(state, every[rows[:_MAX_ROWS]], density[rows[:_MAX_ROWS]])
 
 
-def _table(state: RelabelState, rows: Ids, density: npt.NDArray[np.float64]) -> None:
-    p, ids = state.partition, state.partition.ids[rows]
-    found = state.suggestions
+def _table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float64]) -> None:
+    p, rows, found = state.partition, state.partition.rows(ids), state.suggestions
     nearest = np.full(len(rows), UNASSIGNED) if found is None else found.best[rows]
     names = {n: c.name for n, c in p.clusters.items()} | {UNASSIGNED: ""}
     frame = pd.DataFrame(

@@ -15,6 +15,7 @@ from core.labelling import operations as op
 from core.labelling.operations import NAME_LIMIT
 from core.labelling.partition import UNASSIGNED
 from core.types import Ids
+from jobs.services.inference import MOST_WITH_VECTORS
 from jobs.services.labelling import assistance, clusters
 from webapp.features.relabel import cluster_queries, queries
 from webapp.features.relabel.cluster_actions import clusters_of_selection
@@ -77,7 +78,7 @@ SCOPES: dict[str, Callable[[RelabelState], Scope | None]] = {
 
 def dialog(state: RelabelState) -> bool:
     """Draw the dialog; return whether it is done."""
-    if state.vectors is None:
+    if cluster_queries.model_of(state) is None:
         st.info(
             "The preview needs vectors. Choose a model under “Suggestions from”, or select sentences and create a new "
             "cluster from them (N).",
@@ -149,7 +150,9 @@ def _names(state: RelabelState, scope: Scope, parts: Sequence[Part]) -> list[str
 def _around(state: RelabelState) -> bool:
     """Preview which sentences would move among the clusters that there are, and apply it."""
     x = state.vectors
-    assert x is not None
+    if x is None:
+        st.info(f"This works with at most {MOST_WITH_VECTORS:,} sentences.", icon=":material/info:")
+        return False
     with st.spinner("Re-clustering …"):
         preview = assistance.preview_reclustering(state.partition, x, queries.log(state.record.id))
     if not preview.placed:

@@ -109,7 +109,7 @@ def _summary(state: RelabelState, cluster: Cluster) -> None:
     p = state.partition
     ids = cluster_queries.central(state, cluster.number)
     with st.container(border=True):
-        st.markdown(f"**{plain(cluster.name)}** · {count(len(ids), 'sentence')}")
+        st.markdown(f"**{plain(cluster.name)}** · {count(len(p.members(cluster.number)), 'sentence')}")
         children = p.children(cluster.number)
         if children:
             st.caption(f"Sub-themes: {plain(', '.join(shorten(c.name, _MAX_NAME) for c in children))}")
@@ -117,7 +117,7 @@ def _summary(state: RelabelState, cluster: Cluster) -> None:
         with st.container(gap="xxsmall"):
             for i in ids[:_CENTRAL].tolist():
                 st.text(f"· {shorten(state.session.texts[i], _MAX_TEXT)}")
-        if len(ids) > _CENTRAL and state.model is not None:
+        if len(ids) > _CENTRAL and cluster_queries.model_of(state) is not None:
             st.text(f"Least central: {shorten(state.session.texts[int(ids[-1])], _MAX_TEXT)}")
         near = cluster_queries.nearest(state, cluster.number)[:_NEAREST]
         if near:

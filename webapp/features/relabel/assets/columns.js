@@ -63,6 +63,7 @@ class Columns {
   column(column) {
     const box = make("section", "column");
     box.setAttribute("aria-label", column.name);
+    if (column.theme) box.append(make("p", "theme", column.theme));
     box.append(this.head(column));
     const list = make("ol");
     list.dataset.number = column.number;
