@@ -13,7 +13,7 @@ from webapp.features.notebook import state
 from webapp.features.notebook.state import ANY
 from webapp.shared.people import UNNAMED
 
-UNCODED, UNCODED_BY_ME, WITHOUT = "no category yet", "not coded by me", "none applies"
+UNCODED, UNCODED_BY_ME, WITHOUT, BY_HAND = "no category yet", "not coded by me", "none applies", "picked by hand"
 KINDS = {"triplet": "Triplet", "sentence": "Sentence", "group": "Group", "disagreement": "Disagreement"}
 Condition = Callable[[ErrorCase], bool]
 
@@ -30,7 +30,9 @@ def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
         category = _select("Category", _categories(notebook), state.CATEGORY, 150)
         names = [name or UNNAMED for name in analysts(notebook)]
         analyst = _select("Coded by", names, state.ANALYST, 100)
-        sample = _select("Sample", [s.name for s in notebook.samples], state.SAMPLE, 140)
+        sample = _select(
+            "Sample", [*(s.name for s in notebook.samples), BY_HAND] if notebook.samples else [], state.SAMPLE, 140
+        )
     conditions: list[Condition] = [
         _containing(notebook, words or ""),
         lambda case: kind == ANY or KINDS[case.kind] == kind,
@@ -98,4 +100,4 @@ def _in_category(notebook: Notebook, category: str, analyst: str, person: str) -
 
 def _in_sample(notebook: Notebook, name: str) -> Condition:
     ids = {sample.id for sample in notebook.samples if sample.name == name}
-    return lambda case: name == ANY or case.sample_id in ids
+    return lambda case: name == ANY or (case.sample_id is None if name == BY_HAND else case.sample_id in ids)
