@@ -14,6 +14,7 @@ from core.client.records import (
     Clustering,
     Column,
     Corpus,
+    ErrorCase,
     Job,
     JobKind,
     Label,
@@ -201,6 +202,10 @@ class Client:
         self._http.save(f"/themes/{run_id}/export", Path(file), columns=columns)
 
     # --- labellings -------------------------------------------------------------------------------------------------
+
+    def error_cases(self, corpus_id: int) -> Iterator[ErrorCase]:
+        """Yield the cases of the error notebook of a corpus, oldest first."""
+        return self._http.pages(Page[ErrorCase], f"/corpora/{corpus_id}/error-cases")
 
     def labellings(self, corpus_id: int | None = None) -> list[Labelling]:
         """Return all labellings (of one corpus), oldest first."""

@@ -331,6 +331,45 @@ class Cluster(Described):
 
 
 @dataclass(frozen=True, slots=True)
+class CaseSentence(Described):
+    """A sentence of a case as it was when the case was added."""
+
+    text: str
+    article: str
+    section: str
+    role: str
+    """In a triplet: "pivot", "positive" or "negative"; elsewhere empty."""
+    placed: str
+    """Where models or people placed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCase(Described):
+    """A case of an error notebook, with the facts of the moment at which it was added."""
+
+    id: int
+    kind: str
+    """"triplet", "sentence", "group" or "disagreement"."""
+    source: str
+    """Where it was found."""
+    sentences: list[CaseSentence]
+    """At most 50."""
+    sentence_ids: list[int]
+    models: list[str]
+    """Models that were wrong, or that placed the sentences."""
+    margins: dict[str, float]
+    """Model → distance of pivot and negative minus distance of pivot and positive."""
+    predicted: str
+    notes: list[str]
+    categories: dict[str, list[str]]
+    """Person → categories; an empty list where the person judged that none applies."""
+    sample: str
+    """Random sample that it is part of; empty for a case that was picked by hand."""
+    person: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Labelling(Described):
     """Clusters made by people, with a history."""
 

@@ -38,6 +38,7 @@ from jobs.services import people, pipeline, reproduction, samples, selections
 from jobs.services import sign_in as service
 from jobs.services.labelling import files, starts, training
 from jobs.services.labelling.session import LabellingSession
+from tests.contracts import notebook_actions
 from tests.db.test_results import add_model
 from tests.db.test_triplets import add_set
 from tests.homes import MakeHome
@@ -225,7 +226,8 @@ def _selection(w: Unit, corpus: int, person: str) -> int:
     return next(record.id for record in w.selections.list(corpus) if record.person == person)
 
 
-READING = {
+ACTIONS |= notebook_actions.ACTIONS
+READING = notebook_actions.READING | {
     "jobs.common.model_notes.base_note",
     "jobs.common.model_choice.best_first",
     "jobs.common.model_notes.language_note",
@@ -387,6 +389,7 @@ def _fill(store: Store) -> None:
         with store.writing() as w:
             w.views.add("map", f"of {name}", "a=1", name)
             w.selections.add(_few(w, made.corpus_id, 1), f"of {name}", name)
+            notebook_actions.fill(w, made.corpus_id, name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         for name, role in {**PEOPLE, "gone": Role.VIEWER}.items():
@@ -397,7 +400,9 @@ def _fill(store: Store) -> None:
         w.labellings.delete(next(record.id for record in w.labellings.list() if record.name == "deleted"), "max")
         w.views.add("map", "of max", "a=1", "max")
         w.selections.add(_few(w, made.corpus_id, 1), "of max", "max")
+        notebook_actions.fill(w, made.corpus_id, "max")
         w.runs.add(kind="themes", digest="t", config={"themes": [{"name": "old"}]})
+        notebook_actions.add_failures(w, w.models.list()[0].id, made.id)
         w.jobs.add("embed", "x", {"corpus": "x", "model": "y"})
         w.papers.put("modern", "overview", "quick", {"paper": "modern", "profile": "quick"}, {})
 

@@ -18,6 +18,7 @@ from core.selections import Origin, selected
 from db.label_records import Role
 from db.store import Store
 from jobs.services import api_tokens, people
+from tests.db.test_error_notebook import case
 from tests.served import served
 from tests.webapp.browsers import APP, SECRET
 from tests.webapp.columned import add_columns
@@ -75,6 +76,16 @@ def test_columns_and_selections_are_read(client: Client, sqlite_store: Store, tm
     made = client.create_labelling(1, "with columns", "sections")
     client.export_labels(made.id, tmp_path / "labels.parquet", columns=True)
     assert str(pq.read_table(tmp_path / "labels.parquet").schema.field("day").type) == "timestamp[us, tz=UTC]"
+
+
+def test_cases_of_the_error_notebook_are_read(client: Client, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as w:
+        added = w.error_notebook.add(case(1, (1, 2, 9)), "ada", "Why?")
+        w.error_categories.code(added.id, w.error_categories.add(1, "Same words", "", "ada").id, "ada", True)
+    (found,) = client.error_cases(1)
+    assert (found.id, found.kind, found.sentence_ids, found.notes) == (added.id, "triplet", [1, 2, 9], ["Why?"])
+    assert found.categories == {"ada": ["Same words"]} and found.margins == {"default": -0.125}
+    assert [s.role for s in found.sentences] == ["pivot", "positive", "negative"]
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:

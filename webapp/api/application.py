@@ -31,6 +31,7 @@ TAGS = {
     "runs": "Measurements of models, and clusterings.",
     "themes": "Themes found in a corpus.",
     "labellings": "Clusters made by people. Each change is a step that its person can undo.",
+    "error cases": "What people collected to find out where and why models fail.",
     "exports": "Files with all sentences and their clusters or themes.",
     "jobs": "Background jobs. Queueing, cancelling and retrying require the admin role.",
 }

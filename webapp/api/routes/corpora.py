@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core.client.records import Article, Column, Corpus, Page, SearchResult, Section, Selection, Sentence
-from jobs.services.remote import corpora, search
+from core.client.records import Article, Column, Corpus, ErrorCase, Page, SearchResult, Section, Selection, Sentence
+from jobs.services.remote import corpora, error_cases, search
 from jobs.services.remote.search import SearchMethod
 from webapp.api.access import CallerNow
 from webapp.api.parameters import MOST_ID, Id, Limit, Offset
@@ -77,6 +77,12 @@ def search_sentences(
     if method is SearchMethod.MEANING:
         return search.find_similar(caller.store, corpus_id, text, model_id, limit)
     return search.find(caller.store, corpus_id, text, method, offset, limit)
+
+
+@router.get("/corpora/{corpus_id}/error-cases", responses=_FOUND, tags=["error cases"])
+def list_error_cases(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[ErrorCase]:
+    """List the cases of the error notebook of a corpus, oldest first."""
+    return error_cases.error_cases(caller.store, corpus_id, offset, limit)
 
 
 @router.get("/articles/{article_id}", responses=_FOUND)

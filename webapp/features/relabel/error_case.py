@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from core.error_cases import MOST_PASSAGES
 from db.notebook_records import NewCase
 from jobs.services.labelling.session import place_of
@@ -14,6 +16,9 @@ from webapp.shared import queries as records
 
 def show(state: RelabelState) -> None:
     """Draw the form; the dialog closes once the case is stored."""
+    if not len(state.selected):
+        st.info("Select sentences first.", icon=":material/info:")
+        return
     error_notebook.form(f"{KEYS.page}-error-case", lambda: _case(state), lambda: setattr(state, "dialog", ""))
 
 
