@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from db.label_records import NewLabelling, Sharing
 from jobs.services.labelling import starts
 from tests.e2e.conftest import App
-from tests.e2e.hands import at_rest, open_page
+from tests.e2e.hands import at_rest, draw, open_page
 from tests.webapp.filled import CORPUS
 
 LABELLING = "Rivers by keys"
@@ -109,6 +109,26 @@ def test_a_selection_on_the_map_by_clicks_without_dragging(page: Page, filled: A
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile("^All .* sentences shown"))).to_have_count(0)
     expect(page).to_have_url(re.compile("map_shape"))
+
+
+def test_the_list_beside_the_map_is_resized_by_keys_and_by_clicks_and_stays_so(page: Page, filled: App) -> None:
+    open_map(page, filled)
+    edge, drawer = page.get_by_role("separator", name="Size of the list"), page.locator(".st-key-map_drawer")
+    before = int(edge.get_attribute("aria-valuenow") or 0)
+    edge.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Smaller list").click()
+    expect(edge).to_have_attribute("aria-valuenow", str(before + 40))
+    box = edge.bounding_box()
+    assert box is not None
+    draw(page, [(box["x"] + 12, box["y"] + 20), (box["x"] - 8, box["y"] + 30), (box["x"] - 18, box["y"] + 40)])
+    expect(edge).to_have_attribute("aria-valuenow", str(before + 70))
+    open_map(page, filled)
+    expect(edge).to_have_attribute("aria-valuenow", str(before + 70))
+    assert drawer.evaluate("list => list.offsetWidth") == before + 70
+    edge.dblclick(position={"x": 12, "y": 20})
+    expect(edge).to_have_attribute("aria-valuenow", str(before))
 
 
 def test_labels_by_keyboard_only(page: Page, labelled: App) -> None:

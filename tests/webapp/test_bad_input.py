@@ -23,6 +23,9 @@ SENTENCES = {
     "one-line.txt": "the line is longer than 50,000 characters.",
     "paper.pdf": "this is a PDF document, which no reader supports.",
     "text.docx": "this is a ZIP archive",
+    "broken.csv": "the line is longer than 50,000 characters.",
+    "cut.xlsx": "this is a ZIP archive",
+    "cut.parquet": "this is not a readable Parquet file",
     "nowhere.txt": "There is no file",
 }
 
@@ -45,6 +48,14 @@ def test_a_file_that_cannot_be_imported(
     at.run()
     assert not at.exception
     assert SENTENCES[name] in "\n".join(error.value.replace("\\", "") for error in at.error)
+    assert not any(button.label == "Import" for button in at.button)
+
+
+def test_a_damaged_zip_file_of_a_dataset(sqlite_store: Store, open_page: Open, tmp_path: Path) -> None:
+    content = write_bad(tmp_path, "cut-dataset.zip").read_bytes()
+    at = open_page("corpora", view="Import")
+    at.file_uploader(key="corpora_import_files_0").set_value(("claims.zip", content, "application/zip")).run()
+    assert not at.exception and "this ZIP file is damaged" in at.error[0].value
     assert not any(button.label == "Import" for button in at.button)
 
 

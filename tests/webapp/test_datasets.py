@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,23 @@ def test_a_folder_of_the_server_is_imported(
     elsewhere.touch()
     (allowed / "rivers" / "link.parquet").symlink_to(elsewhere)
     assert "not below the folders" in words(chosen())
+
+
+def test_the_zip_file_of_a_dataset_is_uploaded_and_imported(
+    filled_store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    run_here(filled_store, "export-dataset", {"corpus": CORPUS, "folder": str(tmp_path / "rivers")}, quiet=True)
+    archive = Path(shutil.make_archive(str(tmp_path / "rivers again"), "zip", tmp_path, "rivers"))
+    at = open_page("corpora", view="Import")
+    uploaded = (archive.name, archive.read_bytes(), "application/zip")
+    at.file_uploader(key="corpora_import_files_0").set_value(uploaded).run()
+    assert not at.exception and not at.error and "Preview" in words(at)
+    press(at, "Import")
+    args = queued(filled_store, "import-corpus")
+    run_here(filled_store, "import-corpus", args, quiet=True)
+    with filled_store.reading() as r:
+        first, again = r.corpora.by_name(CORPUS), r.corpora.by_name(str(args["corpus"]))
+    assert (again.name, again.sentences, again.sections) == ("rivers", first.sentences, first.sections)
 
 
 def test_columns_of_other_datasets_are_chosen(

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.errors import ReadError
 from core.readers import REGISTRY, ReaderCard
+from core.readers.dataset_archives import unpack
 from core.readers.dataset_folders import files_below, is_dataset
 from core.readers.formats import Preview, detect, preview, suffixes
 from core.readers.table import file_of_columns
@@ -27,6 +28,7 @@ from webapp.shared.table_columns import TableColumns
 from webapp.shared.text import count, plain, shorten, words
 
 _UPLOAD_MB = 500
+_ARCHIVE = "zip"
 _ONLY_IMPORT = (
     "Off: vectors, themes and a map follow by themselves. Of more than "
     f"{ANALYSED:,} sentences, they are those of articles drawn at random."
@@ -123,16 +125,34 @@ def _files() -> tuple[Path, ...]:
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
         "Files",
-        type=list(suffixes()),
+        type=[*suffixes(), _ARCHIVE],
         accept_multiple_files=True,
         max_upload_size=_UPLOAD_MB,
         key=f"{state.IMPORT}_files_{turn}",
-        help="Import larger files by their path on the server or with the command line.",
+        help="A Hugging Face dataset is the ZIP file of its folder. Import larger files by their path on the server or "
+        "with the command line.",
     )
     if not files:
         return ()
     mark = tuple(file.file_id for file in files)
-    return input_files.keep_once(state.UPLOADED, mark, files, queries.store().settings.home)
+    return _unpacked(input_files.keep_once(state.UPLOADED, mark, files, queries.store().settings.home))
+
+
+def _unpacked(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the uploaded files, or the folder of the dataset in a ZIP file; () with an error on the page."""
+    archive = next((path for path in paths if path.suffix.lower() == f".{_ARCHIVE}"), None)
+    if archive is None:
+        return paths
+    if len(paths) > 1:
+        st.error("Import the ZIP file of a dataset alone.", icon=":material/error:")
+        return ()
+    folder = attempt(lambda: _dataset_in(archive))
+    return () if folder is None else (folder,)
+
+
+@st.cache_data(show_spinner="Unpacking the dataset …", max_entries=8)
+def _dataset_in(archive: Path) -> Path:
+    return unpack(archive, archive.with_suffix(""))
 
 
 def _on_server(text: str) -> tuple[Path, ...]:

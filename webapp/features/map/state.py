@@ -48,6 +48,7 @@ OPENED_SELECTION = KEYS.session("opened_selection")
 BODY, FRAME = KEYS.session("body"), KEYS.session("frame")
 CONTROLS, DRAWER = KEYS.session("controls"), KEYS.session("drawer")
 """Containers of the map and the list beside it, of the map, of the controls on it, and of the list."""
+EDGE, EDGE_VIEW = KEYS.session("edge"), KEYS.session("edge_view")
 LIST_SHOWN, LIST_BUTTON = KEYS.session("list_shown"), KEYS.session("list_button")
 DETAILS = KEYS.session("details")
 FACET, REST_CHOICE = KEYS.session("facet"), KEYS.session("rest_choice")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from webapp.map_view.geometry import Units
 from webapp.map_view.scene import Scene
 from webapp.map_view.view_state import MapState
 from webapp.shared import queries
-from webapp.shared.components import download
+from webapp.shared.components import download, draw_component
 from webapp.shared.text import count, plain
 
 
@@ -71,7 +72,8 @@ def second_canvas(pair: Pair, scene: Scene, canvas: Canvas, other: MapRecord) ->
 _HEIGHT, _PAIR_HEIGHT, _TABLE = 430, 330, 300
 _BELOW = 84
 """Pixels below the map, for its list form and notes."""
-_LIST_WIDTH, _FILTERS_WIDTH, _MOST_CONTEXT = 400, 250, 100_000
+_LIST_WIDTH, _EDGE_WIDTH, _FILTERS_WIDTH, _MOST_CONTEXT = 400, 24, 250, 100_000
+_ASSETS = Path(__file__).parent / "assets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     with st.container(horizontal=True, gap="small", key=state.BODY):
         filters = st.container(key=state.FILTERS, width=_FILTERS_WIDTH) if facets.panel_shown() else None
         frame = st.container(key=state.FRAME)
-        drawer = st.container(key=state.DRAWER, width=_LIST_WIDTH) if list_shown() else None
+        drawer = _drawer() if list_shown() else None
     with frame:
         bar = _Bar.drawn()
     with bar.more:
@@ -161,6 +163,13 @@ def _filtered(corpus: CorpusRecord, base: Scene, bar: _Bar, panel: DeltaGenerato
 def _sampled(units: Units) -> Units:
     """Return at most ``_MOST_CONTEXT`` points, evenly chosen."""
     return units[:: len(units) // _MOST_CONTEXT + 1]
+
+
+def _drawer() -> DeltaGenerator:
+    """Draw the edge that changes the size of the list, and return the place of the list."""
+    with st.container(key=state.EDGE, width=_EDGE_WIDTH):
+        draw_component("map_edge", _ASSETS, key=state.EDGE_VIEW)
+    return st.container(key=state.DRAWER, width=_LIST_WIDTH)
 
 
 def list_shown() -> bool:

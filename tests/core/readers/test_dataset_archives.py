@@ -1,0 +1,105 @@
+"""ZIP files of datasets: what is unpacked, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import random
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import ReadError
+from core.protocols import SILENT
+from core.readers import REGISTRY, dataset_archives
+from core.readers.dataset_archives import unpack
+from core.readers.formats import detect
+
+
+def parquet(rows: int = 3) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"text": [f"Sentence {i} of the dataset is here." for i in range(rows)]}), out)
+    return out.getvalue()
+
+
+def packed(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def cut(path: Path) -> Path:
+    packed(path, {"train.parquet": parquet(500)})
+    path.write_bytes(path.read_bytes()[:-30])
+    return path
+
+
+@pytest.mark.parametrize("inside", ["", "claims/"])
+def test_a_dataset_is_unpacked_and_read(tmp_path: Path, inside: str) -> None:
+    members = {"data/train.parquet": parquet(), "README.md": b"# Claims\n", "run.py": b"raise SystemExit", ".env": b"x"}
+    archive = packed(tmp_path / "claims.zip", {inside + name: content for name, content in members.items()})
+    folder = unpack(archive, tmp_path / "claims")
+    assert folder == Path(tmp_path / "claims", inside)
+    assert sorted(p.name for p in folder.rglob("*") if p.is_file()) == ["README.md", "train.parquet"]
+    articles = list(REGISTRY.build(detect(folder)).read(folder, SILENT))
+    assert sum(article.sentence_count() for article in articles) == 3
+
+
+def link(path: Path) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("train.parquet")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "/etc/passwd")
+    return path
+
+
+def lying(path: Path) -> Path:
+    """A member that is longer than the archive says."""
+    packed(path, {"train.parquet": b"a" * 5_000})
+    content = path.read_bytes()
+    path.write_bytes(content.replace((5_000).to_bytes(4, "little"), (50).to_bytes(4, "little")))
+    return path
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no archive": (lambda path: path.write_bytes(parquet()), "damaged"),
+    "cut off": (cut, "damaged"),
+    "outside": (lambda path: packed(path, {"../train.parquet": parquet()}), "outside of its folder"),
+    "absolute": (lambda path: packed(path, {"/train.parquet": parquet()}), "outside of its folder"),
+    "drive": (lambda path: packed(path, {"c:\\train.parquet": parquet()}), "outside of its folder"),
+    "a link": (link, "not a Hugging Face dataset"),
+    "no data": (lambda path: packed(path, {"notes.txt": b"x"}), "not a Hugging Face dataset"),
+    "a bomb": (lambda path: packed(path, {"train.parquet": bytes(20_000_000)}), "too much"),
+    "many files": (lambda path: packed(path, {f"{i}.csv": b"" for i in range(30)}), "more than 20 files"),
+    "a lie": (lying, "damaged"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_dataset_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_archives, "_MOST_FILES", 20)
+    make, words = REFUSED[what]
+    make(tmp_path / "claims.zip")
+    with pytest.raises(ReadError, match=words):
+        unpack(tmp_path / "claims.zip", tmp_path / "inner" / "claims")
+    assert not list(tmp_path.glob("*.parquet")) and not list((tmp_path / "inner").glob("*.parquet"))
+
+
+def test_mutated_archives_are_unpacked_or_refused(tmp_path: Path) -> None:
+    whole = packed(tmp_path / "whole.zip", {"train.parquet": parquet(50), "README.md": b"# Claims\n"}).read_bytes()
+    rng = random.Random(0)
+    for number in range(300):
+        content = bytearray(whole)
+        for _ in range(rng.randint(1, 6)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        path = tmp_path / f"{number}.zip"
+        path.write_bytes(content[: rng.randint(1, len(content))] if number % 3 == 0 else content)
+        try:
+            unpack(path, tmp_path / f"{number}")
+        except ReadError as error:
+            assert str(path) in str(error) or path.name in str(error)
