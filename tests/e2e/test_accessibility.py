@@ -37,6 +37,7 @@ STATES = [
     ("map", {"shape": "0_0_65535_0_65535_65535_0_65535"}),
     ("relabel", {"view": "Edit", "labelling": LABELLING}),
     ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Table"}),
+    ("relabel", {"view": "Edit", "labelling": LABELLING, "layout": "Clusters"}),
     ("relabel", {"view": "Files and settings", "labelling": LABELLING}),
     ("compare", {"tab": "Two methods", "benchmark": SEVERAL}),
     ("compare", {"tab": "One article", "benchmark": SEVERAL}),

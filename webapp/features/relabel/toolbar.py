@@ -20,7 +20,7 @@ from webapp.features.relabel.actions import (
     current_cluster,
     dispatch,
 )
-from webapp.features.relabel.cluster_actions import sub_themes_of_selection
+from webapp.features.relabel.cluster_actions import clusters_of_selection, sub_themes_of_selection
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import MERGES, TOOLBAR
 from webapp.shared import people
@@ -108,7 +108,10 @@ def _is_offered(state: RelabelState, action: Action) -> bool:
 def heading(state: RelabelState) -> str:
     """Return what is selected and what can be done with it."""
     if state.partition.clusters:
-        return f"Assign {state.describe_selection()} to" if len(state.selected) else "Nothing selected"
+        if len(state.selected):
+            return f"Assign {state.describe_selection()} to"
+        chosen = len(clusters_of_selection(state))
+        return f"{count(chosen, 'cluster')} chosen" if chosen else "Nothing selected"
     if len(state.selected):
         return f"{state.describe_selection()} selected: press N to create a cluster"
     return "No clusters yet. Select sentences and press N, or press G to cluster them."
