@@ -18,32 +18,46 @@ from jobs.common.placed import gold_labels, placed_sentences
 from jobs.services.labelling.starts import Begin, from_labels, labels_on
 
 if TYPE_CHECKING:
-    from core.labelling.consensus import Consensus
+    from core.labelling.consensus import CoAssignment
     from core.labelling.posterior import RaterModel
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 CLOSE = 0.1
 """Smallest difference between the probabilities of two places of a sentence that decides between them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjudication:
-    """What follows from several labellings of n sentences."""
+    """What follows from several labellings of n sentences; row i of every array is one sentence."""
 
     model: RaterModel
-    consensus: Consensus
+    labels: Labels
+    """(n,) clusters of the consensus, -1 for sentences that nobody has assigned."""
+    certainty: Floats
+    """(n,) mean probability of belonging together with the other sentences of the cluster in the article."""
+    runner_up: Labels
+    """(n,) the cluster of the second highest probability; -1 if there is none."""
+    runner_up_probability: Floats
+    differ: Mask
+    """(n,) sentences that people put into different clusters, after the clusters of the article were matched."""
     dispute: Floats
-    """(n,) bits of uncertainty about pairs of the same article on which people differ, per pair."""
-    unclear: npt.NDArray[np.bool_]
-    """(n,) mask of sentences that people put into different clusters none of which is clearly the most probable."""
+    """(n,) bits of uncertainty about pairs of the article on which people differ, per pair."""
+    unclear: Mask
+    """(n,) sentences in different clusters, none of which is clearly the most probable."""
     names: Mapping[int, str]
     """Cluster of the consensus → the name that people gave to most of its sentences."""
+    expected_ari: float | None
+    """Mean over articles of the expected adjusted Rand index with the true clusters."""
 
 
 def adjudicated(
     raters: Sequence[Labels], articles: Ids, names: Sequence[Mapping[int, str]], gold: Collection[int] = ()
 ) -> Adjudication:
     """Compute the posterior and the consensus of labellings.
+
+    The consensus is that of every article. Clusters of two articles are the same if people called them the same,
+    because nobody may have labelled both articles.
 
     Parameters
     ----------
@@ -56,18 +70,47 @@ def adjudicated(
     gold
         Positions of labellings that are known to be right.
     """
-    from core.labelling.agreement import adjudicate
-    from core.labelling.consensus import by_article, co_assignment, consensus, disputed, support
+    from core.labelling.consensus import by_article
     from core.labelling.posterior import fit
 
     model = fit(raters, articles, gold)
-    posterior = co_assignment(model, raters)
-    found, places = consensus(posterior), support(posterior)
+    columns: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    expected = []
+    for rows, posterior in by_article(model, raters, articles):
+        own = [labels[rows] for labels in raters]
+        found, value = _of_article(posterior, own, names, numbers)
+        for name, values in found.items():
+            columns.setdefault(name, np.zeros(len(articles), dtype=values.dtype))[rows] = values
+        if (found["labels"] >= 0).sum() > 1:
+            expected.append(value)
+    called = {number: name.partition("\0")[0] for name, number in numbers.items()}
+    mean = float(np.mean(expected)) if expected else None
+    return Adjudication(model, **columns, names=called, expected_ari=mean)
+
+
+def _of_article(
+    posterior: CoAssignment, raters: Sequence[Labels], names: Sequence[Mapping[int, str]], numbers: dict[str, int]
+) -> tuple[dict[str, Any], float]:
+    """Return the columns of an article, and the expected adjusted Rand index; ``numbers`` of clusters are extended."""
+    from core.labelling.agreement import adjudicate
+    from core.labelling.consensus import consensus, disputed, support
+
+    made = consensus(posterior)
     differ = adjudicate(raters).dispute > 0
-    dispute = np.zeros(len(articles))
-    for rows, of_article in by_article(model, raters, articles):
-        dispute[rows] = disputed(of_article)
-    return Adjudication(model, found, dispute, differ & _unclear(places), _names(found.labels, raters, names))
+    called = _names(made.labels, raters, names)
+    clusters = np.unique(made.labels[made.labels >= 0]).tolist()
+    number = np.full(max(clusters, default=-1) + 2, -1, dtype=np.int32)  # the last one stands for -1
+    for label in clusters:
+        # A cluster without a name of its own is none of another article.
+        name = called.get(label) or f"\0{len(numbers)}"
+        number[label] = numbers.setdefault(name, len(numbers))
+    columns = {
+        "labels": number[made.labels], "certainty": made.certainty, "runner_up": number[made.runner_up],
+        "runner_up_probability": made.runner_up_probability, "differ": differ, "dispute": disputed(posterior),
+        "unclear": differ & _unclear(support(posterior)),
+    }  # fmt: skip
+    return columns, made.expected_ari
 
 
 def _unclear(places: Floats) -> npt.NDArray[np.bool_]:
@@ -113,9 +156,9 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
         )
         if found.model.undefined:
             return _majority(store, new, labels, states, ids, origin)
-        expected = round(found.consensus.expected_ari, 4)
+        expected = None if found.expected_ari is None else round(found.expected_ari, 4)
         origin = origin | {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
-        first, _ = from_labels(ids, found.consensus.labels, found.names, origin)(store, new)
+        first, _ = from_labels(ids, found.labels, found.names, origin)(store, new)
         return replace(first, uncertain=found.unclear), origin
 
     return initial

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.agreement import adjudicate
 from core.types import Estimate, Labels
 from db.label_records import NewLabelling, Sharing
 from jobs.services import methods
@@ -31,11 +30,10 @@ _HEADER = ("Labelling", "Sensitivity", "Specificity", "Pairs", "Remark")
 
 def show(scope: Scope, found: Group, which: str) -> None:
     """Draw what the labels of all people say about the people and about the sentences."""
-    labels = judged(found.people, which)
-    raters = [*labels, *([found.gold.labels] if found.gold else [])]
+    raters = [*judged(found.people, which), *([found.gold.labels] if found.gold else [])]
     result = _adjudicated(_digest(raters, found), raters, found)
     _reliabilities(found, result)
-    _disputed(found, labels, result, which)
+    _disputed(found, result, which)
     _gold(scope, found, result, which)
     _methods(found)
 
@@ -113,12 +111,11 @@ def _about(found: Group, result: Adjudication, remarks: set[str]) -> str:
 # --- disputed sentences -----------------------------------------------------------------------------------------------
 
 
-def _disputed(found: Group, labels: Sequence[Labels], result: Adjudication, which: str) -> None:
+def _disputed(found: Group, result: Adjudication, which: str) -> None:
     """Draw the sentences that people placed differently, with their probable clusters."""
     st.subheader("Disagreements", anchor=False)
-    differ = adjudicate(labels).dispute > 0
-    order = np.lexsort((np.arange(len(differ)), -result.dispute))
-    order = order[differ[order]]
+    order = np.lexsort((np.arange(len(result.differ)), -result.dispute))
+    order = order[result.differ[order]]
     if not len(order):
         more = "" if which == ALL else f" Choose “{ALL}” above to count what nobody has changed, too."
         st.caption(f"None: every sentence that several people placed is in the same cluster.{more}")
@@ -136,13 +133,14 @@ def _disputed(found: Group, labels: Sequence[Labels], result: Adjudication, whic
         column_config={
             "Sentence": st.column_config.TextColumn(width=430),
             "Probability": st.column_config.NumberColumn(
-                format="%.2f", help="Mean probability of belonging together with the other sentences of that cluster."
+                format="%.2f",
+                help="Mean probability of belonging together with the other sentences of that cluster in the article.",
             ),
         },
     )
     st.caption(
-        f"{count(len(order), 'sentence')} in different clusters after these were matched; those with the most "
-        "uncertain pairs come first."
+        f"{count(len(order), 'sentence')} in different clusters after those of the article were matched; those "
+        "with the most uncertain pairs come first."
     )
     own = next((rater for rater in found.people if rater.labelling and rater.labelling.owner == current_person()), None)
     page_link(
@@ -155,13 +153,13 @@ def _disputed(found: Group, labels: Sequence[Labels], result: Adjudication, whic
 
 def _probable(result: Adjudication, rows: np.ndarray) -> dict[str, list[object]]:
     """Return the columns of the most probable cluster and the next one."""
-    best, second = result.consensus.labels[rows], result.consensus.runner_up[rows]
+    best, second = result.labels[rows], result.runner_up[rows]
     return {
         "Most probable": [_called(result, int(label)) for label in best],
-        "Probability": [round(float(p), 2) for p in result.consensus.certainty[rows]],
+        "Probability": [round(float(p), 2) for p in result.certainty[rows]],
         "Next": [
             f"{_called(result, int(label))} ({score(float(p))})" if label >= 0 else "–"
-            for label, p in zip(second, result.consensus.runner_up_probability[rows], strict=True)
+            for label, p in zip(second, result.runner_up_probability[rows], strict=True)
         ],
     }
 
@@ -199,10 +197,13 @@ def _start(result: Adjudication, which: str) -> str:
     if result.model.undefined:
         return f"Starts from the majority{own}; ties are unassigned and marked as uncertain.{end}"
     unclear = int(result.unclear.sum())
+    ari = result.expected_ari
+    expected = (
+        "" if ari is None else f"; their expected ARI with the true clusters is {score(ari)}, the mean of articles"
+    )
     return (
-        f"Starts from the most probable clusters given everybody's labels{own}; their expected ARI with the true "
-        f"clusters is {score(result.consensus.expected_ari)}. {count(unclear, 'sentence')} without a clearly most "
-        f"probable place will be marked as uncertain.{end}"
+        f"Starts from the most probable clusters given everybody's labels{own}{expected}. "
+        f"{count(unclear, 'sentence')} without a clearly most probable place will be marked as uncertain.{end}"
     )
 
 

@@ -37,7 +37,6 @@ def _task(task: Task, person: str) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(task.record.name)}**{f' :gray[· {state}]' if state else ''}", width="content")
-            st.space("stretch")
             st.caption(f"by {shown(task.record.person)}, {ago(task.record.created)}")
         st.progress(done / len(own) if own else 1.0, text=f"{task_queries.counted(own)}{_speed(task, person)}")
         if task.record.instructions:

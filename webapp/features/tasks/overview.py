@@ -71,7 +71,7 @@ def _progress(task: Task) -> None:
         pd.DataFrame(
             {
                 "Person": [one.person or UNNAMED for one in found],
-                "Done": [one.done / one.items if one.items else 1.0 for one in found],
+                "Done": [round(100 * one.done / one.items) if one.items else 100 for one in found],
                 "Items": [f"{one.done:,} of {one.items:,}" for one in found],
                 "Sentences": [f"{one.sentences_done:,} of {one.sentences:,}" for one in found],
                 "Seconds a sentence": [one.seconds_per_sentence for one in found],
@@ -82,7 +82,7 @@ def _progress(task: Task) -> None:
         hide_index=True,
         placeholder="–",
         column_config={
-            "Done": st.column_config.ProgressColumn(format="percent"),
+            "Done": st.column_config.ProgressColumn(format="%d %%", min_value=0, max_value=100),
             "Seconds a sentence": st.column_config.NumberColumn(
                 format="%.1f", help="Median over the items that are done. Items that stayed open for 30 minutes or "
                 "more do not count.",
@@ -142,7 +142,7 @@ def _warn(check: Check) -> None:
     for drift, what in ((check.gold_drift, "labels of gold items"), (check.consensus_drift, "agreement with others")):
         if drift.found:
             st.warning(
-                f"{shown(check.person)}: {what} became worse in the last items ({_drift(drift)}). Talk about the "
+                f"{shown(check.person)}: {what} became worse in the last items, {_drift(drift)}. Talk about the "
                 "codebook, then look at these items again.",
                 icon=":material/trending_down:",
             )
