@@ -119,11 +119,10 @@ class Verdict:
     """Label → (rater, original label of that rater)."""
 
 
-def adjudicate(raters: Sequence[Labels], placed: Sequence[npt.NDArray[np.bool_]] | None = None) -> Verdict:
+def adjudicate(raters: Sequence[Labels]) -> Verdict:
     """Match the clusters of all partitions with those of the first, and count votes.
 
-    A cluster without a match gets a new label. With ``placed``, an (n,) mask for each rater, the votes on a sentence
-    that somebody placed are those of the people who placed it; on other sentences all votes count.
+    A cluster without a match gets a new label.
     """
     first = raters[0]
     votes = [first]
@@ -140,9 +139,6 @@ def adjudicate(raters: Sequence[Labels], placed: Sequence[npt.NDArray[np.bool_]]
             names[fresh] = (rater, source)
         votes.append(own)
     table = np.stack(votes)
-    if placed is not None:
-        own = np.stack(placed)
-        table = np.where(own | ~own.any(axis=0), table, MISSING).astype(table.dtype)
     labels, dispute = _majority(table)
     return Verdict(labels, dispute, table, names)
 

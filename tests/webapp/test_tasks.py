@@ -171,6 +171,16 @@ def test_items_are_given_away_and_a_task_is_closed_and_deleted(
         assert not r.tasks.list()
 
 
+def test_a_done_item_can_be_taken_back(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+    finish(filled_store, task, "ada", 0)
+    at = open_page("tasks", person="ada")
+    assert "All items are done" in words(at)
+    button(at, "Not done yet").click().run()
+    assert not at.exception and not at.error
+    assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
+    assert [b.label for b in at.button if b.label == "Continue"] == ["Continue"]
+
+
 def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
         people.set_role(filled_store, name, role)

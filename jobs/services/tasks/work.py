@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-import numpy as np
-
 from core.errors import DataError
-from core.labelling.partition import UNASSIGNED
 from core.selections import Origin, selected
 from db.label_records import LabellingRecord
-from db.store import Store, Unit
+from db.store import Store
 from db.task_records import ItemRecord, ItemState, TaskRecord
 from jobs.services.tasks.making import begin_labelling, sentences_of_item
 
@@ -61,13 +58,6 @@ def finish_item(store: Store, item_id: int) -> ItemRecord | None:
     with store.writing() as w:
         w.tasks.finish(item_id)
         return next_item(w.tasks.items(item.task_id, item.person))
-
-
-def unassigned(r: Unit, item: ItemRecord, labelling_id: int) -> int:
-    """Return the number of sentences of an item that its person has not assigned."""
-    ids, numbers, _ = r.labellings.placed(labelling_id, item.article_id)
-    own = [sentence.id for sentence in sentences_of_item(r, item.range)]
-    return int((numbers[np.isin(ids, own)] == UNASSIGNED).sum())
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

@@ -94,7 +94,6 @@ def test_a_person_begins_with_an_own_labelling_of_the_sentences_of_the_task(sqli
         assert r.selections.ids(opened.selection_id).tolist() == [s.id for s in making.sentences_of_item(r, item.range)]
         assert r.tasks.of_labelling(opened.labelling.id) == (task, "ada")
         partition = r.labellings.snapshot(opened.labelling.id).partition
-        assert work.unassigned(r, item, opened.labelling.id) == 0
     assert {cluster.name for cluster in partition.clusters.values()} == {"Introduction", "Heading 1", "Heading 2"}
     assert work.open_item(sqlite_store, item.id).labelling == opened.labelling
     with sqlite_store.reading() as r:

@@ -12,8 +12,8 @@ from db.records import CorpusRecord
 from db.task_records import ItemState
 from jobs.services.tasks import work
 from webapp.features.tasks.queries import checks_of
-from webapp.features.tasks.state import ITEM
-from webapp.shared import task_queries
+from webapp.features.tasks.state import ITEM, REFUSED
+from webapp.shared import queries, task_queries
 from webapp.shared.choose import nothing
 from webapp.shared.people import current_person, may, shown
 from webapp.shared.task_queries import Task
@@ -107,3 +107,13 @@ def _all(task: Task, person: str) -> None:
             chosen = st.selectbox("Item", own, format_func=lambda item: titles[item.id], key=key)
             if chosen is not None and st.button("Open item", icon=":material/open_in_new:", key=f"{key}_open"):
                 task_queries.open_item(chosen.id)
+            if chosen is not None and chosen.done is not None and task.record.closed is None:
+                st.button(
+                    "Not done yet", icon=":material/undo:", key=f"{key}_reopen", on_click=_reopen, args=(chosen.id,),
+                    help="Its sentences no longer count as judged, except those that you moved.",
+                )  # fmt: skip
+
+
+def _reopen(item_id: int) -> None:
+    if refused := queries.write(lambda w: w.tasks.reopen(item_id)):
+        st.session_state[REFUSED] = refused

@@ -67,10 +67,13 @@ def _facts(task: Task) -> None:
 
 def _progress(task: Task) -> None:
     found = work.progress(task.people, task.items)
+    quotas = [member.quota for member in task.members]
+    limits = {"Quota": quotas} if any(quota is not None for quota in quotas) else {}
     st.dataframe(
         pd.DataFrame(
             {
                 "Person": [one.person or UNNAMED for one in found],
+                **limits,
                 "Done": [round(100 * one.done / one.items) if one.items else 100 for one in found],
                 "Items": [f"{one.done:,} of {one.items:,}" for one in found],
                 "Sentences": [f"{one.sentences_done:,} of {one.sentences:,}" for one in found],
