@@ -1,136 +1,139 @@
-"""What pages change in error notebooks, and the right that each change requires."""
+"""Actions on the error notebook, see :mod:`tests.contracts.test_actions`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from core.types import Split
+from core.error_cases import CaseFacts, CaseKind, Passage
 from db.access import Right
-from db.notebook_records import ErrorCategory
+from db.notebook_records import ErrorCategory, ErrorNote, NewCase
 from db.store import Unit
 from jobs.services.notebook import samples
-from tests.db.test_error_notebook import case
-
-OTHER = "max"
+from tests.contracts.scene import PEOPLE, Do, Scene
 
 
-def fill(w: Unit, corpus: int, name: str) -> None:
-    """Add a case with a note, a category and a coding of a person."""
-    added = w.error_notebook.add(case(corpus, source=f"of {name}"), name, f"note of {name}")
-    category = w.error_categories.add(corpus, f"of {name}", "", name)
-    w.error_categories.code(added.id, category.id, name, True)
+def _case(corpus: int, text: str) -> NewCase:
+    return NewCase(corpus, CaseKind.SENTENCE, (), CaseFacts("a search", (Passage(text, "A", ""),)), "map")
 
 
-def add_failures(w: Unit, model: int, set_id: int) -> None:
-    """Add an evaluation of a model that is always wrong."""
-    ids = w.triplets.ids(set_id, Split.TRAIN)
-    margins = {Split.TRAIN: (ids, np.full(len(ids), -1.0, np.float32))}
-    config = {"split": "train"}
-    w.runs.add(kind="triplets", digest="wrong", model_id=model, triplet_set_id=set_id, config=config, margins=margins)
+def fill(w: Unit, corpus: int) -> None:
+    """Add a case with a note of everybody, a deleted one, three categories (one deleted), and an evaluation."""
+    for person in ("max", *PEOPLE):
+        w.error_notebook.add(_case(corpus, f"of {person}"), person, f"note of {person}")
+    gone = w.error_notebook.add(_case(corpus, "gone"), "max")
+    w.error_notebook.delete([gone.id], "max")
+    for name in ("first", "second", "old"):
+        category = w.error_categories.add(corpus, name, "", "max")
+    w.error_categories.delete(category, "max")
+    (triplets,), model = w.triplets.list(), w.models.by_name("model")
+    about = {"model_id": model.id, "triplet_set_id": triplets.id, "config": {"split": "test"}}
+    w.runs.add(kind="triplets", digest="margins", **about)
 
 
-def _case(w: Unit, s: Any, name: str) -> int:
-    return next(one.id for one in w.error_notebook.list(s.corpus) if one.person == name)
+def _id(w: Unit, corpus: int, person: str) -> int:
+    return next(case.id for case in w.error_notebook.list(corpus) if case.person == person)
 
 
-def _category(w: Unit, s: Any, name: str = OTHER) -> ErrorCategory:
-    return next(one for one in w.error_categories.list(s.corpus) if one.person == name)
+def _note(w: Unit, corpus: int, person: str) -> ErrorNote:
+    return next(note for note in w.error_notebook.notes(corpus) if note.person == person)
 
 
-def _changed_note(name: str | None) -> Callable[[Any], object]:
-    def do(s: Any) -> None:
-        def change(w: Unit) -> None:
-            note = next(n for n in w.error_notebook.notes(s.corpus) if n.person == (name or s.name))
-            w.error_notebook.change_note(note, "changed", s.name)
-
-        s.write(change)
-
-    return do
+def _category(w: Unit, corpus: int, place: int) -> ErrorCategory:
+    return w.error_categories.list(corpus)[place]
 
 
-def _restored(name: str | None) -> Callable[[Any], object]:
-    def do(s: Any) -> None:
-        def change(w: Unit) -> None:
-            id = _case(w, s, name or s.name)
-            w.error_notebook.delete([id], s.name)
-            w.error_notebook.restore([id], s.name)
-            w.error_notebook.add_note(id, "restored", s.name)
-
-        s.write(change)
-
-    return do
+def _code_and_undo(w: Unit, s: Scene) -> None:
+    w.error_categories.code(_id(w, s.corpus, "max"), _category(w, s.corpus, 0).id, s.name, True)
+    w.error_categories.undo(s.corpus, s.name)
 
 
-def _restored_category(s: Any) -> None:
-    def change(w: Unit) -> None:
-        w.error_categories.restore(w.error_categories.delete(_category(w, s), s.name), s.name)
-
-    s.write(change)
-
-
-def _drawn(s: Any) -> None:
+def _draw(s: Scene) -> None:
     with s.store.reading() as r:
-        run = next(run for run in r.runs.list(kind="triplets") if run.digest == "wrong")
-    found = samples.failures(s.store, run, "net", lambda id: f"triplets?triplets_triplet={id}")
-    samples.draw(s.store, s.corpus, found, 1, 0, s.name)
+        run = next(run for run in r.runs.list() if run.kind == "triplets")
+    failed = samples.Failures(run, "m on set (test)", "m", np.array([s.triplet]), lambda id: f"triplets?id={id}")
+    samples.draw(s.store, s.corpus, failed, 1, 0, s.name)
 
 
-def _write(change: Callable[[Unit, Any], object]) -> Callable[[Any], object]:
-    return lambda s: s.write(lambda w: change(w, s))
-
-
-LABEL, MANAGE = Right.LABEL, Right.MANAGE
-ACTIONS: dict[str, dict[str, tuple[Right, Callable[[Any], object]]]] = {
+ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
+    "jobs.services.notebook.samples.draw": {"under their name": (Right.LABEL, _draw)},
     "error_notebook.add": {
-        "under their name": (LABEL, _write(lambda w, s: w.error_notebook.add(case(s.corpus, source="new"), s.name))),
-        "under another name": (MANAGE, _write(lambda w, s: w.error_notebook.add(case(s.corpus, source="new"), OTHER))),
+        "under their name": (
+            Right.LABEL, lambda s: s.write(lambda w: w.error_notebook.add(_case(s.corpus, "new"), s.name)),
+        ),
+        "under another name": (
+            Right.MANAGE, lambda s: s.write(lambda w: w.error_notebook.add(_case(s.corpus, "new"), "somebody")),
+        ),
     },
     "error_notebook.add_note": {
-        "on any case": (LABEL, _write(lambda w, s: w.error_notebook.add_note(_case(w, s, OTHER), "new", s.name))),
+        "on the case of another": (
+            Right.LABEL,
+            lambda s: s.write(lambda w: w.error_notebook.add_note(_id(w, s.corpus, "max"), "x", s.name)),
+        ),
     },
     "error_notebook.change_note": {
-        "of their own": (LABEL, _changed_note(None)),
-        "of another": (MANAGE, _changed_note(OTHER)),
+        "of their own": (
+            Right.LABEL,
+            lambda s: s.write(lambda w: w.error_notebook.change_note(_note(w, s.corpus, s.name), "x", s.name)),
+        ),
+        "of another": (
+            Right.MANAGE,
+            lambda s: s.write(lambda w: w.error_notebook.change_note(_note(w, s.corpus, "max"), "x", s.name)),
+        ),
     },
     "error_notebook.delete": {
-        "of their own": (LABEL, _write(lambda w, s: w.error_notebook.delete([_case(w, s, s.name)], s.name))),
-        "of another": (MANAGE, _write(lambda w, s: w.error_notebook.delete([_case(w, s, OTHER)], s.name))),
+        "of their own": (
+            Right.LABEL, lambda s: s.write(lambda w: w.error_notebook.delete([_id(w, s.corpus, s.name)], s.name)),
+        ),
+        "of another": (
+            Right.MANAGE, lambda s: s.write(lambda w: w.error_notebook.delete([_id(w, s.corpus, "max")], s.name)),
+        ),
     },
-    "error_notebook.restore": {"of their own": (LABEL, _restored(None)), "of another": (MANAGE, _restored(OTHER))},
+    "error_notebook.restore": {
+        "of another": (
+            Right.MANAGE,
+            lambda s: s.write(
+                lambda w: w.error_notebook.restore([w.error_notebook.list(s.corpus, deleted=True)[0].id], s.name)
+            ),
+        ),
+    },
     "error_categories.add": {
-        "for everybody": (LABEL, _write(lambda w, s: w.error_categories.add(s.corpus, "new", "", s.name))),
+        "any": (Right.LABEL, lambda s: s.write(lambda w: w.error_categories.add(s.corpus, "new", "", s.name))),
     },
     "error_categories.change": {
-        "of anybody": (LABEL, _write(lambda w, s: w.error_categories.change(_category(w, s), "new", "", 1, s.name))),
+        "of another": (
+            Right.LABEL,
+            lambda s: s.write(lambda w: w.error_categories.change(_category(w, s.corpus, 0), "new", "", 3, s.name)),
+        ),
     },
     "error_categories.merge": {
-        "of anybody": (
-            LABEL, _write(lambda w, s: w.error_categories.merge(_category(w, s), _category(w, s, s.name).id, s.name)),
+        "of another": (
+            Right.LABEL,
+            lambda s: s.write(
+                lambda w: w.error_categories.merge(_category(w, s.corpus, 0), _category(w, s.corpus, 1).id, s.name)
+            ),
         ),
     },
     "error_categories.delete": {
-        "of anybody": (LABEL, _write(lambda w, s: w.error_categories.delete(_category(w, s), s.name))),
+        "of another": (
+            Right.LABEL, lambda s: s.write(lambda w: w.error_categories.delete(_category(w, s.corpus, 0), s.name)),
+        ),
     },
-    "error_categories.restore": {"of anybody": (LABEL, _restored_category)},
+    "error_categories.restore": {
+        "of another": (
+            Right.LABEL, lambda s: s.write(lambda w: w.error_categories.restore(_category(w, s.corpus, 2), s.name)),
+        ),
+    },
     "error_categories.code": {
         "under their name": (
-            LABEL, _write(lambda w, s: w.error_categories.code(_case(w, s, OTHER), None, s.name, True)),
+            Right.LABEL,
+            lambda s: s.write(lambda w: w.error_categories.code(_id(w, s.corpus, "max"), None, s.name, True)),
         ),
         "under another name": (
-            MANAGE, _write(lambda w, s: w.error_categories.code(_case(w, s, OTHER), None, OTHER, True)),
+            Right.MANAGE,
+            lambda s: s.write(lambda w: w.error_categories.code(_id(w, s.corpus, "max"), None, "somebody", True)),
         ),
     },
     "error_categories.undo": {
-        "of their own": (LABEL, _write(lambda w, s: w.error_categories.undo(s.corpus, s.name))),
-        "of another": (MANAGE, _write(lambda w, s: w.error_categories.undo(s.corpus, OTHER))),
+        "of their own": (Right.LABEL, lambda s: s.write(lambda w: _code_and_undo(w, s))),
     },
-    "jobs.services.notebook.samples.draw": {"of failures": (LABEL, _drawn)},
 }  # fmt: skip
-READING = {
-    "jobs.services.notebook.cases.sentence_case",
-    "jobs.services.notebook.report.report",
-    "jobs.services.notebook.samples.failures",
-}

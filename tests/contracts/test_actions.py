@@ -6,17 +6,14 @@ methods of repositories. A new one fails the test until it is listed here.
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 import streamlit as st
@@ -24,11 +21,12 @@ from argon2 import PasswordHasher
 
 from core.errors import StoreError
 from core.labelling import operations as op
+from core.models.linear_metric.directions import Directions, LinearMetricConfig
 from core.selections import Origin, Selection, selected
 from db import label_tables as t
 from db.access import Actor, Right
 from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
-from db.records import PaperTableRecord, Verdict
+from db.records import Verdict
 from db.settings import Settings
 from db.sql import now
 from db.store import Store, Unit
@@ -36,45 +34,23 @@ from db.tables import metadata
 from jobs.queue import control
 from jobs.services import people, pipeline, reproduction, samples, selections
 from jobs.services import sign_in as service
-from jobs.services.labelling import files, starts, training
+from jobs.services.labelling import files, metrics, starts, training
 from jobs.services.labelling.session import LabellingSession
-from tests.contracts import notebook_actions
+from tests.contracts import notebook_actions, task_actions
+from tests.contracts.page_calls import ON_AN_EMPTY_STORE, READING, SIGNING_IN, called_by_pages, writes
+from tests.contracts.scene import PEOPLE, Do, Scene
 from tests.db.test_results import add_model
 from tests.db.test_triplets import add_set
 from tests.homes import MakeHome
+from tests.jobs.test_kinds import do
 from tests.webapp.browsers import SECRET
 from webapp.shared import cookies, queries
 
-ROOT = Path(__file__).parents[2]
-PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
+_BASE = "static-wikipedia"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 # --- the actions ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Something of everything that pages change, and the store of a visitor."""
-
-    store: Store
-    name: str
-    corpus: int
-    labelling: int
-    own_labelling: int
-    deleted: int
-    set: int
-    triplet: int
-    model: int
-    job: int
-    view: int
-    own_view: int
-    table: PaperTableRecord
-    lines: tuple[str, ...]
-
-    def write(self, change: Callable[[Unit], object]) -> None:
-        with self.store.writing() as w:
-            change(w)
 
 
 def _label(s: Scene) -> None:
@@ -101,7 +77,14 @@ def _cluster_article(s: Scene) -> None:
     pipeline.cluster_article(s.store, corpus, article)
 
 
-Do = Callable[[Scene], object]
+def _keep_metric(s: Scene) -> None:
+    with s.store.reading() as r:
+        base, record = r.models.by_name(_BASE), r.labellings.get(s.labelling)
+        (x,) = r.embeddings.get(base.id, [r.corpora.articles(s.corpus)[0].id]).values()
+    directions = Directions(np.eye(1, x.shape[1]), np.ones(1))
+    metrics.keep(s.store, record, metrics.LearnedMetric(base, LinearMetricConfig(), directions, 9, (), None, None, 0.0))
+
+
 ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     "people.heartbeat": {
         "of themselves": (Right.LOOK, lambda s: s.write(lambda w: w.people.heartbeat(s.labelling, s.name, "session"))),
@@ -196,9 +179,9 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     "corpora.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.corpora.delete(s.corpus)))},
     "triplets.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.triplets.delete(s.set)))},
     "runs.rename_theme": {
-        "any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.rename_theme(w.runs.list()[0].id, 0, "new"))),
+        "any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.rename_theme(_themes(w), 0, "new"))),
     },
-    "runs.set_config": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.set_config(w.runs.list()[0].id, {})))},
+    "runs.set_config": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.set_config(_themes(w), {})))},
     "models.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.delete(s.model)))},
     "jobs.services.people.set_role": {
         "of another": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name)),
@@ -208,7 +191,14 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
         "an admin": (Right.MANAGE, lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada")),
     },
     "jobs.services.people.remove": {"another": (Right.MANAGE, lambda s: people.remove(s.store, "gone", "ada"))},
+    "jobs.services.labelling.metrics.keep": {"of a shared labelling": (Right.MANAGE, _keep_metric)},
+    **notebook_actions.ACTIONS,
+    **task_actions.ACTIONS,
 }  # fmt: skip
+
+
+def _themes(w: Unit) -> int:
+    return next(run.id for run in w.runs.list() if run.kind == "themes")
 
 
 def _few(w: Unit, corpus: int, count: int) -> Selection:
@@ -224,109 +214,6 @@ def _into_shared(s: Scene) -> tuple[Selection, LabellingRecord]:
 
 def _selection(w: Unit, corpus: int, person: str) -> int:
     return next(record.id for record in w.selections.list(corpus) if record.person == person)
-
-
-ACTIONS |= notebook_actions.ACTIONS
-READING = notebook_actions.READING | {
-    "jobs.common.model_notes.base_note",
-    "jobs.common.model_choice.best_first",
-    "jobs.common.model_notes.language_note",
-    "jobs.common.models.built_on",
-    "jobs.common.models.selectable_models",
-    "jobs.common.theme_naming.materials_of_run",
-    "jobs.kinds.learn_labels.placed_for_training",
-    "jobs.kinds.learn_labels.training_labels",
-    "jobs.services.backups.backup_state",
-    "jobs.services.everything.find_everything",
-    "jobs.services.inference.attention_of",
-    "jobs.services.inference.models_for",
-    "jobs.services.inference.preload",
-    "jobs.services.inference.query_vector",
-    "jobs.services.inference.stored_blocks",
-    "jobs.services.inference.vectors_of",
-    "jobs.services.labelling.assistance.similarities",
-    "jobs.services.labelling.clusters.preview_parts",
-    "jobs.services.labelling.codebook.finder",
-    "jobs.services.labelling.codebook.json_text",
-    "jobs.services.labelling.codebook.markdown",
-    "jobs.services.labelling.codebook.plan_project",
-    "jobs.services.labelling.codebook.qdc",
-    "jobs.services.labelling.codebook.qdpx",
-    "jobs.services.labelling.codebook.table",
-    "jobs.services.labelling.codebook.web_page",
-    "jobs.services.labelling.files.export_lines",
-    "jobs.services.labelling.files.rows",
-    "jobs.services.labelling.starts.from_labels",
-    "jobs.services.labelling.tables.plan",
-    "jobs.services.people.members",
-    "jobs.services.pipeline.steps_of",
-    "jobs.services.pipeline.working",
-    "jobs.services.remote.search.find_similar",
-    "jobs.services.search.index_of",
-    "jobs.services.search.near",
-    "jobs.services.columns.file_content",
-    "jobs.services.search.sentences_with_words",
-    "jobs.services.selections.centrality",
-    "jobs.services.selections.compare",
-    "jobs.services.selections.model_of",
-    "jobs.services.selections.read_sentences",
-    "jobs.services.selections.rows",
-    "jobs.services.selections.texts_of",
-}
-"""Services of the pages that change nothing."""
-SIGNING_IN = {
-    "jobs.services.people.check_sharing",
-    "jobs.services.sign_in.keep_alive",
-    "jobs.services.sign_in.remember_name",
-    "jobs.services.sign_in.session_of",
-    "jobs.services.api_tokens.actor_of",
-    "jobs.services.api_tokens.create",
-    "jobs.services.api_tokens.revoke",
-    "jobs.services.sign_in.account_of",
-}
-"""Services of the server itself, before a visitor is known; tests/webapp/test_sign_in.py tests them.
-
-The account page, too, is one of the server: people make and revoke tokens of their own (tests/webapp/test_account.py).
-"""
-ON_AN_EMPTY_STORE = {"jobs.services.demo.seed_demo"}
-_ALL = Unit(None, None)  # type: ignore[arg-type]
-REPOSITORIES = {name for name, value in vars(_ALL).items() if type(value).__module__.startswith("db.repositories.")}
-_WRITES = re.compile(r"\b\w+\.(insert|update|delete)\(\)|\binsert\(\w+\.|bulk_insert\(")
-_STORES = {"queries.store()", "store", "store()", "server_store.store()"}
-
-
-def called_by_pages() -> set[str]:
-    """Return the services of the pages by full name, and the methods of repositories as ``repository.method``."""
-    found = set()
-    for path in (ROOT / "webapp").rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        origins = {
-            alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names
-        }
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            name = ast.unparse(call.func)
-            if match := re.match(r"(?:r|w|repositories)\.(\w+)\.(\w+)$", name):
-                found |= {".".join(match.groups())} if match[1] in REPOSITORIES else set()
-            root = re.match(r"\w*", name)[0]  # type: ignore[index]
-            full = origins.get(root, root) + name[len(root) :]
-            if full.startswith("jobs.") and any(ast.unparse(given) in _STORES for given in call.args):
-                found.add(re.sub(r"\(.*", "", full))
-    return found
-
-
-def writes(method: str) -> bool:
-    """Return whether a method of a repository has a statement that writes, itself or in a method that it calls."""
-    repository, _, name = method.partition(".")
-    kind = type(getattr(_ALL, repository))
-    pending, seen = [name], set()
-    while pending:
-        source = inspect.getsource(getattr(kind, name := pending.pop()))
-        if _WRITES.search(source):
-            return True
-        seen.add(name)
-        pending += {called for called in re.findall(r"self\.(\w+)\(", source) if hasattr(kind, called)} - seen
-    return False
 
 
 def test_every_action_of_the_pages_is_listed() -> None:
@@ -383,13 +270,16 @@ def home(make_home: MakeHome) -> Path:
 def _fill(store: Store) -> None:
     made = add_set(store)
     add_model(store)
+    do(store, "embed", corpus="demo", model=_BASE)
     for name in PEOPLE:  # before they have roles, since a viewer makes nothing
         own = NewLabelling(made.corpus_id, f"of {name}", name, Sharing.OWN)
         starts.begin(store, own, starts.from_sections)
         with store.writing() as w:
             w.views.add("map", f"of {name}", "a=1", name)
             w.selections.add(_few(w, made.corpus_id, 1), f"of {name}", name)
-            notebook_actions.fill(w, made.corpus_id, name)
+    with store.writing() as w:
+        notebook_actions.fill(w, made.corpus_id)
+        task_actions.fill(w, made.corpus_id)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         for name, role in {**PEOPLE, "gone": Role.VIEWER}.items():
@@ -400,9 +290,7 @@ def _fill(store: Store) -> None:
         w.labellings.delete(next(record.id for record in w.labellings.list() if record.name == "deleted"), "max")
         w.views.add("map", "of max", "a=1", "max")
         w.selections.add(_few(w, made.corpus_id, 1), "of max", "max")
-        notebook_actions.fill(w, made.corpus_id, "max")
         w.runs.add(kind="themes", digest="t", config={"themes": [{"name": "old"}]})
-        notebook_actions.add_failures(w, w.models.list()[0].id, made.id)
         w.jobs.add("embed", "x", {"corpus": "x", "model": "y"})
         w.papers.put("modern", "overview", "quick", {"paper": "modern", "profile": "quick"}, {})
 
@@ -412,8 +300,8 @@ def _scene(store: Store, name: str) -> Scene:
     with store.reading() as r:
         labellings = {record.name: record.id for record in r.labellings.list()}
         views = {view.name: view.id for view in r.views.list("map")}
-        (deleted,), (made,), (model,) = r.labellings.list(deleted=True), r.triplets.list(), r.models.list()
-        (job,), (table,), triplet = r.jobs.list(), r.papers.list("modern"), int(r.triplets.ids(made.id)[0])
+        (deleted,), (made,), model = r.labellings.list(deleted=True), r.triplets.list(), r.models.by_name("model")
+        job, (table,), triplet = r.jobs.list()[0], r.papers.list("modern"), int(r.triplets.ids(made.id)[0])
     return Scene(
         queries.store(),
         name,
@@ -465,17 +353,17 @@ def test_a_visitor_does_what_the_role_allows_and_nothing_else(visitor: str, visi
     role, _ = VISITORS[visitor]
     cells = [(action, case, *cell) for action, cases in ACTIONS.items() for case, cell in cases.items()]
     allowed = [cell for cell in cells if role is not None and Actor("", role).may(cell[2])]
-    for action, case, _, do in allowed:
+    for action, case, _, act in allowed:
         with visit(visitor) as (store, scene):
             before = content(store)
-            do(scene)
+            act(scene)
             assert content(store) != before, (action, case)
     with visit(visitor) as (store, scene):
         before = content(store)
-        for action, case, _, do in cells:
+        for action, case, _, act in cells:
             if (action, case) not in {cell[:2] for cell in allowed}:
                 with pytest.raises(StoreError):
-                    do(scene)
+                    act(scene)
                 assert content(store) == before, (action, case)
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PACKAGES = ("core", "db", "jobs", "webapp")
-NOT_IMPORTED = {"defusedxml", "sentence-splitter", "uvloop"}
-"""openpyxl uses defusedxml, and Streamlit uvloop, where it is installed; of sentence-splitter only files are read
-(core/text/splitting.py)."""
+NOT_IMPORTED = {"sentence-splitter", "uvloop"}
+"""Streamlit uses uvloop where it is installed; of sentence-splitter only files are read (core/text/splitting.py)."""
 
 
 def names(requirements: list[str]) -> set[str]:

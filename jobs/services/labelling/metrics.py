@@ -12,6 +12,7 @@ from core.config import digest_of
 from core.errors import DataError
 from core.labelling.partition import Partition
 from core.types import Ids
+from db.access import check_write
 from db.label_records import LabellingRecord
 from db.records import ModelRecord, VectorBlock
 from db.store import Store
@@ -118,7 +119,12 @@ def preview(partition: Partition, x: Any, learned: LearnedMetric, placed: Ids) -
 
 
 def keep(store: Store, record: LabellingRecord, learned: LearnedMetric) -> ModelRecord:
-    """Store the metric as a model, with vectors of the articles of the labelling; an equal one is not stored twice."""
+    """Store the metric as a model, with vectors of the articles of the labelling; an equal one is not stored twice.
+
+    Requires the admin role.
+    """
+    with store.reading() as r:
+        check_write(r.models.connection, r.models.table.name)  # before files are written
     model = _stored(store, record, learned)
     with store.reading() as r:
         ids = r.labellings.snapshot(record.id).partition.ids
