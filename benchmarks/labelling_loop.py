@@ -14,7 +14,8 @@ Everything runs as Themescope jobs in the store of ``THEMESCOPE_HOME``:
 5. Without training, cluster the articles of the benchmark again after the first 5, 10 and 20 corrections and measure
    AMI, for corrections in the order of the suggestions and in random order.
 
-Prints one JSON object per step.
+Prints one JSON object per step. Without a store, ``--minutes articles/*.jsonl.xz`` compares all ways to correct
+clusters by the minutes that they take (``benchmarks/_labelling_minutes.py``).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._labelling_minutes import report
+from benchmarks._section_articles import section_articles
 from core.labelling import operations as op
 from core.labelling.changes import apply
 from core.labelling.learning import FINE_TUNING_SETTINGS
@@ -281,15 +284,25 @@ def _steps(loop: Loop) -> Iterator[tuple[str, Any]]:
 def main() -> None:
     """Run the loop, print the result of each step, and write all results to ``--out``."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", required=True, help="corpus with sections")
-    parser.add_argument("--triplets", required=True, help="triplet set for early stopping and evaluation")
-    parser.add_argument("--benchmark", required=True, help="clustering benchmark for evaluation")
+    parser.add_argument("--minutes", type=Path, nargs="+", help="articles as compressed JSON lines")
+    parser.add_argument("--cache", type=Path, help="file (.npz) for the vectors of --minutes")
+    parser.add_argument("--errors", type=float, nargs="+", default=[0.0, 0.1], help="shares of wrong answers")
+    parser.add_argument("--corpus", help="corpus with sections")
+    parser.add_argument("--triplets", help="triplet set for early stopping and evaluation")
+    parser.add_argument("--benchmark", help="clustering benchmark for evaluation")
     parser.add_argument("--base", default="", help="network to fine-tune (default: train a small one)")
     parser.add_argument("--words", default="glove-6b-50d", help="word vectors of the small network")
     parser.add_argument("--articles", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="file for all results as one JSON object")
     args = parser.parse_args()
+    if args.minutes:
+        articles = section_articles(args.minutes, Split.TEST, args.articles, cache=args.cache, seed=args.seed)
+        for error in args.errors:
+            report(articles, error)
+        return
+    if not (args.corpus and args.triplets and args.benchmark):
+        parser.error("give --corpus, --triplets and --benchmark, or --minutes")
     store = Store(Settings.from_environment())
     store.migrate()
     results: dict[str, Any] = vars(args) | {"out": None}
