@@ -18,14 +18,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from core.labelling.answers import Answer
+from core.labelling.answers import Answer, Question
 from core.labelling.changes import apply
+from core.labelling.partition import Cluster, start
 from core.labelling.questions import steps, stopping
 from core.labelling.questions.simulation import Labeller, asked, first_clusters, with_small_clusters
 from core.labelling.questions.state import QuestionState
@@ -37,6 +39,7 @@ from core.paths import DEFAULT, model_folder
 from core.tasks.pair_calibration import load_calibration
 from core.types import Estimate, Split
 
+T = TypeVar("T")
 COUNTS = (0, 10, 20, 50, 100)
 GOAL = 50
 """Number of answers at which strategies are compared with random questions."""
@@ -141,32 +144,43 @@ def _interval(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def speed(sentences: int, dim: int = 384, answers: int = 60) -> None:
-    """Print the time of choosing a question and of committing its answer to the state, in ms."""
-    random = np.random.default_rng(0)
-    truth = random.integers(30, size=sentences)
-    x = (0.25 * random.normal(size=(30, dim))[truth] + random.normal(size=(sentences, dim))).astype(np.float32)
-    begun = time.perf_counter()
-    vectors = prepare(x)
-    print(f"{sentences:,} sentences, {dim} dimensions; preparing vectors {time.perf_counter() - begun:.2f} s\n")
-    print("| strategy | first question | median answer and next question | maximum |\n| --- | --- | --- | --- |")
+def speed(articles: Sequence[SectionArticle], sentences: int, clusters: int = 50, answers: int = 40) -> None:
+    """Print the time of an answer and of the next question, at so many sentences of several articles, in ms."""
+    x = np.concatenate([article.vectors for article in articles])[:sentences]
+    parts = [1_000 * number + article.truth for number, article in enumerate(articles)]
+    themes = dict(enumerate(np.concatenate(parts)[:sentences].tolist()))
+    vectors, begun = _timed(lambda: prepare(x))
+    first = _divided(vectors, clusters)
+    print(f"{len(x):,} sentences in {clusters} clusters, {x.shape[1]} dimensions; preparing vectors {begun:.0f} ms\n")
+    print("| strategy | first question | median of answers with the next question | maximum |")
+    print("| --- | --- | --- | --- |")
     for strategy in STRATEGIES.values():
-        state = begin(vectors, strategy, 0)
-        labeller = Labeller(dict(enumerate(truth.tolist())), 0.1, np.random.default_rng(0))
+        state = with_small_clusters(first) if strategy.small_clusters else first
+        labeller = Labeller(themes, 0.1, np.random.default_rng(0))
+        question, asking = _timed(partial(strategy.ask, state))
         times: list[float] = []
-        for _ in range(answers + 1):
-            begun = time.perf_counter()
-            question = strategy.ask(state)
-            if question is None:
-                break
+        while question is not None and len(times) < answers:
             given = Answer(question, labeller.value(question), strategy.id)
-            operation = steps.answer(state, given, max(state.partition.clusters) + 1, lambda ids: "New cluster")
-            state = state.after(apply(state.partition, operation.change_set))
-            times.append(1_000 * (time.perf_counter() - begun))
-        print(
-            f"| {strategy.id} | {times[0]:.0f} ms | {np.median(times[1:]):.0f} ms | {max(times[1:]):.0f} ms |",
-            flush=True,
-        )
+            (state, question), taken = _timed(partial(_step, state, given, strategy))
+            times.append(taken)
+        print(f"| {strategy.id} | {asking:.0f} ms | {np.median(times):.0f} ms | {max(times):.0f} ms |", flush=True)
+
+
+def _step(state: QuestionState, given: Answer, strategy: Strategy) -> tuple[QuestionState, Question | None]:
+    operation = steps.answer(state, given, max(state.partition.clusters) + 1, lambda ids: "New cluster")
+    after = state.after(apply(state.partition, operation.change_set))
+    return after, strategy.ask(after)
+
+
+def _divided(vectors: QuestionVectors, clusters: int) -> QuestionState:
+    labels = KMeans(clusters, n_init=1, random_state=0).fit_predict(vectors.unit).astype(np.int64)
+    known = [Cluster(number, f"Cluster {number}", 0) for number in range(clusters)]
+    return QuestionState(start(np.arange(len(labels)), labels, known), vectors)
+
+
+def _timed(call: Callable[[], T]) -> tuple[T, float]:
+    begun = time.perf_counter()
+    return call(), 1_000 * (time.perf_counter() - begun)
 
 
 def main() -> None:
@@ -183,10 +197,10 @@ def main() -> None:
     parser.add_argument("--speed", type=int, default=0, help="number of sentences")
     args = parser.parse_args()
     with threadpool_limits(limits=1):
-        if args.speed:
-            speed(args.speed)
-            return
         articles = section_articles(args.files, Split(args.split), args.articles, args.model, args.cache)
+        if args.speed:
+            speed(articles, args.speed)
+            return
         calibration = load_calibration(model_folder(args.model))
         vectors = [prepare(article.vectors, calibration) for article in articles]
         sizes, themes = [len(a.truth) for a in articles], [len(np.unique(a.truth)) for a in articles]

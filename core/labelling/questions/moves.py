@@ -164,11 +164,10 @@ def mean_cosines(unit: npt.NDArray[np.float32], numbers: Ids, rows: Rows, cluste
     ``unit`` are the (n, dim) unit vectors of all sentences, ``numbers`` their (n,) clusters.
     """
     own = unit[rows]
-    found = np.empty((len(rows), len(clusters)))
-    for column, number in enumerate(clusters):
-        members = np.flatnonzero(numbers == number)
-        inside = numbers[rows] == number
-        sums = own @ unit[members].sum(axis=0) - inside * np.einsum("ij,ij->i", own, own)
-        others = len(members) - inside
-        found[:, column] = np.where(others > 0, sums / np.maximum(others, 1), -1.0)
+    squares, at = np.einsum("ij,ij->i", own, own), numbers[rows]
+    members = [np.flatnonzero(numbers == number) for number in clusters]
+    sums = own @ np.stack([unit[inside].sum(axis=0) for inside in members], axis=1)
+    within = at[:, None] == np.asarray(clusters)
+    others = np.array([len(inside) for inside in members]) - within
+    found: Floats = np.where(others > 0, (sums - within * squares[:, None]) / np.maximum(others, 1), -1.0)
     return found

@@ -35,7 +35,7 @@ def _about(state: QuestionState, kind: QuestionKind, candidates: int) -> Questio
         return None
     stand = {number: state.representative(number) for number in numbers}
     done = {*state.linked_rows.tolist(), *_compared(state), *stand.values()}
-    free = np.array([row for row in range(len(state.partition.ids)) if row not in done], dtype=np.intp)
+    free = np.setdiff1d(np.arange(len(state.partition.ids)), sorted(done))
     if not len(free):
         return None
     similarity = mean_cosines(state.vectors.unit, state.partition.numbers, free, numbers)

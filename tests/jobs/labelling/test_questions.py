@@ -1,0 +1,96 @@
+"""Questions of several people in a store: answers arrive, are undone, and come back from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from core.labelling import operations as op
+from core.labelling.answers import Answer, Question, answers
+from core.labelling.questions.simulation import Labeller
+from core.labelling.questions.state import QuestionState
+from core.labelling.questions.vectors import prepare
+from db.label_records import LabellingRecord, NewLabelling, Sharing
+from db.store import Store
+from jobs.services.labelling import files, questions, starts
+from jobs.services.labelling.session import LabellingSession
+from tests.db.texts import add_corpus
+
+
+def begin(store: Store) -> LabellingRecord:
+    corpus = add_corpus(store)
+    return starts.begin(
+        store, NewLabelling(corpus.id, "towns", "ada", Sharing.SHARED, False, None), starts.from_sections
+    )
+
+
+def vectors(session: LabellingSession) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(len(session.partition.ids), 5)).astype(np.float32)
+
+
+def state_of(session: LabellingSession) -> QuestionState:
+    return questions.question_state(session.partition, prepare(vectors(session)), None)
+
+
+def answer(session: LabellingSession, strategy: str, value: Callable[[Question], str]) -> None:
+    state = state_of(session)
+    question = questions.next_question(state, strategy)
+    assert question is not None
+    questions.commit_answer(session, state, Answer(question, value(question), strategy))
+
+
+def labeller(session: LabellingSession) -> Labeller:
+    themes = {int(i): n % 3 for n, i in enumerate(session.partition.ids)}
+    return Labeller(themes, 0.1, np.random.default_rng(0))
+
+
+def test_answers_of_two_people_arrive_and_each_undoes_the_own(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    ada, ben = (LabellingSession(sqlite_store, record.id, person) for person in ("ada", "ben"))
+    value = labeller(ada).value
+    answer(ada, "placement", value)
+    before = ada.partition.to_bytes()
+    ben.sync()
+    answer(ben, "placement", value)
+    ada.sync()
+    assert list(answers(ada.partition)) == ["000001", "000002"]
+    assert [step.person for step in ada.steps] == ["ada", "ben"]
+    assert questions.last_answer(ada.steps) == ben.steps[-1].summary
+    ben.undo()
+    ada.sync()
+    assert ada.partition.to_bytes() == before
+
+
+def test_an_answer_is_made_to_what_another_person_changed_meanwhile(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    ada, ben = (LabellingSession(sqlite_store, record.id, person) for person in ("ada", "ben"))
+    state = state_of(ada)
+    question = questions.next_question(state, "cobra")
+    assert question is not None
+    ben.do(op.unassign(ben.partition, ben.partition.ids[:4]))
+    answer(ben, "random", labeller(ben).value)
+    step = questions.commit_answer(ada, state, Answer(question, "yes", "cobra"))
+    assert step is not None
+    assert {a.strategy for a in answers(ada.partition).values()} == {"cobra", "random"}
+
+
+def test_answers_come_back_from_a_file_with_the_same_next_question(sqlite_store: Store) -> None:
+    record = begin(sqlite_store)
+    session = LabellingSession(sqlite_store, record.id, "ada")
+    value = labeller(session).value
+    for strategy in ("placement", "closer", "cobra", "a3s", "least-certain", "random"):
+        answer(session, strategy, value)
+    session.undo()
+    lines = files.export_lines(sqlite_store, record.id).splitlines(True)
+    again = files.import_lines(sqlite_store, record.corpus_id, lines, "x.jsonl")
+    copied = LabellingSession(sqlite_store, again.id, "ada")
+    assert copied.partition.to_bytes() == session.partition.to_bytes()
+    assert len(answers(copied.partition)) == 5
+    for strategy in questions.strategies():
+        there, back = (questions.next_question(state_of(one), strategy.id) for one in (session, copied))
+        assert there == back
+    while session.undo():
+        copied.undo()
+    assert copied.partition.to_bytes() == session.partition.to_bytes()
+    assert not answers(copied.partition)
