@@ -79,7 +79,7 @@ def _blocks(rows: npt.NDArray[np.intp], owner: Ids) -> Iterator[tuple[npt.NDArra
         yield rows[first : first + _BLOCK], owner[first : first + _BLOCK]
 
 
-def similar_pairs(found: Centres, most: int = 50) -> list[Pair]:
+def similar_pairs(found: Centres, most: int) -> list[Pair]:
     """Return at most ``most`` pairs of clusters, the highest mean cosine first.
 
     On articles with known sections, this finds pairs of one section as well as Ward's criterion does, and better than

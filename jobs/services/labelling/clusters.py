@@ -70,11 +70,11 @@ def centres(partition: Partition, x: Matrix) -> Centres:
     return computed(partition, x)
 
 
-def similar_pairs(found: Centres) -> list[Pair]:
-    """Return pairs of clusters that could be one, the best first."""
+def similar_pairs(found: Centres, most: int) -> list[Pair]:
+    """Return at most ``most`` pairs of clusters that could be one, the best first."""
     from core.labelling.similar_clusters import similar_pairs as pairs
 
-    return pairs(found)
+    return pairs(found, most)
 
 
 def between(partition: Partition, x: Matrix, found: Centres, pair: Pair) -> tuple[Ids, int]:

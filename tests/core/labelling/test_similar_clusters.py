@@ -38,12 +38,12 @@ def test_similarities_are_mean_cosines(seed: int, thin: bool) -> None:
     p, x, cosines = drawn(seed, thin)
     found = centres(p, x)
     rows = {n: np.flatnonzero(p.numbers == n) for n in found.numbers.tolist()}
-    for pair in similar_pairs(found):
+    for pair in similar_pairs(found, 50):
         a, b = rows[pair.first], rows[pair.second]
         assert pair.similarity == pytest.approx(cosines[np.ix_(a, b)].mean(), abs=1e-5)
         inner = [cosines[np.ix_(r, r)][~np.eye(len(r), dtype=bool)] for r in (a, b)]
         assert pair.within == pytest.approx(np.mean([i.mean() if len(i) else 1.0 for i in inner]), abs=1e-5)
-    values = [-pair.similarity for pair in similar_pairs(found)]
+    values = [-pair.similarity for pair in similar_pairs(found, 50)]
     assert values == sorted(values)
 
 

@@ -17,6 +17,7 @@ import streamlit as st
 from core.errors import DataError
 from core.labelling import hierarchy
 from core.labelling.cluster_changes import ClusterChanges
+from core.labelling.entries import EntryKind
 from core.labelling.hierarchy import Group
 from core.labelling.partition import Partition
 from core.types import Ids, Matrix
@@ -30,6 +31,9 @@ from jobs.services.labelling.clusters import Reclustered
 from webapp.features.relabel import queries as page_queries
 from webapp.features.relabel.editing import RelabelState
 from webapp.shared import queries
+
+_PAIRS = 10
+"""Number of suggested merges that are listed at most, besides those that were dismissed."""
 
 if TYPE_CHECKING:
     from core.labelling.similar_clusters import Centres, Pair
@@ -61,7 +65,8 @@ def suggested_pairs(state: RelabelState) -> list[Pair]:
     changes, lock = _changes(state.record.id, state.record.created)
     with lock:
         known = _updated(state.record, changes)
-        pairs = clusters.similar_pairs(found)
+        dismissed = sum(kind is EntryKind.DISMISSED for kind, _ in state.partition.entries)
+        pairs = clusters.similar_pairs(found, _PAIRS + dismissed)
         return [pair for pair in pairs if not known.are_apart(state.partition, pair.first, pair.second)]
 
 
