@@ -237,7 +237,7 @@ def out_and_in(page: Page, app: App) -> None:
     expect(page.get_by_text("Pairwise agreement")).to_be_visible()
     page.get_by_role("radio", name="All sentences").click()  # nobody placed those of the second labelling
     expect(page.get_by_text("on the diagonal")).to_be_visible()
-    expect(page.get_by_text("most disputed first")).to_be_visible()
+    expect(page.get_by_text("most uncertain pairs come first")).to_be_visible()
     with app.store.writing() as w:
         w.labellings.purge(w.labellings.by_name(NAME).id, "Ada")
     turn_to(page, "Relabel")
