@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
@@ -27,6 +29,36 @@ def build(folder: Path) -> str:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+def built_once(folder: Path) -> Path:
+    """Build the site into ``folder``, or wait until another process of the tests has done so; return ``folder``.
+
+    Every process fails if the build has warnings.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    said = folder.with_name(f"{folder.name}-said.txt")
+    try:
+        folder.with_name(f"{folder.name}-begun").touch(exist_ok=False)
+    except FileExistsError:
+        while not said.exists():
+            time.sleep(0.2)
+        assert said.read_text("utf-8") == "", said.read_text("utf-8")
+        return folder
+    result = "The build of the site failed in another process."
+    try:
+        result = build(folder).strip()
+    finally:
+        unfinished = said.with_suffix(".part")
+        unfinished.write_text(result, "utf-8")
+        unfinished.rename(said)
+    assert result == ""
+    return folder
+
+
+def shared_site(base: Path) -> Path:
+    """Return where all processes of the tests build the site; ``base`` is the temporary folder of this one."""
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "documentation" / "site"
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 import core
 import db.settings
 from jobs.cli.main import main
-from tests.site import build, external_links, is_external, leads_somewhere, pages, read_page
+from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
 from tests.strings import ROOT
 from webapp import documentation
 from webapp.content_policy import documentation_policy
@@ -23,9 +23,7 @@ GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("documentation") / "site"
-    assert build(folder).strip() == ""
-    return folder
+    return built_once(shared_site(tmp_path_factory.getbasetemp()))
 
 
 def test_every_document_is_a_page_in_the_table_of_contents(site: Path) -> None:

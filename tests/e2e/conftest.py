@@ -28,6 +28,7 @@ from db.settings import Settings
 from db.store import Store
 from tests.e2e.hands import shown, using
 from tests.recorded_server import looked_up
+from tests.site import shared_site
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
 
@@ -166,14 +167,10 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     home = tmp_path_factory.mktemp("browser") / "home"
     store = Store(Settings.in_folder(home))
     store.migrate()
-    with serving(home, DOCUMENTATION_SITE=str(site_of(home))) as url:
+    site = shared_site(tmp_path_factory.getbasetemp())  # a test that reads it builds it
+    with serving(home, DOCUMENTATION_SITE=str(site)) as url:
         yield App(home, url, store)
     store.close()
-
-
-def site_of(home: Path) -> Path:
-    """Where the server of a data folder looks for the documentation site; a test that reads it builds it."""
-    return home.parent / "site"
 
 
 @pytest.fixture(scope="session")

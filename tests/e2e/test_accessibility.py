@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import axe_playwright_python
 import pytest
@@ -16,10 +16,11 @@ from playwright.sync_api import Page, expect
 from db.label_records import NewLabelling, Sharing
 from jobs.services.labelling import starts
 from tests.e2e.conftest import App, wait_for
-from tests.e2e.hands import at_rest
+from tests.e2e.hands import at_rest, turn_to
 from tests.pages import PAGES
 from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
+from webapp.features import REGISTRY
 from webapp.shared.guard import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
@@ -77,11 +78,21 @@ def visit(page: Page, app: App, state: tuple[str, dict[str, str]]) -> None:
 
 
 def test_axe_finds_no_violation_on_any_page_in_light_and_dark(page: Page, project: App) -> None:
-    """All rules in the theme of the state before, and in the other one those on colours, which alone depend on it."""
+    """All rules in the theme of the state before, and in the other one those on colours, which alone depend on it.
+
+    Pages are reached by the links of the frame, in one session; their other states by their addresses.
+    """
     found, themes = {}, ["light", "dark"]
+    visit(page, project, ("home", {}))
+    page.evaluate(AXE.read_text("utf-8"))
     for state in STATES:
-        visit(page, project, state)
-        page.evaluate(AXE.read_text("utf-8"))
+        if state[1]:
+            visit(page, project, state)
+            page.evaluate(AXE.read_text("utf-8"))
+        else:
+            turn_to(page, REGISTRY.get(state[0]).title)
+            at_rest(page)
+            assert urlsplit(page.url).path == ("/" if state[0] == "home" else f"/{state[0]}")
         found[f"{state} in the {themes[0]}"] = violations(page, ALL_RULES)
         themes.reverse()
         paint(page, themes[0])

@@ -7,18 +7,18 @@ from urllib.parse import urldefrag
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import App, site_of
+from tests.e2e.conftest import App
 from tests.e2e.hands import menu, open_page, turn_to, watching
-from tests.site import build
+from tests.site import built_once, shared_site
 from webapp.features import REGISTRY
 
 HELP = "Help with this page"
 
 
 @pytest.fixture(scope="module")
-def documented(app: App) -> App:
+def documented(app: App, tmp_path_factory: pytest.TempPathFactory) -> App:
     """The app with the documentation site."""
-    build(site_of(app.home))
+    built_once(shared_site(tmp_path_factory.getbasetemp()))
     return app
 
 

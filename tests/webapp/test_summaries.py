@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.paths import default_models
 from db.records import JobStatus, ScoreRecord, VectorBlock
 from db.store import Store
+from jobs.queue.foreground import run_here
 from tests.webapp.filled import CORPUS, MODEL
 from tests.webapp.test_pages import words_of
 from webapp.features.summaries.views import Method, Ranked, shaded_data
@@ -85,6 +87,26 @@ def test_collections_show_what_was_measured(filled_store: Store, open_page: Open
     table = at.dataframe[0].value
     assert table["Method"].tolist() == ["Random sentences", "Lead"] and "85 documents" in words_of(at)
     assert table["ROUGE-1 recall"].iloc[0] == ".300 [.100, .500]"
+
+
+def test_a_collection_is_uploaded_and_evaluated_by_several_methods(filled_store: Store, open_page: Open) -> None:
+    at = open_page("summaries", view="Collections")
+    assert next(b for b in at.button if b.label == "Evaluate").disabled
+    texts = ("The river is long. It flows to the sea. Boats sail on it.", "A town is old. It has a bridge.")
+    lines = [json.dumps({"id": str(i), "text": text, "summary": text[:20]}) for i, text in enumerate(texts)]
+    uploaded = ("rivers.jsonl", "\n".join(lines).encode(), "application/jsonl")
+    at.file_uploader(key="summaries_collection").set_value(uploaded).run()
+    at.multiselect(key="summaries_collection_methods").set_value(["Lead"]).run()
+    at.multiselect(key="summaries_collection_models").set_value([MODEL]).run()
+    next(b for b in at.button if b.label == "Evaluate").click().run()
+    assert not at.exception and not at.error
+    with filled_store.reading() as r:
+        jobs = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "evaluate-summaries"]
+    assert {(job.args["summarizer"], job.args.get("model", "")) for job in jobs} == {("lead", ""), ("lexrank", MODEL)}
+    lead = next(job for job in jobs if job.args["summarizer"] == "lead")
+    run_here(filled_store, "evaluate-summaries", dict(lead.args), quiet=True)
+    at = open_page("summaries", view="Collections")
+    assert at.dataframe[0].value["Method"].tolist() == ["Lead"] and "2 documents" in words_of(at)
 
 
 def test_shades_follow_scores(filled_store: Store) -> None:

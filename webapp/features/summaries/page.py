@@ -1,11 +1,11 @@
 """Summaries page: extractive summaries by several methods side by side."""
 
-from webapp.features.summaries import state, views
+from webapp.features.summaries import collections, state, views
 from webapp.shared.choose import open_tab, project
 
 view, tab = open_tab(["One document", "Collections"], state.VIEW)
 with tab:
     if view == "Collections":
-        views.collections()
+        collections.show()
     elif (chosen := project()) is not None:
         views.article(chosen)

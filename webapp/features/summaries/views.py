@@ -1,4 +1,4 @@
-"""Summaries of an article by several methods, and ROUGE scores on collections with references."""
+"""Summaries of an article by several methods, and their ROUGE scores against pasted references."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from core.tasks.summaries.summarizing import Summary, extract
 from core.types import Matrix, Sentence
 from db.access import Right
-from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from db.records import ArticleRecord, CorpusRecord, ModelRecord
 from jobs.common.languages import corpus_shares
 from webapp.features.summaries import state
 from webapp.shared import queries
@@ -25,16 +25,7 @@ from webapp.shared.choose import by_name, grouped_by_method, model_notes, nothin
 from webapp.shared.components import draw_component
 from webapp.shared.job_status import submit
 from webapp.shared.people import may
-from webapp.shared.text import count, interval, plain, score
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Evaluation of a method on documents with reference summaries."""
-
-    run: RunRecord
-    model: str
-    """Model name; "" for methods without vectors."""
+from webapp.shared.text import count, plain, score
 
 
 def models_of(article: ArticleRecord) -> list[ModelRecord]:
@@ -47,13 +38,6 @@ def models_of(article: ArticleRecord) -> list[ModelRecord]:
 def vectors_of(article: ArticleRecord, model: ModelRecord) -> Matrix:
     """Return the (n, dim) vectors of the sentences of an article."""
     return queries.read(lambda r: r.embeddings.get(model.id, [article.id])[article.id])
-
-
-def measured() -> list[Measured]:
-    """Return the evaluations of summaries, newest first."""
-    with queries.store().reading() as r:
-        models = {model.id: model.name for model in r.models.list()}
-        return [Measured(run, models.get(run.model_id or 0, "")) for run in reversed(r.runs.list(kind="summaries"))]
 
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -199,35 +183,3 @@ def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
 
     numbered = groupby(enumerate(sentences), key=lambda pair: (pair[1].section, pair[1].paragraph))
     return {"paragraphs": [[drawn(*pair) for pair in group] for _, group in numbered]}
-
-
-def collections() -> None:
-    """Draw ROUGE-1 of all methods evaluated on documents with reference summaries."""
-    found = measured()
-    if not found:
-        nothing(
-            "No collection has been evaluated yet.",
-            "Run: themescope evaluate summaries FILE --baseline lead --method MODEL",
-        )
-        return
-    by_file: dict[tuple[str, int], list[Measured]] = {}
-    for one in found:
-        by_file.setdefault((one.run.config["file"], one.run.config["words"]), []).append(one)
-    groups = list(by_file)
-    file = by_name("Documents", groups, state.DOCUMENTS, lambda group: f"{group[0]}, {group[1]} words")
-    rows = by_file[file]
-    scores = queries.mean_scores([measured.run.id for measured in rows])
-    names = ("ROUGE-1 recall", "ROUGE-1 precision", "ROUGE-1 f1")
-    frame = {
-        "Method": [SUMMARIZERS.get(m.run.config["summarizer"]).title for m in rows],
-        "Model": [m.model for m in rows],
-        **{name: [_interval(scores[m.run.id].get(name)) for m in rows] for name in names},
-        "Stop words": ["left out" if m.run.config["rouge"]["remove_stop_words"] else "counted" for m in rows],
-    }
-    order = sorted(range(len(rows)), key=lambda i: -scores[rows[i].run.id][names[0]].value)
-    st.dataframe(pd.DataFrame(frame).iloc[order], hide_index=True, height="content", placeholder="–")
-    st.caption(f"Means over {count(scores[rows[0].run.id][names[0]].n, 'document')} with 95 % intervals.")
-
-
-def _interval(found: Any) -> str:
-    return "–" if found is None else interval(found.value, found.low, found.high)
