@@ -214,6 +214,8 @@ class ModelRecord:
     created: datetime
     revision: int = 1
     """Revision of the method that the stored vectors of the model were computed with."""
+    multilingual: bool = False
+    """A person said that the model reads many languages, which its method does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

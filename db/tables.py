@@ -216,6 +216,7 @@ model = _table(
     _required("artifact", Text),
     _required("created", UtcDateTime),
     _revision(),
+    sa.Column("multilingual", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 embedding = sa.Table(

@@ -27,6 +27,7 @@ class Models(NamedRepository[ModelRecord]):
         triplet_set_id: int | None = None,
         metrics: Json | None = None,
         revision: int = 1,
+        multilingual: bool = False,
     ) -> ModelRecord:
         """Add a model.
 
@@ -47,6 +48,7 @@ class Models(NamedRepository[ModelRecord]):
             "triplet_set_id": triplet_set_id,
             "metrics": metrics or {},
             "revision": revision,
+            "multilingual": multilingual,
         }
         return self.get(self._insert(t.model, **values, created=now()))
 
@@ -64,6 +66,10 @@ class Models(NamedRepository[ModelRecord]):
     def set_revision(self, model_id: int, revision: int) -> None:
         """Record the revision of the method that the vectors of a model are computed with from now on."""
         self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(revision=revision))
+
+    def set_multilingual(self, model_id: int, multilingual: bool) -> None:
+        """Record whether a model reads many languages."""
+        self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(multilingual=multilingual))
 
     def delete(self, model_id: int) -> None:
         """Delete a model with its vectors, runs and maps; the next cleanup of artifacts removes its files."""

@@ -46,6 +46,7 @@ class BundledModel:
     metrics: Mapping[str, Any]
     revision: int
     """Revision of the method that the vectors were computed with."""
+    multilingual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def contents(about: Mapping[str, Any], path: Path) -> Contents:
                     _printable(m["digest"]),
                     dict(m["metrics"]),
                     whole_number(m.get("revision", 1)),  # version 0.1 wrote none
+                    m.get("multilingual") is True,
                 )
                 for m in about["models"]
             ),

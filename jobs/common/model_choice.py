@@ -1,8 +1,9 @@
 """Order of models for a choice: the best validated one first, never merely the newest.
 
-1. Models that were evaluated on a benchmark of at least six articles, by their best score;
-2. the pretrained models, the default one first;
-3. all others, the newest first.
+1. For text that is not English, models that a person marked as multilingual;
+2. models that were evaluated on a benchmark of at least six articles, by their best score;
+3. the pretrained models, the default one first;
+4. all others, the newest first.
 
 Models that cannot read the language come after all others, and so do those whose vectors depend on the article where
 sentences of several articles are compared.
@@ -16,7 +17,7 @@ from core.paths import default_models, lacks_packages
 from core.text.languages import Shares
 from db.records import BenchmarkRecord, ModelRecord, RunRecord
 from db.store import Store
-from jobs.common.model_notes import language_note, within_article
+from jobs.common.model_notes import is_english, language_note, within_article
 from jobs.common.models import selectable_models
 
 LEAST_ARTICLES = 6
@@ -39,13 +40,22 @@ def best_first(
     """
     found = list(models) or selectable_models(store)
     scores = validated(store, corpus_id)
+    english = is_english(shares)
     preferred = {name: place for place, name in enumerate(default_models())}
 
     def key(model: ModelRecord) -> tuple[object, ...]:
         poor = bool(language_note(store, model, shares)), across and within_article(model), lacks_packages(model.name)
         score = scores.get(model.id)
         pretrained = preferred.get(model.name, len(preferred))
-        return (*poor, score is None, -(score or 0.0), pretrained, -model.created.timestamp(), -model.id)
+        return (
+            *poor,
+            english or not model.multilingual,
+            score is None,
+            -(score or 0.0),
+            pretrained,
+            -model.created.timestamp(),
+            -model.id,
+        )
 
     return sorted(found, key=key)
 

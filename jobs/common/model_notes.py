@@ -19,7 +19,8 @@ _ENGLISH = 0.9
 """Share of English from which a model for English reads a text."""
 ADVICE = (
     "Expect poor results: it knows few words of other languages. Use tf-idf, CON-S2V trained on this text, or a "
-    "multilingual sentence-transformers encoder, whose folder you name when you train “Sentence encoder”."
+    "multilingual sentence-transformers encoder, whose folder you name when you train “Sentence encoder”. A model that "
+    "reads this language is marked as multilingual on the page Models."
 )
 
 
@@ -30,14 +31,14 @@ def within_article(model: ModelRecord) -> bool:
 
 def language_note(store: Store, model: ModelRecord, shares: Shares) -> str:
     """Return what a user gets who applies ``model`` to text with these ``shares`` of languages; "" if they fit."""
-    if _is_english(shares) or not english_model(store, model):
+    if is_english(shares) or not english_model(store, model):
         return ""
     return f"“{model.name}” is for English text only, and this text is {shares_text(shares)}. {ADVICE}"
 
 
 def method_note(card: Card, shares: Shares) -> str:
     """Return what a user gets who trains a method with its default settings on such a text; "" if they fit."""
-    if _is_english(shares) or "english" not in card.tags:
+    if is_english(shares) or "english" not in card.tags:
         return ""
     return (
         f"“{card.title}” builds on English word vectors or an English encoder, and this text is "
@@ -56,14 +57,14 @@ def base_note(store: Store, model: ModelRecord) -> str:
     return f"Built on {names}. Its files contain {copies}, so it also works elsewhere and after a deletion."
 
 
-def _is_english(shares: Shares) -> bool:
+def is_english(shares: Shares) -> bool:
     """Return whether less than a tenth of a text is in other languages."""
     return set(frequent(shares)) == {"en"} and shares.get("en", 1.0) >= _ENGLISH
 
 
 def english_model(store: Store, model: ModelRecord) -> bool:
-    """Return whether a model, or one that it is built on, is for English only."""
-    if model.method not in REGISTRY:
+    """Return whether a model, or one that it is built on, is for English only; not if it is marked as multilingual."""
+    if model.method not in REGISTRY or model.multilingual:
         return False
     card = REGISTRY.get(model.method)
     parts = built_on(store, model) if "needs-models" in card.tags else []

@@ -141,7 +141,7 @@ def _write(
         "models": [
             {
                 "name": m.name, "method": m.method, "config": dict(m.config), "seed": m.seed, "digest": m.digest,
-                "metrics": dict(m.metrics), "revision": m.revision,
+                "metrics": dict(m.metrics), "revision": m.revision, "multilingual": m.multilingual,
             }
             for m in models
         ],

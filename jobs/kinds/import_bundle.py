@@ -285,6 +285,7 @@ def _model(
             metrics=listed.metrics,
             artifact=artifact,
             revision=listed.revision,
+            multilingual=listed.multilingual,
         )
         w.jobs.note(context.job_id, **{_ADDED: [*_added(w, context.job_id), _note(model)]})
     return model

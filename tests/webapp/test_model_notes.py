@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.types import Article, Paragraph, Section
 from db.store import Store
+from jobs.common.model_choice import best_first
 from tests.webapp.filled import CORPUS, MODEL
 from webapp.features.themes import state as themes
 
@@ -67,3 +68,20 @@ def test_the_language_of_a_new_list_is_chosen_and_stored(store: Store, open_page
     with store.reading() as r:
         (job,) = [job for job in r.jobs.list(limit=9) if job.kind == "import-list"]
     assert job.args["language"] == "de"
+
+
+def test_a_model_marked_as_multilingual_is_suggested_without_a_warning(store: Store, open_page: Open) -> None:
+    at = open_page("train", view="Models", model=MODEL)
+    (switch,) = [toggle for toggle in at.toggle if toggle.label == "Multilingual"]
+    assert not switch.value
+    switch.set_value(True).run()
+    with store.reading() as r:
+        assert r.models.by_name(MODEL).multilingual
+    at = open_page("map", corpus=GERMAN)
+    (box,) = [box for box in at.selectbox if box.label == "Model"]
+    assert box.value == MODEL and "for English text only" not in warnings(at)
+    assert best_first(store, {"de": 1.0})[0].name == MODEL != best_first(store, {"en": 1.0})[0].name
+    (switch,) = [toggle for toggle in open_page("train", view="Models", model=MODEL).toggle if toggle.value]
+    switch.set_value(False).run()
+    with store.reading() as r:
+        assert not r.models.by_name(MODEL).multilingual

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.metrics import REGISTRY as METRICS
 from core.models import REGISTRY
+from db.access import Right
 from db.records import ModelRecord, RunRecord
 from jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
 from jobs.common.models import NOT_STORED, pretrained_folder
@@ -19,6 +20,7 @@ from webapp.shared.guard import closed
 from webapp.shared.job_status import cancelled, curves, live
 from webapp.shared.navigation import page_link
 from webapp.shared.partition_queries import clusterer_title
+from webapp.shared.people import may
 from webapp.shared.queries import HEADLINE
 from webapp.shared.text import ago, count, plain, score, with_interval, words
 
@@ -68,6 +70,7 @@ def model(chosen: ModelRecord) -> None:
             card = REGISTRY.get(chosen.method)
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
         _about(chosen)
+        _multilingual(chosen)
         _training_numbers(chosen)
         _evaluations(chosen)
         trained = queries.training_of(chosen.id)
@@ -78,6 +81,23 @@ def model(chosen: ModelRecord) -> None:
             forms.facts_table({"seed": chosen.seed, **chosen.config})
         with right.expander("Training metrics", icon=":material/monitoring:"):
             forms.facts_table(chosen.metrics, ("Metric", "Value"))
+
+
+def _multilingual(chosen: ModelRecord) -> None:
+    """Draw the switch that marks a model as multilingual, for those who may change models."""
+    if chosen.id == NOT_STORED:
+        return
+    key = f"{state.MULTILINGUAL}_{chosen.id}"
+
+    def mark() -> None:
+        queries.write(lambda w: w.models.set_multilingual(chosen.id, bool(st.session_state[key])))
+
+    st.session_state[key] = chosen.multilingual
+    st.toggle(
+        "Multilingual", key=key, on_change=mark, disabled=not may(Right.MANAGE),
+        help="The model reads many languages: no warning before it is used on text that is not English, and forms "
+        "suggest it first for such text.",
+    )  # fmt: skip
 
 
 def _about(chosen: ModelRecord) -> None:
