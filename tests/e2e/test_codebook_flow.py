@@ -44,8 +44,8 @@ def facts(partition: Partition) -> tuple[object, ...]:
     return entries, [names[n] for n in partition.numbers.tolist()], dict(partition.notes), partition.ids.tolist()
 
 
-def open_codebook(page: Page, app: App, name: str) -> None:
-    query = {"corpus": CORPUS, "codebook_labelling": name}
+def open_codebook(page: Page, app: App, name: str, view: str = "Codes") -> None:
+    query = {"corpus": CORPUS, "codebook_labelling": name, "codebook_view": view}
     open_page(page, f"{app.url}/codebook?{urlencode(query)}", "Codebook")
     at_rest(page)
 
@@ -117,6 +117,7 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
         page.keyboard.press("Enter")
     path = tmp_path / "keys.qdpx"
     download.value.save_as(path)
+    open_codebook(page, labelled, BY_KEYS, "Files")
     tab_to(page, "Import project")
     page.keyboard.press("Enter")
     expect(page.get_by_text("A REFI-QDA project (.qdpx)")).to_be_visible()

@@ -21,7 +21,7 @@ from core.labelling.training import training_items
 from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from db.store import Store
 from jobs.services import people
-from jobs.services.labelling import codebook, starts, training
+from jobs.services.labelling import codebook, qda_projects, starts, training
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
 from tests.webapp.test_relabel import press, select
@@ -210,7 +210,7 @@ def test_codes_and_projects_are_imported_on_the_page(
     button(at, "Import codes")
     names = {cluster.name for cluster in session_of(filled_store, labelling).partition.clusters.values()}
     assert "New & other" in names and "History" in names
-    project = codebook.qdpx(filled_store, labelling.id)
+    project = qda_projects.qdpx(filled_store, labelling.id)
     at.file_uploader(key="codebook_project_file").set_value(("Danube.qdpx", project, "")).run()
     assert "1 text found in this project · 7 codes" in words(at)
     button(at, "Import project")

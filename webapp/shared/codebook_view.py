@@ -28,11 +28,11 @@ _OPTIONS, _LONGEST = 400, 160
 """Maximum number of sentences that a field offers, and of characters of each."""
 
 
-def title_html(cluster: Cluster, tones: Tones, sentences: int, level: int = 3) -> str:
+def title_html(cluster: Cluster, tones: Tones, sentences: int) -> str:
     """Return the heading of a code: its colour and shape, its name, and its number of sentences."""
     mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{_shape(cluster, tones)}</span>"
     size = f"<span class='size'>{count(sentences, 'sentence')}</span>"
-    return f"<h{level} class='code-title'>{mark} {escape(cluster.name)} {size}</h{level}>"
+    return f"<h3 class='code-title'>{mark} {escape(cluster.name)} {size}</h3>"
 
 
 def _shape(cluster: Cluster, tones: Tones) -> str:

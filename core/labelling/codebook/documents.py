@@ -66,11 +66,9 @@ def _sentences(code: PortableCode) -> str:
     return "sentence" if code.sentences == 1 else "sentences"
 
 
-def web_page(title: str, about: str, codes: Sequence[PortableCode], language: str = "en") -> str:
+def web_page(title: str, about: str, codes: Sequence[PortableCode]) -> str:
     """Return a codebook as one HTML file without scripts, laid out for printing."""
-    head = (
-        f"<!DOCTYPE html>\n<html lang='{escape(language)}'><head><meta charset='utf-8'><title>{escape(title)}</title>"
-    )
+    head = f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
     parts = [f"{head}\n<style>{_STYLE}</style></head><body>", f"<h1>{escape(title)}</h1>"]
     parts.append(f"<p class='about'>{escape(about)}</p>")
     parts += [_section(code) for code in codes]

@@ -6,37 +6,26 @@ of its selection; sentences marked as uncertain refer to one note with a fixed i
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import zipfile
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from core.errors import ReadError
 from core.labelling.codebook import qda_xml as xml
 from core.labelling.codebook.portable import PortableCode, one_line
 
 QDE, SOURCES = "project.qde", "sources/"
-FILE_LIMIT, BYTE_LIMIT, RATIO_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 250, 500_000_000
-"""Maximum number of files of an archive, of bytes unpacked, of their ratio to those packed (above 10 MB), and of bytes
-of its XML."""
-_SMALL = 10_000_000
-_TEXT_LIMIT = 64_000_000
+_IN_MEMORY = 10_000_000
 _NAME_LENGTH = 80
-_UNCERTAIN = "e2f5d7f4-3a53-4c0e-8a0e-9f5e1b6f2d01"
+UNCERTAIN = "e2f5d7f4-3a53-4c0e-8a0e-9f5e1b6f2d01"
 """Id of the note to which uncertain sentences refer."""
 _UNCERTAIN_TEXT = "The labeller marked these sentences as uncertain."
-_HEADINGS = "Sections:"
+HEADINGS = "Sections:"
 """First line of the description of a text; the others are the titles of its sections."""
 _TIME = (1980, 1, 1, 0, 0, 0)
-_INTERNAL = re.compile(r"(?:internal://|sources/)?([^/\\]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +68,7 @@ def write_project(out: IO[bytes], head: ProjectHead, sources: Iterable[Source]) 
     """Write a project; the sources are taken one by one."""
     with (
         zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive,
-        tempfile.SpooledTemporaryFile(_SMALL) as qde,
+        tempfile.SpooledTemporaryFile(_IN_MEMORY) as qde,
     ):
         for piece in _Writer(archive, head).pieces(sources):
             qde.write(piece.encode("utf-8"))
@@ -150,7 +139,7 @@ class _Writer:
     def _source(self, at: int, source: Source) -> str:
         id = self._guid("source", at, source.name)
         path = self._file(id, source.text)
-        parts = [xml.text("Description", "\n".join([_HEADINGS, *source.headings]) if source.headings else "")]
+        parts = [xml.text("Description", "\n".join([HEADINGS, *source.headings]) if source.headings else "")]
         parts += [self._selection(id, source.text, one) for one in source.selections]
         return xml.element("TextSource", {"guid": id, "name": source.name, "plainTextPath": path}, *parts)
 
@@ -177,214 +166,8 @@ class _Writer:
 
     def _uncertain(self) -> str:
         note = xml.element(
-            "Note", {"guid": _UNCERTAIN, "name": "Uncertain"}, xml.text("PlainTextContent", _UNCERTAIN_TEXT)
+            "Note", {"guid": UNCERTAIN, "name": "Uncertain"}, xml.text("PlainTextContent", _UNCERTAIN_TEXT)
         )
         if note not in self._notes[:1]:
             self._notes.insert(0, note)
-        return _UNCERTAIN
-
-
-# --- reading ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Selection as the XML has it, with the ids of codes and notes."""
-
-    start: int
-    end: int
-    codes: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _FoundSource:
-    name: str
-    path: str
-    content: str
-    selections: tuple[_Found, ...]
-    headings: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Content:
-    """What the XML of a project has."""
-
-    name: str = ""
-    codes: xml.CodeReader = field(default_factory=xml.CodeReader)
-    sources: list[_FoundSource] = field(default_factory=list)
-    notes: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Id → (path, content)."""
-    skipped: Counter[str] = field(default_factory=Counter)
-
-
-class ProjectReader:
-    """Reader of a project. Opening it checks names and sizes, and reads codes and selections; texts are read later.
-
-    Raises
-    ------
-    ReadError
-        If the file is not such a project, is damaged or too large, or its XML has entities.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-            raise self._damaged("this file is not a REFI-QDA project (a zip archive), or is incomplete.") from None
-        try:
-            self._entries = self._checked()
-            with self._converted():
-                self._content = self._read()
-        except BaseException:
-            self._zip.close()
-            raise
-
-    def __enter__(self) -> ProjectReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._zip.close()
-
-    @property
-    def name(self) -> str:
-        """Name of the project."""
-        return self._content.name
-
-    @property
-    def skipped(self) -> Mapping[str, int]:
-        """What Themescope does not read → number, such as pictures."""
-        return self._content.skipped
-
-    @property
-    def codes(self) -> list[PortableCode]:
-        """The codes in their order. Notes of a code are its notes, below those of its description."""
-        found = self._content.codes
-        return [self._noted(code, notes) for code, notes in zip(found.codes, found.notes, strict=True)]
-
-    def _noted(self, code: PortableCode, notes: Sequence[str]) -> PortableCode:
-        texts = [code.texts.get("notes", ""), *(self._note(id) for id in notes)]
-        joined = "\n\n".join(text for text in texts if text)
-        return PortableCode(
-            code.name,
-            code.theme,
-            code.colour,
-            {**code.texts, **({"notes": joined} if joined else {})},
-            code.examples,
-            code.counter_examples,
-        )
-
-    def sources(self) -> Iterator[Source]:
-        """Yield the texts with their selections; the codes of a selection are indices of :attr:`codes`, as texts."""
-        place = {id: str(at) for at, id in enumerate(self._content.codes.guids)}
-        for found in self._content.sources:
-            selections = [self._selection(one, place) for one in found.selections]
-            yield Source(found.name, self._text(found.path, found.content), selections, found.headings)
-
-    def _selection(self, one: _Found, place: Mapping[str, str]) -> Selection:
-        codes = tuple(place[id] for id in one.codes if id in place)
-        texts = [self._note(id) for id in one.notes if id != _UNCERTAIN]
-        note = "\n\n".join(text for text in texts if text)
-        return Selection(one.start, one.end, codes, note, _UNCERTAIN in one.notes)
-
-    def _note(self, id: str) -> str:
-        path, content = self._content.notes.get(id, ("", ""))
-        return self._text(path, content)
-
-    def _text(self, path: str, content: str) -> str:
-        """Return the text of a source or a note: that in the XML, or of a file of the archive."""
-        if not path:
-            return content
-        named = _INTERNAL.fullmatch(path)
-        entry = self._entries.get(f"{SOURCES}{named[1]}".lower()) if named else None
-        if entry is None:
-            raise self._damaged(f"the text {path[-80:]!r} is not in the archive.")
-        if entry.file_size > _TEXT_LIMIT:
-            raise self._damaged(f"a text in it has more than {_TEXT_LIMIT // 1_000_000} MB.")
-        try:
-            with self._converted():
-                return self._zip.read(entry).decode("utf-8")
-        except UnicodeDecodeError:
-            raise self._damaged(f"the text {path[-80:]!r} is not in UTF-8.") from None
-
-    def _checked(self) -> dict[str, zipfile.ZipInfo]:
-        entries = [entry for entry in self._zip.infolist() if not entry.is_dir()]
-        if len(entries) > FILE_LIMIT:
-            raise self._damaged(f"it contains {len(entries):,} files, which is too many.")
-        if any(entry.flag_bits & 0x1 for entry in entries):
-            raise self._damaged("it is encrypted.")
-        unpacked, packed = sum(e.file_size for e in entries), sum(e.compress_size for e in entries)
-        if unpacked > BYTE_LIMIT or (unpacked > _SMALL and unpacked > RATIO_LIMIT * max(packed, 1)):
-            raise self._damaged(f"it unpacks to {unpacked // 1_000_000:,} MB, which is too much.")
-        found = {entry.filename.lower(): entry for entry in entries}
-        if QDE not in found:
-            raise self._damaged(f"it has no {QDE}, so it is not a REFI-QDA project.")
-        if len(found) < len(entries) or found[QDE].file_size > XML_LIMIT:
-            raise self._damaged(f"it contains a name twice, or {QDE} is too large.")
-        return found
-
-    def _read(self) -> _Content:
-        content, inside, root = _Content(), list[str](), ""
-        with self._zip.open(self._entries[QDE]) as stream:
-            for event, kind, found in xml.events(stream, self._path.name):
-                if not root:
-                    root = kind
-                    content.name = found.get("name") or self._path.stem
-                    if root != "Project":
-                        raise self._damaged(f"its XML begins with {root[:40]!r}, not with a project.")
-                if event == "start":
-                    inside.append(kind)
-                    continue
-                inside.pop()
-                if len(inside) == 2 or (inside == ["Project", "CodeBook", "Codes"] and kind == "Code"):
-                    self._take(content, inside[1], kind, found)
-                    found.clear()
-        return content
-
-    def _take(self, content: _Content, part: str, kind: str, found: Any) -> None:
-        """Take over a finished element of a list of the project."""
-        if part == "CodeBook" and kind == "Code":
-            content.codes.add(found)
-            xml.check_codes(content.codes, self._path.name)
-        elif part == "Sources" and kind == "TextSource":
-            content.sources.append(self._source(found))
-        elif part == "Sources":
-            content.skipped[kind] += 1
-        elif part == "Notes":
-            content.notes[xml.same(found.get("guid"))] = self._place(found)
-
-    def _place(self, found: Any) -> tuple[str, str]:
-        text = next((child.text or "" for child in found if xml.local_name(child.tag) == "PlainTextContent"), "")
-        return ("" if text else found.get("plainTextPath") or ""), text
-
-    def _source(self, found: Any) -> _FoundSource:
-        selections = tuple(self._found(one) for one in found if xml.local_name(one.tag) == "PlainTextSelection")
-        written = next((one.text or "" for one in found if xml.local_name(one.tag) == "Description"), "")
-        first, *titles = written.split("\n")
-        headings = tuple(titles) if first == _HEADINGS else ()
-        return _FoundSource(found.get("name") or "", *self._place(found), selections, headings)
-
-    def _found(self, one: Any) -> _Found:
-        codes: list[str] = []
-        notes: list[str] = []
-        for child in one.iter():
-            kind, target = xml.local_name(child.tag), xml.same(child.get("targetGUID"))
-            if kind in ("CodeRef", "NoteRef") and target not in (into := codes if kind == "CodeRef" else notes):
-                into.append(target)
-        try:
-            start, end = int(one.get("startPosition")), int(one.get("endPosition"))
-        except (TypeError, ValueError):
-            raise self._damaged("a selection has no position.") from None
-        return _Found(start, end, tuple(codes), tuple(notes))
-
-    @contextmanager
-    def _converted(self) -> Iterator[None]:
-        """Convert errors of the zip library to a ``ReadError``."""
-        try:
-            yield
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error) as error:
-            raise self._damaged(f"a part of it is damaged ({type(error).__name__}).") from None
-
-    def _damaged(self, problem: str) -> ReadError:
-        return ReadError(self._path, problem, "", xml.REDO)
+        return UNCERTAIN

@@ -20,7 +20,7 @@ from core.types import Article, Paragraph, Section
 from db.label_records import LabellingRecord, NewLabelling
 from db.store import Store
 from jobs.queue.foreground import run_here
-from jobs.services.labelling import codebook, starts
+from jobs.services.labelling import codebook, qda_projects, starts
 from jobs.services.labelling.session import LabellingSession
 
 TEXTS = [
@@ -81,10 +81,10 @@ def facts(partition: Partition) -> tuple[object, ...]:
     return shown, partition.ids.tolist(), placed, dict(partition.notes), partition.uncertain.tolist()
 
 
-def imported(store: Store, corpus_id: int, path: Path) -> tuple[codebook.ProjectPlan, LabellingRecord]:
-    plan = codebook.plan_project(store, corpus_id, path)
+def imported(store: Store, corpus_id: int, path: Path) -> tuple[qda_projects.ProjectPlan, LabellingRecord]:
+    plan = qda_projects.plan_project(store, corpus_id, path)
     new = NewLabelling(corpus_id, plan.name, "ben", article_id=plan.article_id)
-    return plan, starts.begin(store, new, codebook.from_project(plan, path.name))
+    return plan, starts.begin(store, new, qda_projects.from_project(plan, path.name))
 
 
 def partition_of(store: Store, record: LabellingRecord) -> Partition:
@@ -98,13 +98,13 @@ def test_a_project_comes_back_identical(store: Store, tmp_path: Path, titles: li
     session = session_of(store, corpus)
     labelled(session)
     path = tmp_path / "first.qdpx"
-    path.write_bytes(codebook.qdpx(store, session.record.id))
+    path.write_bytes(qda_projects.qdpx(store, session.record.id))
     plan, again = imported(store, corpus, path)
     assert facts(partition_of(store, again)) == facts(session.partition)
     assert (plan.matched, plan.unmatched, plan.several, plan.missing) == (len(titles), (), 0, 0)
     assert (again.article_id is None) is (len(titles) > 1)
     twice = tmp_path / "again.qdpx"
-    twice.write_bytes(codebook.qdpx(store, again.id))
+    twice.write_bytes(qda_projects.qdpx(store, again.id))
     assert facts(partition_of(store, imported(store, corpus, twice)[1])) == facts(session.partition)
 
 
@@ -128,8 +128,8 @@ def test_any_labelling_comes_back_identical(sqlite_store: Store, tmp_path: Path,
         session.do(book.write(session.partition, number, entry))
     session.do(op.note(session.partition, ids[:1], data.draw(st.text(max_size=20))))
     path = tmp_path / "any.qdpx"
-    path.write_bytes(codebook.qdpx(sqlite_store, session.record.id))
-    plan = codebook.plan_project(sqlite_store, corpus, path)
+    path.write_bytes(qda_projects.qdpx(sqlite_store, session.record.id))
+    plan = qda_projects.plan_project(sqlite_store, corpus, path)
     assert facts(plan.partition) == facts(session.partition)
 
 
@@ -176,8 +176,8 @@ def test_texts_that_are_nowhere_yet_are_imported_first(sqlite_store: Store, tmp_
     session.do(op.create(session.partition, 2, "Rome", ids[:1]))
     session.do(book.write(session.partition, 1, CodebookEntry("wet", examples=(int(ids[2]),))))
     path, articles = tmp_path / "first.qdpx", tmp_path / "texts.jsonl"
-    path.write_bytes(codebook.qdpx(sqlite_store, session.record.id))
-    assert codebook.write_texts(path, articles) == 1
+    path.write_bytes(qda_projects.qdpx(sqlite_store, session.record.id))
+    assert qda_projects.write_texts(path, articles) == 1
     run_here(sqlite_store, "import-corpus", {"files": [str(articles)], "corpus": "Second"}, quiet=True)
     with sqlite_store.reading() as r:
         second = r.corpora.by_name("Second")
@@ -196,14 +196,14 @@ def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> No
     session = session_of(store, corpus)
     labelled(session)
     path = tmp_path / "first.qdpx"
-    path.write_bytes(codebook.qdpx(store, session.record.id))
+    path.write_bytes(qda_projects.qdpx(store, session.record.id))
     with store.writing() as w:
         other = w.corpora.create("Other", "en")
         w.corpora.finish(other.id, {})
-    plan = codebook.plan_project(store, other.id, path)
+    plan = qda_projects.plan_project(store, other.id, path)
     assert (plan.matched, plan.unmatched, len(plan.partition.ids)) == (0, ("One",), 0)
     with pytest.raises(DataError, match="no sentences"):
-        starts.begin(store, NewLabelling(other.id, "x", "lea"), codebook.from_project(plan, "x"))
+        starts.begin(store, NewLabelling(other.id, "x", "lea"), qda_projects.from_project(plan, "x"))
     empty = session_of(store, corpus, "empty")
     with pytest.raises(DataError, match="needs one"):
         codebook.qdc(store, empty.record.id)

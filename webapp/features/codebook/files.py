@@ -15,7 +15,7 @@ from core.text.languages import language_name
 from core.text.splitting import LANGUAGES
 from db.access import Right
 from db.label_records import NewLabelling
-from jobs.services.labelling import codebook, starts
+from jobs.services.labelling import codebook, qda_projects, starts
 from jobs.services.pipeline import queue_pipeline
 from webapp.features.codebook.editing import CodebookState
 from webapp.features.codebook.entries import messages
@@ -41,7 +41,7 @@ def show(state: CodebookState) -> None:
         ("JSON", "json", lambda: codebook.json_text(store, id)),
         ("CSV", "csv", lambda: codebook.table(store, id)),
         ("REFI-QDA codebook", "qdc", lambda: codebook.qdc(store, id)),
-        ("REFI-QDA project", "qdpx", lambda: codebook.qdpx(store, id)),
+        ("REFI-QDA project", "qdpx", lambda: qda_projects.qdpx(store, id)),
     )
     st.subheader("Export", anchor=False)
     without = not state.partition.clusters
@@ -109,7 +109,7 @@ def project_import() -> None:
             return
         path = _kept(file, f"{KEPT}_{PROJECT_FILE}")
         with st.spinner("Reading the project …"):
-            plan = attempt(lambda: codebook.plan_project(queries.store(), corpus.id, path))
+            plan = attempt(lambda: qda_projects.plan_project(queries.store(), corpus.id, path))
         if plan is None:
             return
         if not plan.matched:
@@ -120,7 +120,7 @@ def project_import() -> None:
             _create(plan, corpus.id, file.name)
 
 
-def _texts_import(path: Path, plan: codebook.ProjectPlan) -> None:
+def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:
     """Draw the import of the texts as a project of their own, for texts that are nowhere yet."""
     st.info(
         f"None of its {count(len(plan.unmatched), 'text')} is an article of this project. Open the project that has "
@@ -137,13 +137,13 @@ def _texts_import(path: Path, plan: codebook.ProjectPlan) -> None:
         return
     out = path.with_name(f"{uuid4().hex}.jsonl")
     args: dict[str, Any] = {"files": [str(out)], "corpus": (name or plan.name).strip(), "language": language}
-    if attempt(lambda: codebook.write_texts(path, out)) is not None:
+    if attempt(lambda: qda_projects.write_texts(path, out)) is not None:
         job = submit("import-corpus", args, f"Import {args['corpus']}")
         if job is not None:
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
 
 
-def _preview(plan: codebook.ProjectPlan) -> None:
+def _preview(plan: qda_projects.ProjectPlan) -> None:
     """Draw what the import would make, and what it leaves out."""
     placed = int((plan.partition.numbers >= 0).sum())
     st.markdown(
@@ -159,10 +159,10 @@ def _preview(plan: codebook.ProjectPlan) -> None:
         st.caption(plain("Left out: " + " · ".join(left_out)))
 
 
-def _create(plan: codebook.ProjectPlan, corpus_id: int, file: str) -> None:
+def _create(plan: qda_projects.ProjectPlan, corpus_id: int, file: str) -> None:
     name = plan.name[:_NAME].strip() or Path(file).stem
     new = NewLabelling(corpus_id, name, current_person(), article_id=plan.article_id)
-    made = attempt(lambda: starts.begin(queries.store(), new, codebook.from_project(plan, file)))
+    made = attempt(lambda: starts.begin(queries.store(), new, qda_projects.from_project(plan, file)))
     if made is not None:
         st.session_state[OPEN_NEXT] = made.name
         st.rerun()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import DataError
 from core.labelling import operations as op
-from core.labelling.changes import apply
+from core.labelling.changes import ChangeSet, apply
 from core.labelling.codebook import operations as book
 from core.labelling.codebook.documents import HEADER, from_json, from_rows, json_text, markdown, rows, web_page
 from core.labelling.codebook.entries import (
@@ -34,6 +36,7 @@ from core.labelling.codebook.portable import (
     text_of,
 )
 from core.labelling.codebook.versions import differences, versions, word_difference
+from core.labelling.history import replay, rewind
 from core.labelling.partition import COLOURS, Cluster, Partition, start
 from core.labelling.training import share_right, training_items
 
@@ -73,6 +76,47 @@ def test_writing_merging_and_deleting_are_undone_byte_for_byte(first: CodebookEn
     ):
         after = apply(p, operation.change_set)
         assert apply(after, operation.change_set.inverse()).to_bytes() == before
+
+
+place = st.integers(0, 5)
+intentions = st.one_of(
+    st.builds(lambda n, e: lambda p: book.write(p, at(p, n), e), place, entry_strategy),
+    st.builds(lambda n, i, c: lambda p: book.add_examples(p, at(p, n), i, c), place, ids, st.booleans()),
+    st.builds(lambda i: lambda p: book.add_own_examples(p, np.array(i, dtype=np.int64)), ids),
+    st.builds(lambda k, n: lambda p: book.record_version(p, k, n), st.uuids().map(str), st.text(max_size=5)),
+    st.builds(lambda v: lambda p: book.restore_version(p, versions(p)[v % len(versions(p))]), place),
+    st.builds(
+        lambda k, i, t: lambda p: book.choose_training(p, [f"{k}{j}" for j in i], i, t), st.uuids(), ids, hostile
+    ),
+    st.builds(lambda n: lambda p: book.drop_training(p, training_items(p)[n % len(training_items(p))]), place),
+    st.builds(lambda n, i: lambda p: op.assign(p, np.array(i, dtype=np.int64), at(p, n)), place, ids),
+    st.builds(lambda n, m: lambda p: op.merge(p, [at(p, n)], at(p, m)), place, place),
+    st.builds(lambda n: lambda p: op.delete(p, at(p, n)), place),
+)
+
+
+def at(partition: Partition, place: int) -> int:
+    numbers = sorted(partition.clusters)
+    return numbers[place % len(numbers)] if numbers else 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(intentions, max_size=12))
+def test_replay_gives_the_state_and_rewinding_the_start(chosen: list[Callable[[Partition], op.Operation]]) -> None:
+    state, log = made(), list[ChangeSet]()
+    for choose in chosen:
+        try:
+            change_set = choose(state).change_set
+        except (DataError, ZeroDivisionError):  # refused, or there is no version or item yet
+            continue
+        state = apply(state, change_set)
+        log.append(change_set)
+    assert replay(made(), log).to_bytes() == state.to_bytes()
+    assert rewind(state, log).to_bytes() == made().to_bytes()
+    for code in codes(state):
+        assert checked(code.entry) == code.entry and {*code.entry.examples} <= {*IDS.tolist()}
+    for version in versions(state):
+        assert not differences(version.codes, version.codes)
 
 
 def test_a_merge_keeps_both_texts_and_a_deletion_takes_the_entry_along() -> None:

@@ -22,11 +22,11 @@ from core.labelling.codebook.portable import PortableCode, one_line
 from core.labelling.codebook.qda_project import (
     QDE,
     ProjectHead,
-    ProjectReader,
     Selection,
     Source,
     write_project,
 )
+from core.labelling.codebook.qda_reader import ProjectReader
 from core.labelling.codebook.qda_xml import codebook, read_codebook
 from core.labelling.codebook.sources import Spans, headings, layout, located, sections
 from core.types import Sentence

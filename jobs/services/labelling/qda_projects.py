@@ -1,0 +1,223 @@
+"""Labellings as REFI-QDA projects (``.qdpx``), and projects as labellings.
+
+A project holds the articles and the clusters of all sentences besides the codes. Its import matches the articles of a
+corpus, and makes a new labelling.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import DataError
+from core.labelling.changes import apply
+from core.labelling.codebook import operations as book
+from core.labelling.codebook.portable import PortableCode
+from core.labelling.codebook.qda_project import ProjectHead, Selection, Source, write_project
+from core.labelling.codebook.qda_reader import ProjectReader
+from core.labelling.codebook.sources import Spans, headings, layout, located, sections
+from core.labelling.history import Step
+from core.labelling.operations import NOTE_LIMIT
+from core.labelling.partition import UNASSIGNED, Partition, start
+from core.types import Ids, Sentence
+from db.label_records import LabellingRecord, NewLabelling, Snapshot
+from db.records import ArticleRecord
+from db.store import Store, Unit
+from jobs.services.labelling import starts
+from jobs.services.labelling.codebook import exported_from, finder
+
+
+def qdpx(store: Store, labelling_id: int) -> bytes:
+    """Return articles, codes and coded sentences of a labelling as a REFI-QDA project."""
+    with store.reading() as r:
+        record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
+        steps = {step.id: step for step in r.label_steps.list(labelling_id)}
+        articles = _articles_of(r, snapshot.partition.ids)
+    found = exported_from(store, record, snapshot.partition)
+    people = sorted({record.owner, *(step.person for step in steps.values())})
+    head = ProjectHead(found.title, found.codes, people, found.seed)
+    out = io.BytesIO()
+    write_project(out, head, _sources(store, articles, record, snapshot, steps))
+    return out.getvalue()
+
+
+def _articles_of(r: Unit, ids: Ids) -> list[ArticleRecord]:
+    wanted = {sentence.article_id for sentence in r.corpora.sentences_by_id(ids).values()}
+    return sorted(r.corpora.articles_by_id(wanted).values(), key=lambda article: article.position)
+
+
+def _text(r: Unit, article: ArticleRecord) -> tuple[dict[int, str], list[Sentence]]:
+    """Return the titles of the sections of an article, and its sentences."""
+    return {s.position: s.title for s in r.corpora.sections(article.id)}, r.corpora.sentences(article.id)
+
+
+def _sources(
+    store: Store,
+    articles: list[ArticleRecord],
+    record: LabellingRecord,
+    snapshot: Snapshot,
+    steps: Mapping[int, Step],
+) -> Iterator[Source]:
+    """Yield the text of each article with its coded and noted sentences; each is read in a transaction of its own."""
+    p = snapshot.partition
+    rows = {id: row for row, id in enumerate(p.ids.tolist())}
+    for article in articles:
+        with store.reading() as r:
+            titles, sentences = _text(r, article)
+        text, spans = layout(titles, sentences)
+        selections = []
+        for sentence, (begin, end) in zip(sentences, spans, strict=True):
+            row = rows.get(sentence.id)
+            if row is None:
+                continue
+            number, note = int(p.numbers[row]), p.notes.get(sentence.id, "")
+            placed = () if number == UNASSIGNED else (p.clusters[number].name,)
+            step = steps.get(int(snapshot.versions[row]))
+            who, when = (step.person, step.when) if step else (record.owner, record.created)
+            if placed or note or p.uncertain[row]:
+                selections.append(Selection(begin, end, placed, note, bool(p.uncertain[row]), who, when))
+        yield Source(article.title, text, selections, headings(titles, sentences))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProjectPlan:
+    """What an import of a project makes of it."""
+
+    name: str
+    partition: Partition
+    article_id: int | None
+    """The article if there is one."""
+    matched: int
+    """Number of texts that are articles of the corpus."""
+    unmatched: tuple[str, ...]
+    """Names of the texts that are not."""
+    several: int
+    """Number of sentences with several codes, of which the one with the longest selection is kept."""
+    missing: int
+    """Number of example sentences that were not found."""
+    skipped: Mapping[str, int]
+    """What is not read, such as pictures → number."""
+
+
+def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
+    """Match the texts of a project with the articles of a corpus.
+
+    If no text is an article of the corpus, the partition has no sentences; :func:`write_texts` gives the texts for an
+    import. Raises :class:`ReadError` for a damaged file, and :class:`DataError` for too many codes or sentences.
+    """
+    with ProjectReader(path) as project:
+        matching = _Matching(store, corpus_id, project.codes)
+        for source in project.sources():
+            matching.add(source)
+        return matching.plan(project.name, project.skipped)
+
+
+class _Matching:
+    """Sentences of a corpus with the codes and notes of a project."""
+
+    def __init__(self, store: Store, corpus_id: int, listed: list[PortableCode]) -> None:
+        self._store, self._corpus_id, self._codes = store, corpus_id, listed
+        self._ids: list[int] = []
+        self._articles: set[int] = set()
+        self._unmatched: list[str] = []
+        self._best: dict[int, tuple[int, int]] = {}
+        """Sentence → (number of characters of the selection in it, index of the code)."""
+        self._several: set[int] = set()
+        self._notes: dict[int, list[str]] = {}
+        self._uncertain: set[int] = set()
+
+    def add(self, source: Source) -> None:
+        """Take over the selections of a text, if it is an article of the corpus."""
+        found = self._article(source)
+        if found is None:
+            self._unmatched.append(source.name)
+            return
+        sentences, spans = found
+        self._ids += [sentence.id for sentence in sentences]
+        for one in source.selections:
+            for row, common in spans.covered(one.start, one.end):
+                self._take(sentences[row].id, common, one)
+
+    def _article(self, source: Source) -> tuple[list[Sentence], Spans] | None:
+        """Return the sentences of the article that a text is, and their places in it."""
+        names = dict.fromkeys([source.name, source.name.removesuffix(".txt"), source.name.removesuffix(".docx")])
+        with self._store.reading() as r:
+            listed = [article for name in names for article in r.corpora.articles_by_title(self._corpus_id, name)]
+            texts = [(article.id, *_text(r, article)) for article in listed if article.id not in self._articles]
+        for id, titles, sentences in texts:
+            spans = located(titles, sentences, source.text)
+            if spans is not None:
+                self._articles.add(id)
+                return sentences, Spans(spans)
+        return None
+
+    def _take(self, id: int, common: int, one: Selection) -> None:
+        for code in one.codes:
+            known = self._best.get(id)
+            if known is not None and known[1] != int(code):
+                self._several.add(id)
+            if known is None or common > known[0]:
+                self._best[id] = common, int(code)
+        if one.note:
+            self._notes.setdefault(id, []).append(one.note)
+        if one.uncertain:
+            self._uncertain.add(id)
+
+    def plan(self, name: str, skipped: Mapping[str, int]) -> ProjectPlan:
+        """Return the plan after all texts."""
+        if len(self._ids) > starts.MOST_SENTENCES:
+            raise DataError(f"A labelling may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")
+        partition, missing = self._partition()
+        article = next(iter(self._articles)) if len(self._articles) == 1 else None
+        return ProjectPlan(
+            name, partition, article, len(self._articles), tuple(self._unmatched), len(self._several), missing, skipped
+        )
+
+    def _partition(self) -> tuple[Partition, int]:
+        """Return the partition, and the number of example sentences that were not found."""
+        bare = start(self._ids)
+        numbers: Mapping[int, int] = {}
+        missing = 0
+        if self._codes:
+            adopted = book.adopt(bare, self._codes, finder(self._store, bare.ids, self._codes), 1)
+            numbers, missing = adopted.numbers, adopted.missing
+            bare = apply(bare, adopted.operation.change_set)
+        placed = bare.numbers.copy()
+        ids = np.array(sorted(self._best), dtype=np.int64)
+        placed[bare.rows(ids)] = [numbers[self._best[int(id)][1]] for id in ids]
+        notes = {id: "\n\n".join(dict.fromkeys(texts))[:NOTE_LIMIT] for id, texts in self._notes.items()}
+        uncertain = np.isin(bare.ids, sorted(self._uncertain))
+        return replace(bare, numbers=placed, notes=notes, uncertain=uncertain), missing
+
+
+def write_texts(path: Path, out: Path) -> int:
+    """Write the texts of a project as articles in JSON lines, which an import reads, and return their number.
+
+    Raises :class:`ReadError` for a damaged file, and :class:`DataError` if it has no texts.
+    """
+    count = 0
+    with ProjectReader(path) as project, out.open("x", encoding="utf-8") as stream:
+        for source in project.sources():
+            parts = sections(source.text, source.headings)
+            listed = [{"title": t, "level": 2 if t else 1, "paragraphs": paragraphs} for t, paragraphs in parts]
+            article = {"title": source.name.strip() or f"Text {count + 1}", "source": path.name, "sections": listed}
+            stream.write(json.dumps(article) + "\n")
+            count += 1
+    if not count:
+        raise DataError("The project has no texts that Themescope reads.")
+    return count
+
+
+def from_project(plan: ProjectPlan, file: str) -> starts.Begin:
+    """Create a labelling from a plan."""
+
+    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+        return plan.partition, {"from": "table", "name": file}
+
+    return initial
