@@ -145,12 +145,6 @@ class RelabelState:
             self.generation += 1
         self.selected, self.selection_method = known, method
 
-    def tick(self, listed: Ids, rows: list[int], method: str) -> None:
-        """Take over the selection in a table that lists these sentences; others stay selected."""
-        elsewhere = self.selected[~np.isin(self.selected, listed)]
-        # Set directly: the table shows the selection already, and a new generation would draw another table.
-        self.selected, self.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
-
     @property
     def shows_codebook(self) -> bool:
         """Whether the codebook panel is shown: by default as soon as somebody has written an entry."""

@@ -126,7 +126,7 @@ def show_table(state: RelabelState, ids: Ids) -> None:
         hide_index=True,
         height=_HEIGHT,
         key=key,
-        on_select=lambda: state.tick(listed, st.session_state[key]["selection"]["rows"], IN_TABLE),
+        on_select=lambda: tick(state, listed, st.session_state[key]["selection"]["rows"], IN_TABLE),
         selection_mode="multi-row",
         selection_default={"selection": {"rows": np.flatnonzero(np.isin(listed, state.selected)).tolist()}},
         column_config=_COLUMNS,
@@ -134,6 +134,13 @@ def show_table(state: RelabelState, ids: Ids) -> None:
     )
     if len(ids) > len(listed):
         st.caption(f"Showing {len(listed):,} of {len(ids):,} sentences; search or filter to see others.")
+
+
+def tick(state: RelabelState, listed: Ids, rows: list[int], method: str) -> None:
+    """Take over the selection in a table that lists these sentences; others stay selected."""
+    elsewhere = state.selected[~np.isin(state.selected, listed)]
+    # Set directly: the table shows the selection already, and a new generation would draw another table.
+    state.selected, state.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
 
 
 def frame(state: RelabelState, ids: Ids) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from core.types import Ids
 from jobs.services.labelling import clusters
 from webapp.features.relabel import cluster_queries
 from webapp.features.relabel.editing import RelabelState
+from webapp.features.relabel.lists import tick
 from webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT, TABLE
 from webapp.shared.choose import nothing
 from webapp.shared.text import count
@@ -87,7 +88,7 @@ def _table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float64]) -> N
         hide_index=True,
         height=_HEIGHT,
         key=key,
-        on_select=lambda: state.tick(ids, st.session_state[key]["selection"]["rows"], IN_OUTLIERS),
+        on_select=lambda: tick(state, ids, st.session_state[key]["selection"]["rows"], IN_OUTLIERS),
         selection_mode="multi-row",
         selection_default={"selection": {"rows": np.flatnonzero(np.isin(ids, state.selected)).tolist()}},
         column_config=_COLUMNS,
