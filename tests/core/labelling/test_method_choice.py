@@ -67,8 +67,10 @@ def test_the_default_stays_when_the_best_of_many_is_best_by_chance() -> None:
     labels = TRUTH[::5]
     clusterings = np.stack([noisy(labels, 0.5, seed) for seed in range(40)])
     pairs = all_pairs(labels)
-    chosen = {choose(pairs, same(pairs, np.roll(clusterings, k, axis=0)), seed=k).chosen for k in range(8)}
-    assert len(chosen - {0}) <= 2
+    tables = [same(pairs, np.roll(clusterings, k, axis=0)) for k in range(8)]
+    found = [choose(pairs, table, seed=k, confidence=0.95) for k, table in enumerate(tables)]
+    assert sum(choice.ranks[0].place != 0 for choice in found) >= 7
+    assert sum(choice.chosen != 0 for choice in found) <= 1
 
 
 @settings(max_examples=20)
