@@ -26,7 +26,7 @@ from benchmarks._section_articles import SectionArticle, section_articles
 from core import load
 from core.clustering.pairs import PairCalibration
 from core.labelling.configurations import Configuration, clustered, numbers_of_clusters, with_shared_words
-from core.labelling.method_choice import CONFIDENCE, Choice, choose
+from core.labelling.method_choice import Choice, choose, confidence_with
 from core.labelling.pairs import Pairs
 from core.metrics import REGISTRY as METRICS
 from core.metrics.statistics.intervals import bootstrap_mean
@@ -37,7 +37,7 @@ from jobs.kinds.choose_method import ChooseMethodConfig
 
 MODELS = ("thematic-wikipedia", "static-wikipedia", "triplets-sen-titles-wikipedia")
 LABELLED = (10, 20, 50)
-_LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95)
+_LEVELS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _METRICS: dict[str, Metric] = {"AMI": METRICS.build("ami", {}), "ARI": METRICS.build("ari", {})}
 Floats = npt.NDArray[np.float64]
 
@@ -135,7 +135,7 @@ def main() -> None:
     cases = [clusterings(one, args.models, calibration) for one in usable]
     print(f"{len(cases)} articles, {len(cases[0].configurations)} configurations or fewer each", flush=True)
     for count in LABELLED:
-        report(cases, count, args.seeds, _LEVELS if args.grid else (CONFIDENCE,))
+        report(cases, count, args.seeds, _LEVELS if args.grid else (confidence_with(count),))
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ Floats = npt.NDArray[np.float64]
 RESAMPLES = 400
 FEWEST = 6
 """Number of articles from which articles are resampled rather than sentences, and least number of sentences."""
-CONFIDENCE = 0.7
-"""Probability that no configuration without a gain replaces the default; chosen on validation articles."""
+MOST_CONFIDENCE, _CAUTION = 0.7, 10.0
 _FOLDS = 5
 _NO_SPREAD = 1e-9
 
@@ -61,7 +60,7 @@ def choose(
     groups: Ids | None = None,
     default: int = 0,
     seed: int = 0,
-    confidence: float = CONFIDENCE,
+    confidence: float | None = None,
 ) -> Choice:
     """Rank c configurations by their agreement with (p,) pairs, and choose one.
 
@@ -80,8 +79,8 @@ def choose(
     found = agreement(pairs.together, table)
     resampled = _resampled(pairs, table, unit, seed)
     gains = resampled - resampled[:, [default]]
-    bounds = _bounds(found - found[default], gains, confidence)
     count = int(unit.max()) + 1
+    bounds = _bounds(found - found[default], gains, confidence or confidence_with(count))
     ranks = [
         Rank(
             c,
@@ -93,6 +92,15 @@ def choose(
     ]
     held_out = _held_out(pairs, table, unit, default, seed, confidence)
     return Choice(tuple(ranks), _chosen(bounds, default), held_out)
+
+
+def confidence_with(count: int) -> float:
+    """Return the confidence for so many judged sentences, or articles with judged sentences: min(0.7, 10 / count).
+
+    With few of them the best of many configurations is often worse than the default, with many seldom. Chosen on
+    validation articles (docs/experiments.md).
+    """
+    return min(MOST_CONFIDENCE, _CAUTION / count)
 
 
 def check(pairs: Pairs) -> None:
@@ -148,7 +156,7 @@ def _bounds(gain: Floats, gains: Floats, confidence: float) -> Floats:
     if not varied.any():
         return gain
     largest = ((gains - gain)[:, varied] / spread[varied]).max(axis=1)
-    return np.asarray(gain - np.quantile(largest, confidence) * spread)
+    return np.asarray(gain - max(float(np.quantile(largest, confidence)), 0.0) * spread)
 
 
 def _chosen(bounds: Floats, default: int) -> int:
@@ -156,7 +164,7 @@ def _chosen(bounds: Floats, default: int) -> int:
 
 
 def _held_out(
-    pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, default: int, seed: int, confidence: float
+    pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, default: int, seed: int, confidence: float | None
 ) -> float | None:
     """Return the mean gain of what is chosen without the units of a fold, on the pairs with a unit of the fold."""
     count = int(unit.max()) + 1
@@ -169,9 +177,10 @@ def _held_out(
         if not (rest.both_kinds and judged.both_kinds):
             continue
         found = agreement(rest.together, same[:, ~touched])
-        resampled = _resampled(rest, same[:, ~touched], _units_of(rest, pairs, unit), seed)
-        gains_inside = resampled - resampled[:, [default]]
-        chosen = _chosen(_bounds(found - found[default], gains_inside, confidence), default)
+        inside = _units_of(rest, pairs, unit)
+        resampled = _resampled(rest, same[:, ~touched], inside, seed)
+        level = confidence or confidence_with(int(inside.max()) + 1)
+        chosen = _chosen(_bounds(found - found[default], resampled - resampled[:, [default]], level), default)
         measured = agreement(judged.together, same[[chosen, default]][:, touched])
         gains.append(float(measured[0] - measured[1]))
     return float(np.mean(gains)) if gains else None

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import DataError
-from core.labelling.method_choice import agreement, choose
+from core.labelling.method_choice import agreement, choose, confidence_with
 from core.labelling.pairs import Pairs
 from core.metrics.partition import AdjustedRandIndex, MetricConfig
 
@@ -58,7 +58,7 @@ def test_a_clearly_better_configuration_replaces_the_default_and_the_gain_is_hel
     found = choose(pairs, same(pairs, clusterings))
     assert found.chosen == 2 and found.ranks[0].place == 2
     best = found.ranks[0]
-    assert best.gain.low > 0 and 0 < best.bound < best.gain.value and best.agreement.low < best.agreement.value
+    assert best.gain.low > 0 and 0 < best.bound <= best.gain.value and best.agreement.low < best.agreement.value
     assert found.held_out is not None and found.held_out > 0.2
     assert found.ranks[0].agreement.n == len(TRUTH)
 
@@ -87,6 +87,18 @@ def test_equal_configurations_keep_the_default_and_their_order() -> None:
     found = choose(pairs, same(pairs, np.stack([noisy(TRUTH, 0.3, 0)] * 3)), default=1)
     assert found.chosen == 1 and [rank.place for rank in found.ranks] == [0, 1, 2]
     assert all(rank.bound == 0 for rank in found.ranks) and found.held_out == 0
+
+
+def test_a_configuration_worse_than_the_default_is_never_chosen_whatever_the_confidence() -> None:
+    pairs = all_pairs(TRUTH)
+    worse = np.stack([noisy(TRUTH, 0.1, 0), noisy(TRUTH, 0.8, 1)])
+    found = choose(pairs, same(pairs, worse), confidence=0.01)
+    assert found.chosen == 0 and found.ranks[-1].bound < 0
+
+
+def test_caution_falls_with_the_number_of_labels() -> None:
+    levels = [confidence_with(count) for count in (1, 10, 14, 15, 50, 1_000)]
+    assert levels[:2] == [0.7, 0.7] and levels == sorted(levels, reverse=True) and levels[-1] > 0
 
 
 def test_articles_are_resampled_where_there_are_enough() -> None:
