@@ -19,6 +19,7 @@ from jobs.services import people
 from jobs.services.labelling import starts
 from jobs.services.labelling.adjudication import from_adjudication
 from jobs.services.labelling.session import LabellingSession
+from jobs.services.personal_data import find_traces, forget
 from jobs.services.tasks import checks, making, work
 from jobs.services.tasks.making import TaskForm
 from tests.db.texts import add_corpus
@@ -250,6 +251,22 @@ def test_disputed_items_go_to_a_third_person_and_a_gold_labelling_begins_with_th
         state, right = (r.labellings.snapshot(id).partition for id in (record.id, first))
     names = [state.clusters[int(n)].name for n in state.numbers]
     assert names == [right.clusters[int(n)].name for n in right.numbers]
+
+
+def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store: Store, corpus: int) -> None:
+    people.add(sqlite_store, "ben", Role.LABELLER, None)
+    task = made(sqlite_store, corpus, instructions="Ask ben.")
+    making.begin_labelling(sqlite_store, task.id, "ben")
+    assert {"task_member.person", "task_item.person"} <= {*find_traces(sqlite_store, "ben").rows}
+    forget(sqlite_store, "ben")
+    with sqlite_store.reading() as r:
+        names = [member.person for member in r.tasks.members(task.id)]
+        assert names == ["ada", "eve", "former-user-1"]
+        assert len(r.tasks.items(task.id, "former-user-1")) > 0 and not r.tasks.items(task.id, "ben")
+        assert r.tasks.get(task.id).instructions == "Ask former-user-1."
+    with sqlite_store.writing() as w:
+        w.corpora.delete(corpus)
+        assert w.tasks.list() == [] and w.tasks.items(task.id) == []
 
 
 def test_adjudication_of_one_person_counts_votes(sqlite_store: Store, corpus: int) -> None:
