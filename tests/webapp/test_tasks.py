@@ -71,7 +71,7 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert not at.exception and "A task needs a name, articles and people." in words(at)
     at.text_input(key=f"{state.FORM}_name").set_value("first task")
     at.multiselect(key=f"{state.FORM}_people").set_value(["ada", "ben"]).run()
-    at.slider(key=f"{state.FORM}_share").set_value(100)
+    at.number_input(key=f"{state.FORM}_share").set_value(100)
     at.button_group(key=f"{state.FORM}_articles").set_value(form.FIRST).run()
     at.number_input(key=f"{state.FORM}_number").set_value(2).run()
     button(at, "Create task").click().run()

@@ -103,8 +103,8 @@ def _plan(corpus: CorpusRecord) -> Plan:
     )  # fmt: skip
     names = tuple(dict.fromkeys(name.strip() for name in people))
     left, middle, right, last = st.columns(4)
-    share = left.slider(
-        "Items with overlap", 0, 100, 20, 5, format="%d %%", key=_key("share"), disabled=len(names) < 2,
+    share = left.number_input(
+        "Items with overlap (%)", 0, 100, 20, 10, key=_key("share"), disabled=len(names) < 2,
         help="Share of the items that several people label. The reliability of people is estimated from them.",
     )  # fmt: skip
     several = middle.number_input(
@@ -165,8 +165,8 @@ def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
     chosen = records[name or NO_GOLD]
     if chosen is None:
         return None, 0.0, False
-    share = right.slider(
-        "Gold items", 5, 100, 10, 5, format="%d %%", key=_key("gold_share"),
+    share = right.number_input(
+        "Gold items (%)", 1, 100, 10, 5, key=_key("gold_share"),
         help="Share of the items with gold labels. Everybody gets them, spread over the list.",
     )  # fmt: skip
     tell = st.toggle("Tell people how their labels of gold items compare", key=_key("tell"))
