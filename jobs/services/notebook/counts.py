@@ -92,13 +92,16 @@ class Counts:
 
     def statement(self) -> str:
         """Return what the shares describe, in one or two sentences."""
+        picked = self.coded - self.sampled
+        if self.sample is None and picked:
+            return (
+                f"Shares of {self.coded:,} coded cases. They describe the collected cases only, because {picked:,} of "
+                f"them {'was' if picked == 1 else 'were'} picked by hand."
+            )
         if self.sample is None:
             return (
-                f"Shares of {self.coded:,} coded cases. They describe the collected cases only, because "
-                f"{self.coded - self.sampled:,} of them were picked by hand."
-                if self.coded > self.sampled
-                else f"Shares of {self.coded:,} coded cases, all of them from random samples. Choose one sample to "
-                "estimate shares of all failures."
+                f"Shares of {self.coded:,} coded cases, all of them from random samples. Choose one sample to estimate "
+                "shares of all failures."
             )
         left = self.cases - self.coded
         missing = f" {left:,} cases of the sample are not coded yet, so the estimate is preliminary." if left else ""
@@ -160,7 +163,7 @@ def _table(
 ) -> CountTable:
     """Count pairs of category and column; a case counts once for each of its categories and columns."""
     totals = Counter(name for case in cases for name in dict.fromkeys(columns_of(case)))
-    columns = [name for name, _ in sorted(totals.items(), key=lambda item: (-item[1], item[0]))]
+    columns = sorted(totals, key=lambda name: (name in (OTHER_SECTIONS, NO_MODEL), -totals[name], name))
     row_of = {category.id: place for place, category in enumerate(categories)}
     column_of = {name: place for place, name in enumerate(columns)}
     pairs = [
