@@ -20,9 +20,9 @@ from core.labelling import operations as op
 from core.labelling.changes import apply
 from core.labelling.learning import Placed
 from core.labelling.metric_learning import effect_on_sentences, helps, learn_metric
-from core.labelling.pairs import pairs_of_placed
+from core.labelling.pairs import Pairs, pairs_of_answers, pairs_of_placed
 from core.labelling.partition import Cluster, Partition, start
-from core.labelling.questions.simulation import Labeller, asked, first_clusters, labels_after, with_small_clusters
+from core.labelling.questions.simulation import Labeller, asked, first_clusters, states_after, with_small_clusters
 from core.labelling.questions.strategies import STRATEGIES, Strategy
 from core.labelling.questions.vectors import QuestionVectors, prepare
 from core.labelling.suggestions import recluster, suggest
@@ -75,15 +75,20 @@ def split(article: SectionArticle, seed: int) -> Split:
     return Split(article, rows, prepare(article.vectors[rows]), seed)
 
 
-def by_questions(item: Split, error: float, strategy: Strategy) -> list[float]:
+def by_questions(item: Split, error: float, strategy: Strategy, metric: bool = False) -> list[float]:
     """Return the scores after each number of minutes of answering questions."""
     first = first_clusters(item.vectors, item.seed)
     if strategy.small_clusters:
         first = with_small_clusters(first)
     labeller = Labeller(dict(enumerate(item.truth.tolist())), error, np.random.default_rng([7, item.seed]))
     counts = [int(60 * minutes / QUESTION_S) for minutes in MINUTES]
-    labels = labels_after(asked(first, strategy, labeller.value), first, counts)
-    return [item.score(labels[count], item.article.vectors) for count in counts]
+    states = states_after(asked(first, strategy, labeller.value), first, counts)
+    found = []
+    for state in (states[count] for count in counts):
+        pairs = pairs_of_answers(state.constraints)
+        x, _ = _metric(item, state.partition, pairs) if metric else (item.article.vectors, item.x)
+        found.append(item.score(state.partition.numbers.astype(np.int32), x))
+    return found
 
 
 def by_moves(item: Split, error: float, order: str, metric: bool = False) -> list[float]:
@@ -107,14 +112,20 @@ def _after(item: Split, partition: Partition, moved: Ids, themes: Ids, metric: b
     for sentence, number in zip(moved.tolist(), themes.tolist(), strict=True):
         partition = apply(partition, op.assign(partition, np.array([sentence]), number).change_set)
     every, own = item.article.vectors, item.x
-    if metric and len(moved):
-        pairs, config = pairs_of_placed(Placed(partition, np.sort(moved))), LinearMetricConfig()
-        if helps(effect_on_sentences(pairs, partition.ids, own, config)):
-            directions = learn_metric(pairs, partition.ids, own, config)
-            every, own = directions.apply(every), directions.apply(own)
+    if metric:
+        every, own = _metric(item, partition, pairs_of_placed(Placed(partition, np.sort(moved))))
     if len(moved):
         partition = recluster(partition, own, np.sort(moved))
     return item.score(partition.numbers.astype(np.int32), every)
+
+
+def _metric(item: Split, partition: Partition, pairs: Pairs) -> tuple[Matrix, Matrix]:
+    """Return the vectors of the article and of its labelling by the metric of pairs, unchanged if it does not help."""
+    every, own, config = item.article.vectors, item.x, LinearMetricConfig()
+    if not len(pairs) or not helps(effect_on_sentences(pairs, partition.ids, own, config)):
+        return every, own
+    directions = learn_metric(pairs, partition.ids, own, config)
+    return directions.apply(every), directions.apply(own)
 
 
 Way = Callable[[Split, float], list[float]]

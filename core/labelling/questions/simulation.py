@@ -16,7 +16,6 @@ from core.labelling.questions.start import small_clusters, suggested_count
 from core.labelling.questions.state import QuestionState
 from core.labelling.questions.strategies import Strategy
 from core.labelling.questions.vectors import QuestionVectors
-from core.types import Labels
 
 
 @dataclass
@@ -71,13 +70,15 @@ def asked(state: QuestionState, strategy: Strategy, value: Callable[[Question], 
         yield state
 
 
-def labels_after(states: Iterator[QuestionState], first: QuestionState, counts: Sequence[int]) -> dict[int, Labels]:
-    """Return number of answers → (n,) cluster numbers; where the questions end earlier, those at their end."""
-    found: dict[int, Labels] = {}
+def states_after(
+    states: Iterator[QuestionState], first: QuestionState, counts: Sequence[int]
+) -> dict[int, QuestionState]:
+    """Return number of answers → state; where the questions end earlier, that at their end."""
+    found: dict[int, QuestionState] = {}
     state = first
     for count in range(max(counts) + 1):
         if count in counts:
-            found[count] = state.partition.numbers.astype(np.int32)
+            found[count] = state
         state = next(states, state)
     return found
 
