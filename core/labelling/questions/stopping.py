@@ -10,8 +10,8 @@ from core.labelling.operations import OperationKind
 WINDOW = 15
 """Number of last answers that are considered."""
 _FEW = 0.2
-"""Number of sentences moved by an answer, on average over the window, below which it is suggested to stop. Chosen by
-the simulation on validation articles, see the experiment log."""
+"""Number of sentences moved by an answer, on average over the window, up to which it is suggested to stop. What is
+gained by going on is in the experiment log."""
 
 
 def standing_answers(steps: Iterable[Step]) -> list[Step]:
@@ -33,4 +33,4 @@ def stop_reason(moved: Sequence[int]) -> str:
     if len(last) < WINDOW or sum(last) > _FEW * WINDOW:
         return ""
     some = {0: "no sentence", 1: "1 sentence"}.get(sum(last), f"{sum(last)} sentences")
-    return f"The last {WINDOW} answers moved {some}, so further answers will change little."
+    return f"The last {WINDOW} answers moved {some}, so the next ones will probably change little."
