@@ -311,3 +311,18 @@ def test_the_page_imports_and_offers_schemes(filled_store: Store, labelling: Lab
     assert not at.exception and "All sentences begin unassigned" in words(at)
     at = open_page("relabel", view="Files and settings")
     assert not at.exception and "A scheme has the clusters" in words(at)
+
+
+def test_a_link_to_suggestions_opens_the_themes_of_blind_work(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    with filled_store.writing() as w:
+        w.labellings.share(labelling.id, Sharing.OWN, True, "")
+    at = open_page("relabel", layout="Clusters", clusters=MERGES)
+    assert not at.exception and state_of(at, labelling).clusters.view == "Themes"
+
+
+def test_all_clusters_can_be_named_at_once(filled_store: Store, labelling: LabellingRecord) -> None:
+    state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
+    found = cluster_queries.keyword_names(state, tuple(sorted(state.partition.clusters)))
+    assert set(found) == set(state.partition.clusters) and len(set(found.values())) == len(found)
