@@ -130,7 +130,8 @@ class Consensus:
     labels: Labels
     """(n,) clusters 0, 1, …, -1 for sentences that nobody has assigned."""
     certainty: Floats
-    """(n,) mean probability of belonging together with the other sentences of the cluster; 1 for a sentence alone."""
+    """(n,) mean probability of belonging together with the other sentences of the cluster. For a sentence alone, the
+    probability of not belonging together with the next cluster."""
     runner_up: Labels
     """(n,) the cluster of the second highest mean probability; -1 if there is none."""
     runner_up_probability: Floats
@@ -195,7 +196,7 @@ def expected_ari(labels: Labels, probabilities: Floats, sizes: Floats) -> float:
 
 
 def _means(found: CoAssignment, labels: Labels, clusters: int) -> Floats:
-    """Return the (u, clusters) mean probability of a profile's sentences with the others of each cluster."""
+    """Return the (u, clusters) mean probability of a profile's sentences with the others of each cluster, or NaN."""
     sizes, rows = found.profiles.sizes, np.arange(len(labels))
     known = labels != MISSING
     member = np.where(known[:, None], np.eye(clusters)[labels] * sizes[:, None], 0.0)
@@ -206,7 +207,7 @@ def _means(found: CoAssignment, labels: Labels, clusters: int) -> Floats:
     # A sentence is not compared with itself.
     sums[rows[known], labels[known]] -= own[known]
     counts[rows[known], labels[known]] -= 1.0
-    return np.where(counts > 0, sums / np.maximum(counts, 1.0), 1.0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
 
 
 def support(found: CoAssignment) -> Floats:
@@ -237,6 +238,7 @@ def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float
     second = others.argmax(axis=1).astype(np.int32)
     probability = others[rows, second]
     second[probability < 0] = MISSING
+    certainty = np.where(np.isnan(certainty), 1 - np.maximum(probability, 0.0), certainty)
     assigned = inverse >= 0
 
     def spread(values: np.ndarray, missing: float) -> np.ndarray:

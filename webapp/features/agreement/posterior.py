@@ -134,7 +134,8 @@ def _disputed(found: Group, result: Adjudication, which: str) -> None:
             "Sentence": st.column_config.TextColumn(width=430),
             "Probability": st.column_config.NumberColumn(
                 format="%.2f",
-                help="Mean probability of belonging together with the other sentences of that cluster in the article.",
+                help="Mean probability of belonging together with the other sentences of that cluster in the article; "
+                "for a sentence alone, of not belonging to the next cluster.",
             ),
         },
     )
