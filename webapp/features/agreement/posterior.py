@@ -16,7 +16,7 @@ from jobs.services.labelling import adjudication, starts
 from jobs.services.labelling.adjudication import Adjudication
 from jobs.services.table_files import csv_text
 from webapp.features.agreement.groups import ALL, BOTH, Group, Rater, Scope, judged
-from webapp.features.agreement.state import GOLD_NAME, METHODS
+from webapp.features.agreement.state import GOLD_NAME, METHODS, METHODS_FILE, RELIABILITY_FILE
 from webapp.shared import partition_queries, queries
 from webapp.shared.components import attempt, download
 from webapp.shared.navigation import page_link, switch_page
@@ -79,7 +79,7 @@ def _reliabilities(found: Group, result: Adjudication) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_about(found, result, remarks))
         st.space("stretch")
-        download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key="reliability-csv")
+        download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key=RELIABILITY_FILE)
 
 
 def _row(rater: Rater, place: int, result: Adjudication) -> tuple[str, str, str, int, str]:
@@ -224,7 +224,7 @@ def _methods(found: Group) -> None:
             return
         st.code(section.markdown, language=None, wrap_lines=True)
         with st.container(horizontal=True):
-            download("Markdown", lambda: section.markdown, "methods.md", key="methods-markdown")
-            download("LaTeX", lambda: section.latex, "methods.tex", key="methods-latex")
-            download("BibTeX", lambda: section.bibtex, "methods.bib", key="methods-bibtex")
+            download("Markdown", lambda: section.markdown, "methods.md", key=f"{METHODS_FILE}_markdown")
+            download("LaTeX", lambda: section.latex, "methods.tex", key=f"{METHODS_FILE}_latex")
+            download("BibTeX", lambda: section.bibtex, "methods.bib", key=f"{METHODS_FILE}_bibtex")
         st.caption("Only what the store knows about the labellings chosen above. Check it before you publish it.")
