@@ -6,17 +6,16 @@ from webapp.shared import error_notebook
 from webapp.shared.choose import open_tab, project
 from webapp.shared.navigation import saved_views
 
-current = project()
-if current is not None:
-    notebook = error_notebook.read(current.id, current.created)
-    views = {
-        CASES: cases.show,
-        CATEGORIES: categories.show,
-        COUNTS: counts.show,
-        AGREEMENT: agreement.show,
-        REPORT: report.show,
-    }
-    view, tab = open_tab([*views], VIEW)
-    with tab:
-        views[view](current, notebook)
-    saved_views("notebook")
+views = {
+    CASES: cases.show,
+    CATEGORIES: categories.show,
+    COUNTS: counts.show,
+    AGREEMENT: agreement.show,
+    REPORT: report.show,
+}
+view, tab = open_tab([*views], VIEW)
+with tab:
+    current = project()
+    if current is not None:
+        views[view](current, error_notebook.read(current.id, current.created))
+saved_views("notebook")
