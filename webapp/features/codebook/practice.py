@@ -115,7 +115,7 @@ def _question(state: CodebookState, going: Attempt) -> None:
         else:
             _choice(going, at, names)
         st.button("End practice", icon=":material/close:", type="tertiary", on_click=_leave)
-    with right, st.container(border=True, height=520):
+    with right, st.container(border=True):
         # After the answer the two entries between which it was are enough.
         wanted = {item.cluster, going.answers[-1]} if going.checked else set(names)
         asked = {item.sentence for item in going.items}
