@@ -134,6 +134,7 @@ WAYS: dict[str, Way] = {
     "moving the least certain sentences": partial(by_moves, order="least certain"),
     "moving random sentences, learned metric": partial(by_moves, order="random", metric=True),
     **{f"questions: {strategy.title}": partial(by_questions, strategy=strategy) for strategy in STRATEGIES.values()},
+    "questions: Place sentences, learned metric": partial(by_questions, strategy=STRATEGIES["placement"], metric=True),
 }
 
 
