@@ -39,6 +39,11 @@ def _finish(s: Scene, person: str) -> None:
     work.finish_item(s.store, _item(s, person))
 
 
+def _reopen(s: Scene, person: str) -> None:
+    _finish(s, person)
+    s.write(lambda w: w.tasks.reopen(_item(s, person)))
+
+
 def _send(s: Scene) -> None:
     with s.store.reading() as r:
         task, article = _task(r), r.corpora.articles(s.corpus)[1].id
@@ -54,6 +59,7 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
         "of their own": (Right.LABEL, lambda s: _finish(s, s.name)),
     },
     "jobs.services.tasks.checks.send": {"to anybody": (Right.MANAGE, _send)},
+    "tasks.reopen": {"of their own": (Right.LABEL, lambda s: _reopen(s, s.name))},
     "tasks.reassign": {
         "of another": (
             Right.MANAGE, lambda s: s.write(lambda w: w.tasks.reassign(_task(w), [_item(s, "lea", 1)], "ada")),

@@ -182,6 +182,9 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
         "any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.rename_theme(_themes(w), 0, "new"))),
     },
     "runs.set_config": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.runs.set_config(_themes(w), {})))},
+    "models.set_multilingual": {
+        "any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.set_multilingual(s.model, True))),
+    },
     "models.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.delete(s.model)))},
     "jobs.services.people.set_role": {
         "of another": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name)),
