@@ -31,6 +31,7 @@ TABS = {
     "summaries": ("One document", "Collections"),
     "themes": ("New list", "Results"),
     "train": ("New model", "Models"),
+    "tasks": ("My tasks", "All tasks", "New task"),
     "notebook": ("Cases", "Categories", "Counts", "Agreement", "Report"),
     "triplets": ("Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set"),
 }  # fmt: skip

@@ -9,15 +9,14 @@ from webapp.shared.choose import open_tab, project
 from webapp.shared.people import may
 from webapp.shared.text import plain
 
-current = project()
-if current is not None:
-    if OPEN_NEXT in st.session_state:
-        st.session_state[TASK], st.session_state[VIEW] = st.session_state.pop(OPEN_NEXT), ALL
-    if message := st.session_state.pop(MESSAGE, ""):
-        st.success(plain(message), icon=":material/check:")
-    if refused := st.session_state.pop(REFUSED, ""):
-        st.error(plain(refused), icon=":material/error:")
-    views = {MINE: mine.show, ALL: overview.show} | ({NEW: form.show} if may(Right.MANAGE) else {})
-    view, tab = open_tab([*views], VIEW)
-    with tab:
+if OPEN_NEXT in st.session_state:
+    st.session_state[TASK], st.session_state[VIEW] = st.session_state.pop(OPEN_NEXT), ALL
+if message := st.session_state.pop(MESSAGE, ""):
+    st.success(plain(message), icon=":material/check:")
+if refused := st.session_state.pop(REFUSED, ""):
+    st.error(plain(refused), icon=":material/error:")
+views = {MINE: mine.show, ALL: overview.show} | ({NEW: form.show} if may(Right.MANAGE) else {})
+view, tab = open_tab([*views], VIEW)
+with tab:
+    if (current := project()) is not None:
         views[view](current)
