@@ -66,6 +66,12 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Ope
     assert gold[0].origin["from"] == "adjudication"
 
 
+def test_two_people_alone_are_taken_to_be_equally_reliable(labelled: Store, open_page: Open) -> None:
+    said = words(open_page("agreement", counted=groups.ALL))
+    assert "Undefined because two people alone do not show" in said
+    assert "because undefined" not in said
+
+
 def test_what_nobody_touched_is_no_agreement_of_people(labelled: Store, open_page: Open) -> None:
     at = open_page("agreement")
     assert not at.exception

@@ -77,7 +77,7 @@ def _reliabilities(found: Group, result: Adjudication) -> None:
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_about(found, result, remarks))
+        st.caption(_about(found, result))
         st.space("stretch")
         download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key=RELIABILITY_FILE)
 
@@ -92,10 +92,10 @@ def _estimate(value: Estimate | None) -> str:
     return "–" if value is None else interval(value.value, value.low, value.high)
 
 
-def _about(found: Group, result: Adjudication, remarks: set[str]) -> str:
+def _about(found: Group, result: Adjudication) -> str:
     model = result.model
     if model.equal:
-        (reason,) = remarks
+        reason = model.reliabilities[0].undefined
         rates = (score(float(values[0])) for values in (model.rates.sensitivity, model.rates.specificity))
         return (
             f"Undefined because {reason}. Until then all people are taken to be equally reliable, with sensitivity "
