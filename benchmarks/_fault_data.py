@@ -38,6 +38,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "project": {"corpus": "C", "model": "M"},
     "find-themes": {"corpus": "C", "model": "M"},
     "export-bundle": {"corpus": "C"},
+    "export-dataset": {"corpus": "C"},
+    "choose-method": {"labelling": "first", "models": ["V"]},
     "import-bundle": {"file": "{folder}/bundle.zip", "corpus": "N"},
     "back-up": {},
 }
@@ -108,6 +110,8 @@ def fill(store: Store, folder: Path) -> None:
     do("build-benchmark", corpus="C", name="B", splits=[split.value for split in Split])
     do("train", method="tfidf", name="M", corpus="C")
     do("train", method="tfidf", name="O", corpus="C", seed=1)
+    do("train", method="tfidf", name="V", corpus="C", seed=2)
+    do("embed", corpus="C", model="V")
     (folder / "bundle.zip").unlink(missing_ok=True)
     do("export-bundle", corpus="C", file=str(folder / "bundle.zip"))
     with store.writing() as w:
