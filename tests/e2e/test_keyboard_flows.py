@@ -79,6 +79,26 @@ def test_pages_search_and_reader_by_keyboard_only(page: Page, filled: App) -> No
     expect(result).to_be_visible()
 
 
+DRAWN_ANEW = """(tab) => {
+  const list = tab.parentElement, next = tab.nextSibling, drawn = tab.cloneNode(true);
+  tab.remove();
+  return new Promise((then) => setTimeout(() => { list.insertBefore(drawn, next); then(); }, 50));
+}"""
+"""What Streamlit does with tabs if the answer of the server arrives in parts."""
+
+
+def test_a_tab_keeps_the_focus_when_it_is_drawn_anew(page: Page, filled: App) -> None:
+    open_page(page, f"{filled.url}/triplets?{urlencode({'corpus': CORPUS})}", "Triplets")
+    at_rest(page)
+    tab = page.get_by_role("tab", name="Browse")
+    tab_to(page, "Browse")
+    tab.evaluate(DRAWN_ANEW)
+    expect(tab).to_be_focused()
+    tab_to(page, "Next")
+    tab.evaluate(DRAWN_ANEW)
+    expect(page.get_by_role("button", name="Next")).to_be_focused()
+
+
 def test_a_selection_on_the_map_by_keyboard_only(page: Page, filled: App) -> None:
     open_map(page, filled)
     tab_to(page, page.locator(".map-view .stage").get_attribute("aria-label") or "")

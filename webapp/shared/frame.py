@@ -11,7 +11,7 @@ import streamlit as st
 
 from db.access import Actor
 from db.records import CorpusRecord
-from webapp.shared import job_tray, navigation, people, projects, queries, search_key, theme_watch, tour
+from webapp.shared import job_tray, navigation, people, projects, queries, search_key, tab_focus, theme_watch, tour
 from webapp.shared.pages import DOCUMENTATION, PageCard
 from webapp.shared.places import Place, by_place, place_of
 from webapp.shared.text import ago, count, plain, shorten
@@ -54,6 +54,7 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         job_tray.tray(current.id)
         menu(cards, current, actor)
         theme_watch.watch()
+        tab_focus.keep()
     pages = by_place(cards.values()).get(place, []) if place is not None else []
     if len(pages) > 1:
         with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):

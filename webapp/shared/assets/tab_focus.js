@@ -1,0 +1,26 @@
+// Keeps the keyboard on a tab. Streamlit draws tabs anew with each run; if the answer of the server arrives in parts, the
+// tab with the focus cannot have it for a moment, or is out of the page, and the next arrow key would move nothing.
+let held = null;
+
+function hold(event) {
+  const tab = event.target.closest?.('[role="tab"]'), tabs = tab?.closest('[data-testid="stTabs"]');
+  const key = [...(tabs?.classList ?? [])].find((name) => name.startsWith("st-key-"));
+  held = key ? { key, name: tab.textContent } : null;
+}
+
+function restore() {
+  if (!held || document.activeElement !== document.body) return;
+  const drawn = document.querySelectorAll(`.${CSS.escape(held.key)} [role="tab"][tabindex]`);
+  [...drawn].find((tab) => tab.textContent === held.name)?.focus({ preventScroll: true });
+}
+
+function release() {
+  held = null;
+}
+
+document.addEventListener("focusin", hold);
+document.addEventListener("pointerdown", release);
+const watched = { childList: true, subtree: true, attributes: true, attributeFilter: ["tabindex"] };
+new MutationObserver(restore).observe(document.body, watched);
+
+export default function () {}
