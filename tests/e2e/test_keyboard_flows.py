@@ -16,6 +16,10 @@ from tests.webapp.filled import CORPUS
 
 LABELLING = "Rivers by keys"
 MOST_TABS = 150
+TABLE_MS = 500
+"""A table that Tab passes sends its selected cell after 150 ms, with the page that it stands on, and Streamlit takes
+that for a wish to stay there. Nobody gets from a table to a link and presses Enter as fast as a test does.
+"""
 FOCUSED = """() => {
   let found = document.activeElement;
   while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
@@ -67,6 +71,7 @@ def open_map(page: Page, app: App) -> None:
 def test_pages_search_and_reader_by_keyboard_only(page: Page, filled: App) -> None:
     open_page(page, f"{filled.url}/?{urlencode({'corpus': CORPUS})}", "Home")
     tab_to(page, "Explore")
+    page.wait_for_timeout(TABLE_MS)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
     at_rest(page)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
 
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tests.event_loops import run
 from webapp.middleware import (
     FOREIGN_HOST,
     FOREIGN_ORIGIN,
@@ -22,7 +22,6 @@ from webapp.middleware import (
     server_error,
 )
 
-T = TypeVar("T")
 ANSWERED = "answered"
 
 
@@ -33,16 +32,6 @@ async def inner(scope: Scope, receive: Receive, send: Send) -> None:
         return
     host = dict(scope["headers"]).get(b"host", b"").decode()
     await PlainTextResponse(ANSWERED, headers={"x-host": host})(scope, receive, send)
-
-
-def run(awaitable: Awaitable[T]) -> T:
-    """Run in another thread: a loop of a browser test may run in this one."""
-
-    async def wait() -> T:
-        return await awaitable
-
-    with ThreadPoolExecutor(1) as aside:
-        return aside.submit(lambda: asyncio.run(wait())).result()
 
 
 def ask(
@@ -65,7 +54,7 @@ def ask(
 
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     scope = {"type": kind, "path": path, "method": method, "headers": raw, "server": server}
-    run(app(scope, receive, send))
+    run(partial(app, scope, receive, send))
     return sent
 
 
@@ -241,7 +230,7 @@ def test_over_https_browsers_are_told_to_use_nothing_else(kind: str) -> None:
 
 
 def test_an_internal_error_has_the_security_headers() -> None:
-    response = run(server_error(Request({"type": "http"}), ValueError("secret")))
+    response = run(partial(server_error, Request({"type": "http"}), ValueError("secret")))
     assert response.status_code == 500
     assert {name: response.headers[name] for name in SECURITY_HEADERS} == SECURITY_HEADERS
     assert b"secret" not in response.body

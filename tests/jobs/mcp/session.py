@@ -6,10 +6,10 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 from mcp import Client
 
 from core.types import Article, Paragraph, Section
@@ -18,6 +18,7 @@ from db.label_records import Role
 from db.settings import Settings
 from db.store import Store
 from jobs.mcp.server import server_for
+from tests.event_loops import run
 from tests.strings import ROOT
 
 DOCUMENT = ROOT / "docs" / "other-tools.md"
@@ -41,7 +42,7 @@ def transcript() -> str:
                 w.corpora.add_articles(corpus.id, [Article("claims", (section,))])
                 w.corpora.finish(corpus.id, {})
                 w.people.set_role("lea", Role.LABELLER, "lea")
-            return anyio.run(_run, server_for(store, lambda: Actor("lea", Role.LABELLER)))
+            return run(partial(_run, server_for(store, lambda: Actor("lea", Role.LABELLER))))
         finally:
             store.close()
 

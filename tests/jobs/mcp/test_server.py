@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from click.testing import CliRunner
 
@@ -28,6 +27,7 @@ from jobs.mcp.server import server_for
 from jobs.queue.foreground import run_here
 from jobs.services import api_tokens, people
 from jobs.services.remote import labellings
+from tests import event_loops
 from tests.jobs.helpers import WORDS, program, program_environment, write_articles
 from tests.jobs.mcp import session
 
@@ -62,11 +62,11 @@ def actor_of(store: Store, name: str) -> Callable[[], Actor]:
 def talk(server: Any, conversation: Callable[[Client], Awaitable[Any]]) -> Any:
     """Run a session of the official client with a server."""
 
-    async def run() -> Any:
+    async def connected() -> Any:
         async with Client(server) as client:
             return await conversation(client)
 
-    return anyio.run(run)
+    return event_loops.run(connected)
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
