@@ -179,11 +179,14 @@ def busy(page: Page) -> None:
     typed_on(page)
 
 
+IN_ONE_GO = "(keys) => keys.forEach((key) => document.dispatchEvent(new KeyboardEvent('keydown', { key })))"
+"""Presses keys before any answer of the server can arrive."""
+
+
 def typed_on(page: Page) -> None:
     """A name stays while it is typed, though the page is drawn anew meanwhile; none of its letters is a shortcut."""
     pressed = page.locator(".toolbar [data-action=duplicates]")
-    page.keyboard.press("d")
-    page.keyboard.press("f")
+    page.evaluate(IN_ONE_GO, ["d", "f"])
     page.keyboard.type("nexus", delay=30)
     expect(pressed).to_have_attribute("aria-pressed", "false")  # what stands there is the page before
     page.wait_for_function("() => window.themescopeActions.actions.length === 0")

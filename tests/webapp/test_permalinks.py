@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.webapp.test_middleware import run
+from tests.event_loops import run
 from webapp.features import REGISTRY
 from webapp.middleware import PermalinkRedirect
 from webapp.shared.pages import PageKeys, translated
@@ -65,7 +66,7 @@ def answer(path: str, query: str) -> tuple[int, str]:
 
     scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": [],
              "query_string": query.encode(), "server": ("localhost", 80), "scheme": "http"}  # fmt: skip
-    run(PermalinkRedirect(app)(scope, None, send))  # type: ignore[arg-type]
+    run(partial(PermalinkRedirect(app), scope, None, send))  # type: ignore[arg-type]
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers.get("location", "")
 
