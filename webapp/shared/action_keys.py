@@ -16,8 +16,12 @@ import streamlit as st
 from webapp.shared.components import draw_component
 
 _ASSETS = Path(__file__).parent / "assets"
-_SCRIPTS = ("action_queue.js", "keys.js")
-_WORDS = {"saving": "Saving …", "late": "Not saved yet: the server does not answer. Your keys are kept and sent again."}
+_SCRIPTS = ("action_queue.js", "keys.js", "action_view.js")
+_WORDS = {
+    "saving": "Saving …",
+    "late": "Not saved yet: the server does not answer. Your keys are kept and sent again.",
+    "lost": "The connection was lost. Check your last key, and press it again if its effect is missing.",
+}
 _NO_FIELDS: Mapping[str, str] = {}
 
 

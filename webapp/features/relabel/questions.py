@@ -15,12 +15,11 @@ from webapp.features.relabel.actions import dispatch
 from webapp.features.relabel.asking import Asking
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.state import BUDGET, QUESTIONS, SMALL_CLUSTERS, STRATEGY
-from webapp.features.relabel.toolbar import ASSETS, WORDS, status_text
+from webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
 from webapp.shared.choose import nothing
 from webapp.shared.components import draw_component
 from webapp.shared.text import count, plain, shorten
 
-_SCRIPTS = ("action_queue.js", "keys.js")
 _DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
 _MAX_TEXT, _MAX_EXAMPLE, _MAX_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10
 _TITLES = {
@@ -113,7 +112,7 @@ def _question(state: RelabelState, chosen: Asking) -> None:
         draw_component(
             "questions",
             ASSETS,
-            *_SCRIPTS,
+            *SCRIPTS,
             data=question_data(state, question, given >= budget),
             key=key,
             on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),

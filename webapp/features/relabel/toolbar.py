@@ -29,8 +29,8 @@ from webapp.shared.figures import Tones, tones
 from webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("action_queue.js", "keys.js", "cluster_editor.js")
-"""Scripts that the toolbar and the columns share."""
+SCRIPTS = ("action_queue.js", "keys.js", "action_view.js", "cluster_editor.js")
+"""Scripts that the components of the page share."""
 _POLL_S = 5.0
 _GROUPS = {
     "history": "History",

@@ -1,7 +1,7 @@
 // Toolbar: a button and a key for every action. Buttons and keys push the same actions to the queue.
-class Toolbar {
+class Toolbar extends ActionView {
   constructor(root) {
-    this.root = root;
+    super(root);
     this.status = make("p", "status");
     this.status.setAttribute("role", "status");
     this.notice = make("p", "notice");
@@ -17,29 +17,10 @@ class Toolbar {
     this.shortcuts = make("dialog", "shortcuts");
     this.shortcuts.addEventListener("click", () => this.shortcuts.close());
     root.append(this.status, this.notice, this.body, this.shortcuts);
-    this.onKey = (event) => this.handleKey(event);
-    this.onQueue = () => this.drawStatus();
-    document.addEventListener("keydown", this.onKey);
-    actionQueue.listeners.add(this.onQueue);
-  }
-
-  remove() {
-    document.removeEventListener("keydown", this.onKey);
-    actionQueue.listeners.delete(this.onQueue);
-  }
-
-  show(data, setState) {
-    this.data = data;
-    actionQueue.deliver = (message) => setState("actions", message);
-    actionQueue.acknowledge(data.session, data.acknowledged);
-    this.draw();
-    this.drawStatus();
   }
 
   drawStatus() {
-    if (!this.data) return;
-    const { words, status } = this.data, pending = actionQueue.actions.length;
-    const text = pending ? (actionQueue.late ? words.late : words.saving) : actionQueue.lost ? words.lost : status.text;
+    const { status } = this.data, pending = actionQueue.actions.length, text = this.statusText(status.text);
     this.status.className = `status ${pending ? "pending" : actionQueue.lost ? "failed" : status.state}`;
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.title = text;
@@ -132,18 +113,14 @@ class Toolbar {
     return [title, table, make("p", "", this.data.words.hint)];
   }
 
-  handleKey(event) {
-    if (!this.root.isConnected) return this.remove();
-    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
-    const key = keyOf(event), { data } = this;
-    if (this.shortcuts.open && key !== "?") return;
+  press(key) {
+    const { data } = this;
+    if (this.shortcuts.open && key !== "?") return false;
     const cluster = data.clusters.find((one) => one.digit === key);
     const action = data.groups.flatMap((group) => group.actions).find((one) => one.key.toLowerCase() === key);
     if (cluster) actionQueue.push({ kind: "assign", cluster: cluster.number });
     else if (action) this.act(action);
-    else return;
-    event.preventDefault();
+    return Boolean(cluster || action);
   }
 }
 
