@@ -258,8 +258,7 @@ def _contradictions(state: RelabelState) -> None:
 
 def _given(state: RelabelState, key: str, question: Question, value: str, within: str) -> None:
     """Draw one answer with its sentences."""
-    said = {YES: "together", NO: "apart"}.get(value, f"cluster {value}")
-    st.markdown(f"**{int(key):,}: {said}**")
+    st.markdown(f"**{int(key):,}: {'apart' if value == NO else 'together'}**")
     shown = question.sentences if value in (YES, NO) else (question.sentences[0], question.sentences[int(value)])
     for sentence in shown:
         st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
