@@ -182,8 +182,11 @@ def test_small_clusters_are_one_step_that_can_be_undone(
 ) -> None:
     at = opened(open_page, "cobra")
     before = stored(filled_store, labelling)
+    wanted = next(box for box in at.number_input if box.label == "Small clusters")
+    wanted.set_value(3)  # right before the click
     next(b for b in at.button if b.label == "Make small clusters").click().run()
     after = stored(filled_store, labelling)
+    assert len(after.clusters) == 3
     assert not {*before.clusters} & {*after.clusters} and (after.numbers >= 0).all()
     press(at, labelling, "u")
     assert stored(filled_store, labelling).to_bytes() == before.to_bytes()

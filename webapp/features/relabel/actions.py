@@ -131,8 +131,7 @@ def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
     name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
-    number = state.session.next_number
-    state.apply_to_selection(lambda p, ids: op.create(p, number, op.free_name(p, name), ids))
+    state.apply_to_selection(lambda p, ids: op.create(p, state.session.next_number, op.free_name(p, name), ids))
 
 
 def _pick(state: RelabelState, action: Mapping[str, Any]) -> None:

@@ -14,6 +14,8 @@ from jobs.services.labelling import questions as service
 from webapp.features.relabel.state import READ_ONLY
 
 if TYPE_CHECKING:
+    from core.labelling.operations import Operation
+    from core.labelling.partition import Partition
     from core.labelling.questions.state import QuestionState
     from core.labelling.questions.vectors import QuestionVectors
     from webapp.features.relabel.editing import RelabelState
@@ -87,5 +89,8 @@ def make_small_clusters(state: RelabelState, count: int) -> None:
     asking = state.asking
     if asking is not None:
         texts = state.session.texts
-        known, number = asking.state(state), state.session.next_number
-        state.apply(lambda _: service.make_small_clusters(known, texts, count, number), keep_selection=True)
+
+        def make(_: Partition) -> Operation:
+            return service.make_small_clusters(asking.state(state), texts, count, state.session.next_number)
+
+        state.apply(make, keep_selection=True)

@@ -89,13 +89,15 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
     if state.read_only or len(state.partition.ids) < 2:
         return
     suggested = service.small_cluster_count(chosen.state(state))
-    wanted = st.number_input(
-        "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2),
-        key=f"{SMALL_CLUSTERS}_{state.record.id}",
+    key = f"{SMALL_CLUSTERS}_{state.record.id}"
+    st.number_input(
+        "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
         help="Answers merge them. More small clusters are purer, but need more answers.",
     )  # fmt: skip
     st.button(
-        "Make small clusters", icon=":material/grain:", on_click=asking.make_small_clusters, args=(state, int(wanted)),
+        "Make small clusters", icon=":material/grain:",
+        # Of the session: a number that was typed right before the click has not been drawn yet.
+        on_click=lambda: asking.make_small_clusters(state, int(st.session_state[key])),
         help="Replaces all clusters of this labelling. Undo restores them.",
     )  # fmt: skip
 
