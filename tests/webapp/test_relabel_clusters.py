@@ -158,6 +158,10 @@ def test_suggested_merges_are_accepted_or_dismissed(
     assert "No merges to suggest" in words(at)
     send(at, labelling, "merge_pair", pair=None)
     assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
+    state.select(state.partition.ids[:2], "in the table")
+    done = len(state.session.steps)
+    send(at, labelling, "dismiss", pair=None)
+    assert len(state.session.steps) == done, "the selection is nothing that this view suggests"
 
 
 def test_outliers_are_left_unassigned_or_gathered(

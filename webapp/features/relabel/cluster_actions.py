@@ -10,9 +10,11 @@ from core.labelling import operations as op
 from core.labelling.partition import UNASSIGNED
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.messages import Handler, ids_of, is_int
+from webapp.features.relabel.state import MERGES
 
 TOP_LEVEL = -1
 """Stands for no theme, where a browser moves a cluster out of its theme."""
+NO_MERGE = "No merge is suggested."
 
 
 def clusters_of_selection(state: RelabelState) -> list[int]:
@@ -78,7 +80,7 @@ def _merge_pair(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Merge the smaller of two clusters into the larger one, or a sub-theme into its theme."""
     pair = _pair(action)
     if pair is None:
-        state.notice = "No merge is suggested."
+        state.notice = NO_MERGE
         return
     sizes, clusters = state.partition.sizes(), state.partition.clusters
     parents = {clusters[number].parent for number in pair if number in clusters}
@@ -90,6 +92,8 @@ def _dismiss(state: RelabelState, action: Mapping[str, Any]) -> None:
     pair, selected = _pair(action), state.selected
     if pair is not None:
         state.apply(lambda p: dismissals.dismiss_merge(p, *pair), keep_selection=True)
+    elif state.clusters.view == MERGES:
+        state.notice = NO_MERGE
     elif len(selected):
         state.apply(lambda p: dismissals.accept_outliers(p, selected))
     else:
