@@ -120,27 +120,32 @@ _COLUMNS = {
 def show_table(state: RelabelState, ids: Ids) -> None:
     """Draw the first rows of ``ids``."""
     listed = ids[:_MAX_ROWS]
-    key = f"{TABLE}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{len(listed)}"
-    st.dataframe(
-        frame(state, listed),
-        hide_index=True,
-        height=_HEIGHT,
-        key=key,
-        on_select=lambda: tick(state, listed, st.session_state[key]["selection"]["rows"], IN_TABLE),
-        selection_mode="multi-row",
-        selection_default={"selection": {"rows": np.flatnonzero(np.isin(listed, state.selected)).tolist()}},
-        column_config=_COLUMNS,
-        placeholder="",
-    )
+    selectable(state, listed, frame(state, listed), IN_TABLE, height=_HEIGHT, column_config=_COLUMNS)
     if len(ids) > len(listed):
         st.caption(f"Showing {len(listed):,} of {len(ids):,} sentences; search or filter to see others.")
 
 
-def tick(state: RelabelState, listed: Ids, rows: list[int], method: str) -> None:
-    """Take over the selection in a table that lists these sentences; others stay selected."""
-    elsewhere = state.selected[~np.isin(state.selected, listed)]
-    # Set directly: the table shows the selection already, and a new generation would draw another table.
-    state.selected, state.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
+def selectable(state: RelabelState, listed: Ids, frame: pd.DataFrame, method: str, **options: Any) -> None:
+    """Draw a table with a row for each of the sentences ``listed``; its ticked rows are the selection."""
+    # Another key for other sentences: Streamlit keeps the numbers of the ticked rows under a key.
+    key = f"{TABLE}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{hash(listed.tobytes())}"
+
+    def tick() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        elsewhere = state.selected[~np.isin(state.selected, listed)]
+        # Set directly: the table shows the selection already, and a new generation would draw another table.
+        state.selected, state.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
+
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key=key,
+        on_select=tick,
+        selection_mode="multi-row",
+        selection_default={"selection": {"rows": np.flatnonzero(np.isin(listed, state.selected)).tolist()}},
+        placeholder="",
+        **options,
+    )
 
 
 def frame(state: RelabelState, ids: Ids) -> pd.DataFrame:

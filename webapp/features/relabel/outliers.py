@@ -13,8 +13,8 @@ from core.types import Ids
 from jobs.services.labelling import clusters
 from webapp.features.relabel import cluster_queries
 from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.lists import tick
-from webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT, TABLE
+from webapp.features.relabel.lists import selectable
+from webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT
 from webapp.shared.choose import nothing
 from webapp.shared.text import count
 
@@ -76,21 +76,10 @@ def _table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float64]) -> N
             "Suggested": [names[int(n)] for n in nearest],
         }
     )
-    key = f"{TABLE}_{OUTLIER_LIMIT}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{len(rows)}"
     with st.container(horizontal=True):
         select = st.button("Select all", icon=":material/select_all:", key=f"{OUTLIER_LIMIT}_all")
         clear = st.button("Clear selection", icon=":material/deselect:", key=f"{OUTLIER_LIMIT}_none")
     if select or clear:
         state.select(ids if select else ids[:0], IN_OUTLIERS)
         st.rerun()
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height=_HEIGHT,
-        key=key,
-        on_select=lambda: tick(state, ids, st.session_state[key]["selection"]["rows"], IN_OUTLIERS),
-        selection_mode="multi-row",
-        selection_default={"selection": {"rows": np.flatnonzero(np.isin(ids, state.selected)).tolist()}},
-        column_config=_COLUMNS,
-        placeholder="",
-    )
+    selectable(state, ids, frame, IN_OUTLIERS, height=_HEIGHT, column_config=_COLUMNS)
