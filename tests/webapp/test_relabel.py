@@ -21,7 +21,7 @@ from tests.webapp.listed import listed, listing
 from webapp.features.relabel.actions import ACTIONS, dispatch
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.filters import FILTERS, MATCHES
-from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW
+from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SEARCH, SETTINGS, VIEW
 from webapp.features.relabel.toolbar import toolbar_data
 from webapp.shared.guard import BROKEN
 from webapp.shared.partition_queries import EDIT, selection_view
@@ -299,6 +299,45 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     press(at, labelling, "V")
     next(b for b in at.button if b.label == "Discard change").click().run()
     assert state.unsaved is None and "Not saved" not in words(at)
+
+
+def test_a_new_cluster_that_was_not_saved_and_the_next_one_are_two(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel")
+    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    known = {*state.partition.clusters}
+    ids = state.partition.members(2).tolist()
+    for one, role in zip(ids, (Role.VIEWER, Role.LABELLER), strict=False):
+        with filled_store.writing() as w:
+            w.people.set_role("", role, "")
+        select(at, labelling, [one])
+        press(at, labelling, "N")
+    assert state.unsaved is None and not state.notice and len({*state.partition.clusters} - known) == 2
+
+
+def test_a_table_of_other_sentences_has_no_ticks_of_the_last_one(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    with filled_store.reading() as r:
+        texts = [s.text for s in r.corpora.sentences(labelling.article_id or 0)][:2]
+    at = open_page("relabel", layout="Table")
+    found = [at.text_input(key=SEARCH).set_value(text).run().dataframe[0] for text in texts]
+    assert [table.value["Sentence"].tolist() for table in found] == [[text] for text in texts]
+    first, second = (table.proto.id for table in found)
+    assert first and first != second
+
+
+def test_a_step_names_its_own_method_instead_of_that_of_the_selection(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("relabel")
+    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    state.include_duplicates = True
+    state.select(state.partition.ids[:2], "in the table")
+    for method in ("", "language model"):
+        state.apply(lambda p: op.rename(p, 1, f"by {method}"), keep_selection=True, method=method)  # noqa: B023
+    assert [s.selection_method for s in state.session.steps] == ["in the table, with duplicates", "language model"]
 
 
 def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:

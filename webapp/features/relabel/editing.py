@@ -177,17 +177,17 @@ class RelabelState:
 
     # --- changes ----------------------------------------------------------------------------------------------------
 
-    def apply(self, make: Make, reason: str = "", *, keep_selection: bool = False) -> Step | None:
+    def apply(self, make: Make, reason: str = "", *, keep_selection: bool = False, method: str = "") -> Step | None:
         """Make a change and save it; for callbacks, nothing is raised.
 
-        An unsaved change is saved first; as long as that fails, nothing else is done.
+        An unsaved change is saved first; as long as that fails, nothing else is done. ``method`` is recorded in place
+        of the method of selection.
         """
         if self.read_only:
             self.notice = READ_ONLY
             return None
-        method = self.selection_method
-        if self.include_duplicates and method:
-            method = f"{method}, with duplicates"
+        if not method and self.selection_method:
+            method = f"{self.selection_method}{', with duplicates' if self.include_duplicates else ''}"
         if self.unsaved is not None:
             self.retry()
             if self.unsaved is not None or self.conflict is not None:

@@ -152,24 +152,29 @@ def _reason(chosen: Mapping[str, Any], default: Mapping[str, Any], held_out: flo
 def _use(state: RelabelState, job: JobRecord, rows: Sequence[Mapping[str, Any]]) -> None:
     """Draw the choice of a method, what it would move, and the button that moves it."""
     key = f"{CHOICE}_{job.id}"
-    names = {methods.described(row) + (" (stored)" if "run" in row else ""): row for row in rows[:_SHOWN]}
     best = next(row for row in rows if row["chosen"])
-    names = {methods.described(best): best, **names}
+    offered = [best, *(row for row in rows[:_SHOWN] if row is not best)]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    wanted = left.selectbox("Method", list(names), key=f"{key}_method")
+    # By place: a stored clustering may be described like another one.
+    places = range(len(offered))
+    wanted = left.selectbox("Method", places, format_func=lambda at: _named(offered[at]), key=f"{key}_method")
     step = state.session.snapshot.step
     if right.button("Preview", icon=":material/visibility:", key=f"{key}_preview"):
         with st.spinner("Clustering …", show_time=True):
             found = attempt(
                 lambda: methods.preview_method(
-                    queries.store(), state.record, state.partition, names[wanted], state.session.next_number,
+                    queries.store(), state.record, state.partition, offered[wanted], state.session.next_number,
                     job.result["seed"],
                 )
             )  # fmt: skip
         st.session_state[f"{key}_found"] = (wanted, step, found)
-    seen, at_step, adoption = st.session_state.get(f"{key}_found", ("", -1, None))
+    seen, at_step, adoption = st.session_state.get(f"{key}_found", (-1, -1, None))
     if adoption is not None and seen == wanted and at_step == step:
-        _preview(state, adoption, wanted == methods.described(best), key)
+        _preview(state, adoption, wanted == 0, key)
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    return methods.described(row) + (" (stored)" if "run" in row else "")
 
 
 def _preview(state: RelabelState, adoption: Adoption, is_best: bool, key: str) -> None:
@@ -208,6 +213,4 @@ def _examples(state: RelabelState, after: Partition) -> None:
 def _apply(state: RelabelState, adoption: Adoption, key: str) -> None:
     """Move the sentences in one step of the history."""
     st.session_state.pop(key, None)
-    before, state.selection_method = state.selection_method, "method choice"
-    state.apply(lambda p: adoption.operation, keep_selection=True)
-    state.selection_method = before
+    state.apply(lambda p: adoption.operation, keep_selection=True, method="method choice")

@@ -84,9 +84,7 @@ def _suggestions(state: RelabelState) -> None:
 
 
 def _use(state: RelabelState, names: dict[int, str]) -> None:
-    before, state.selection_method = state.selection_method, METHOD
-    state.apply(lambda partition: op.rename_all(partition, names), keep_selection=True)
-    state.selection_method = before
+    state.apply(lambda partition: op.rename_all(partition, names), keep_selection=True, method=METHOD)
 
 
 def _last(state: RelabelState) -> JobRecord | None:
