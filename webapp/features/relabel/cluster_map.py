@@ -77,7 +77,7 @@ def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
     texts, p = state.texts, state.partition
     rows = np.array(sorted(texts.row[int(i)] for i in ids), dtype=np.intp)
     numbers = p.numbers[p.rows(texts.ids[rows])]
-    clusters = sorted(p.clusters)
+    clusters = np.array(sorted(p.clusters), dtype=np.int64)
     titles = {"": 0} if state.record.blind else {title: i for i, title in enumerate(dict.fromkeys(texts.sections))}
     chosen = [texts.sentences[row] for row in rows.tolist()]
     return SelectedSentences(
@@ -87,8 +87,8 @@ def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
         np.array([titles.get(texts.sections[row], 0) for row in rows.tolist()], dtype=np.int32),
         list(titles),
         {texts.sentences[row].article_id: texts.articles[row] for row in rows.tolist()},
-        np.array([clusters.index(n) if n in p.clusters else NO_THEME for n in numbers.tolist()], dtype=np.int32),
-        [p.clusters[number].name for number in clusters],
+        np.where(np.isin(numbers, clusters), np.searchsorted(clusters, numbers), NO_THEME).astype(np.int32),
+        [p.clusters[number].name for number in clusters.tolist()],
     )
 
 

@@ -28,7 +28,6 @@ from webapp.shared.text import count
 _FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
 _MAX_MB = 200
 _NO_COLUMN = "(none)"
-_MAX_ARTICLES = 300
 _SHORT_TABLE = 8
 _MAX_NAME = 180
 
