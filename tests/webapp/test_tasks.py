@@ -18,6 +18,7 @@ from jobs.services.labelling.session import LabellingSession
 from jobs.services.tasks import making, work
 from tests.webapp.filled import HOSTILE
 from webapp.features.tasks import form, state
+from webapp.features.relabel.state import Change, Unsaved
 
 Open = Callable[..., AppTest]
 
@@ -189,3 +190,43 @@ def test_others_see_progress_but_change_nothing(task: TaskRecord, filled_store: 
         assert not at.exception and len(at.dataframe) == 1
         assert not {b.label for b in at.button} & {"Close task", "Give", "Give these items", "Delete task …"}
         assert state.NEW not in [tab.label for tab in at.tabs]
+
+
+def test_the_bar_in_relabel_is_about_the_item_that_is_shown(
+    task: TaskRecord, filled_store: Store, open_page: Open
+) -> None:
+    first, second, _ = items_of(filled_store, task, "ada")
+    work.open_item(filled_store, first.id)
+    opened = work.open_item(filled_store, second.id)
+    view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
+    at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
+    assert "item 2 of 3" in words(at)
+    button(at, "Done, next").click().run()
+    states = [item.state for item in items_of(filled_store, task, "ada")]
+    assert states == [ItemState.STARTED, ItemState.DONE, ItemState.OPEN]
+
+
+def test_an_item_with_a_change_that_is_not_saved_is_not_done(
+    task: TaskRecord, filled_store: Store, open_page: Open
+) -> None:
+    first = items_of(filled_store, task, "ada")[0]
+    opened = work.open_item(filled_store, first.id)
+    view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
+    at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
+    editing = at.session_state[f"relabel_state_{opened.labelling.id}"]
+    editing.unsaved = Unsaved(Change(lambda p: op.unassign(p, p.ids[:1])), "no answer")
+    button(at, "Done, next").click().run()
+    assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
+    assert "Your last change is not saved" in words(at) and editing.unsaved is not None
+
+
+def test_checks_are_made_anew_when_items_are_given_away(
+    task: TaskRecord, filled_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(checks, "checks", lambda store, id: made.append(id) or [])
+    items = items_of(filled_store, task, "ada")
+    given, done = replace(items[0], person="eve"), replace(items[0], done=task.created)
+    for first in (items[0], items[0], given, done):
+        task_page_queries.checks_of(Task(task, (), (first, *items[1:])))
+    assert len(made) == 3

@@ -11,8 +11,8 @@ from core.labelling.partition import UNASSIGNED
 from db.task_records import ItemRecord, ItemState
 from jobs.services.tasks import making, work
 from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import KEYS, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR
-from webapp.shared import queries, task_queries
+from webapp.features.relabel.state import KEYS, SELECTION, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR
+from webapp.shared import queries, selections, task_queries
 from webapp.shared.navigation import open_address, switch_page
 from webapp.shared.pages import CORPUS
 from webapp.shared.task_queries import Task
@@ -31,7 +31,7 @@ def show(state: RelabelState) -> None:
     if error := st.session_state.pop(TASK_BAR_ERROR, ""):
         st.error(plain(error), icon=":material/error:")
     own = task.of(state.session.person)
-    item = next((item for item in own if item.state is ItemState.STARTED), None)
+    item = _shown(own)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=TASK_BAR):
         st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
         if task.record.closed is not None:
@@ -40,10 +40,22 @@ def show(state: RelabelState) -> None:
             _unassigned(state, item)
             st.button(
                 "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY, key=f"{TASK_BAR}_done",
-                on_click=_next, args=(task, item),
+                on_click=_next, args=(state, task, item),
             )  # fmt: skip
         elif st.button("My tasks", icon=":material/list:", key=f"{TASK_BAR}_tasks"):
             switch_page("tasks")
+
+
+def _shown(own: list[ItemRecord]) -> ItemRecord | None:
+    """Return the item in progress whose sentences the address selects; without such, the first one in progress."""
+    started = [item for item in own if item.state is ItemState.STARTED]
+    selection = selections.from_address(SELECTION) if len(started) > 1 else None
+    wanted = set() if selection is None else {*selection.ids.tolist()}
+    return next((item for item in started if {*_sentences(item)} == wanted), next(iter(started), None))
+
+
+def _sentences(item: ItemRecord) -> list[int]:
+    return queries.read(lambda r: [sentence.id for sentence in making.sentences_of_item(r, item.range)])
 
 
 def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
@@ -55,14 +67,16 @@ def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
 
 def _unassigned(state: RelabelState, item: ItemRecord) -> None:
     """Say how many sentences of the item have no cluster."""
-    ids = queries.read(lambda r: [sentence.id for sentence in making.sentences_of_item(r, item.range)])
-    left = int((state.partition.numbers[state.partition.rows(ids)] == UNASSIGNED).sum())
+    left = int((state.partition.numbers[state.partition.rows(_sentences(item))] == UNASSIGNED).sum())
     if left:
         st.caption(f"{count(left, 'sentence')} unassigned", width="content")
 
 
-def _next(task: Task, item: ItemRecord) -> None:
+def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:
     """Mark the item as done and show the next one; for callbacks. After the last one, the tasks are shown."""
+    if state.unsaved is not None or state.conflict is not None:
+        st.session_state[TASK_BAR_ERROR] = "Your last change is not saved. Save or discard it first."
+        return
     try:
         following = work.finish_item(queries.store(), item.id)
         if following is None:
