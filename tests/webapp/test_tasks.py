@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from db.store import Store
 from db.task_records import ItemRecord, ItemState, TaskRecord
 from jobs.services import people
 from jobs.services.labelling.session import LabellingSession
-from jobs.services.tasks import making, work
+from jobs.services.tasks import checks, making, work
 from tests.webapp.filled import HOSTILE
-from webapp.features.tasks import form, state
 from webapp.features.relabel.state import Change, Unsaved
+from webapp.features.tasks import form, state
+from webapp.features.tasks import queries as task_page_queries
+from webapp.shared.task_queries import Task
 
 Open = Callable[..., AppTest]
 

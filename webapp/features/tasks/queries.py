@@ -21,8 +21,8 @@ def routed(task: Task, person: str) -> tuple[list[Routed], str]:
 
 
 def _version(task: Task) -> str:
-    """Return a key that changes when items are added, given to others or done."""
-    return f"{len(task.items)} {max((str(item.done) for item in task.items if item.done), default='')}"
+    """Return a key that changes when items are added, given to others, done or taken back."""
+    return " ".join(f"{item.id} {item.person!r} {item.done}" for item in task.items)
 
 
 @st.cache_data(show_spinner="Checking labels …", ttl=60, max_entries=32)
