@@ -141,6 +141,33 @@ def test_versions_are_recorded_compared_and_restored(
     assert "No differences" in words(at)
 
 
+def test_a_version_called_now_is_not_the_present_state(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    session = session_of(filled_store, labelling)
+    session.do(book.record_version(session.partition, "a1", "Now"))
+    session.do(book.write(session.partition, 2, CodebookEntry("quite another text")))
+    at = open_page("codebook", view=VERSIONS)
+    assert "1 code changed" in words(at)
+
+
+def test_practice_goes_on_without_a_cluster_that_was_deleted(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open
+) -> None:
+    at = open_page("codebook", view=PRACTICE)
+    button(at, "Use 1 example of the codebook")
+    button(at, "Start practice")
+    at.radio[0].set_value(1)
+    button(at, "Check")
+    session = session_of(filled_store, labelling)
+    for number in (1, 2):
+        session.do(op.delete(session.partition, number))
+    at.run()
+    assert not at.exception and "You chose a deleted cluster. It is **a deleted cluster**." in words(at)
+    button(at, "Next")
+    assert not at.exception and "0% right" in words(at)
+
+
 def test_practice_from_the_items_to_the_score(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

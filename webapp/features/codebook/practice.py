@@ -163,11 +163,11 @@ def _codebook(state: CodebookState, listed: Sequence[Code], asked: set[int]) -> 
 
 def _feedback(item: TrainingItem, chosen: int, names: dict[int, str]) -> None:
     """Say whether an answer was right, with the explanation of the item."""
-    right = plain(names.get(item.cluster, ""))
+    right, given = (plain(names.get(number, "a deleted cluster")) for number in (item.cluster, chosen))
     if chosen == item.cluster:
         st.success(f"Right: **{right}**", icon=":material/check:")
     else:
-        st.error(f"You chose {plain(names[chosen])}. It is **{right}**.", icon=":material/close:")
+        st.error(f"You chose {given}. It is **{right}**.", icon=":material/close:")
     if item.explanation:
         st.markdown(plain(item.explanation))
 

@@ -81,7 +81,9 @@ def _compare(state: CodebookState, known: Sequence[Version]) -> None:
     listed = list(by_name)[::-1]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         old = st.selectbox("From", listed, key=f"{OLD}_{state.record.id}", width=260)
-        new = st.selectbox("To", [_NOW, *listed], key=f"{NEW}_{state.record.id}", width=260)
+        new = st.selectbox(
+            "To", ["", *listed], format_func=lambda name: name or _NOW, key=f"{NEW}_{state.record.id}", width=260
+        )
     before = by_name[old if old in by_name else listed[0]]
     after = codes(state.partition) if new not in by_name else by_name[new].codes
     found = differences(before.codes, after)
