@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.selections import Origin, selected
@@ -16,7 +17,7 @@ from tests.db.test_error_notebook import case
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
 from tests.webapp.test_pages import words_of as escaped_words_of
 from webapp.features.map import state as map_state
-from webapp.features.notebook import cases, state
+from webapp.features.notebook import agreement, cases, state
 from webapp.features.notebook.one_case import known_view
 from webapp.features.relabel.actions import HANDLERS
 from webapp.shared import action_keys, error_notebook
@@ -154,7 +155,9 @@ def test_suggestions_are_accepted(collected: Store, open_page: Open) -> None:
     press(at, "Suggest categories")
     accept = [b for b in at.button if b.label == "Accept"]
     assert not at.exception and len(accept) >= 2
+    next(t for t in at.text_input if t.label.startswith("Name ·")).set_value("Typed")  # right before the click
     accept[0].click().run()
+    assert "Typed" in [c.name for c in read(collected).current_categories()]
     assert len([b for b in at.button if b.label == "Accept"]) == len(accept) - 1
     found = read(collected)
     assert len(found.current_categories()) == 3 and len(found.coded()["ada"]) >= 2
@@ -172,6 +175,23 @@ def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
     assert "Cases to discuss" in [h.value for h in at.subheader] and at.dataframe[1].value["Case"].tolist() == [1]
     at = open_page("notebook", corpus=CORPUS, view="Report")
     assert not at.exception and len(at.get("download_button")) == 4
+
+
+def test_a_case_to_discuss_is_opened_whatever_the_filters(
+    collected: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def table(frame: object, key: str, on_click: Callable[[int], None], **options: object) -> None:
+        st.button("Click the first row", on_click=on_click, args=(0,))
+
+    with collected.writing() as w:
+        w.error_categories.code(1, 1, "ada", True)
+    monkeypatch.setattr(agreement, "clickable_table", table)
+    at = open_page("notebook", person="ada", corpus=CORPUS)
+    at.selectbox(key=state.CATEGORY).set_value("not coded by me").run()
+    at.session_state[state.VIEW] = state.AGREEMENT
+    at.run()
+    press(at, "Click the first row")
+    assert not at.exception and "**Case 1**" in words_of(at)
 
 
 def test_a_viewer_reads_only(collected: Store, open_page: Open) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from db.notebook_records import ErrorCase, Notebook
 from db.records import CorpusRecord
 from jobs.services.notebook import agreement as service
-from webapp.features.notebook import state
+from webapp.features.notebook import filters, state
 from webapp.shared.choose import nothing
 from webapp.shared.components import clickable_table
 from webapp.shared.people import UNNAMED
@@ -89,6 +89,7 @@ def _disagreements(notebook: Notebook, found: service.PairAgreement, names: tupl
     )
 
     def open_case(row: int) -> None:
+        filters.reset()
         st.query_params[state.CASE] = str(found.disagreements[row][0].id)
         st.session_state[state.VIEW] = state.CASES
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -27,13 +26,6 @@ from webapp.shared.text import count, plain, shorten
 _REFUSED = f"{state.CATEGORY_FORM}_refused"
 _WAYS = {"Meaning (default model)": service.BY_MEANING, "Words (tf-idf)": service.BY_WORDS}
 _EXAMPLE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """Suggestions of this session, with the number of those that were accepted or dismissed."""
-
-    found: tuple[Suggestion, ...]
 
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
@@ -168,11 +160,11 @@ def _suggestions(corpus: CorpusRecord, notebook: Notebook) -> None:
     if st.button("Suggest categories", icon=":material/auto_awesome:", key=f"{key}_ask"):
         with st.spinner("Clustering the notes …"):
             try:
-                st.session_state[key] = _Kept(tuple(service.suggest_categories(notebook, _WAYS[way])))
+                st.session_state[key] = service.suggest_categories(notebook, _WAYS[way])
             except ThemescopeError as error:
                 st.error(plain(error), icon=":material/error:")
-    kept: _Kept | None = st.session_state.get(key)
-    for place, one in enumerate(kept.found if kept is not None else ()):
+    kept: Sequence[Suggestion] = st.session_state.get(key, ())
+    for place, one in enumerate(kept):
         _suggestion(corpus, notebook, one, f"{key}_{place}_{hash(one.case_ids)}")
 
 
@@ -180,13 +172,16 @@ def _suggestion(corpus: CorpusRecord, notebook: Notebook, one: Suggestion, key: 
     """Draw a suggestion with its name, which can be changed, its notes, and the buttons that accept or dismiss it."""
     new, existing = "New category", {c.name: c for c in notebook.current_categories()}
     with st.container(border=True):
-        name = st.text_input(f"Name · {count(len(one.case_ids), 'case')}", value=one.name, key=f"{key}_name")
+        st.text_input(f"Name · {count(len(one.case_ids), 'case')}", value=one.name, key=f"{key}_name")
         for example in one.examples:
             st.caption(f"“{plain(shorten(example, _EXAMPLE))}”")
-        target = st.selectbox("Accept as", [new, *existing], key=f"{key}_target") if existing else new
+        if existing:
+            st.selectbox("Accept as", [new, *existing], key=f"{key}_target")
 
         def accept() -> None:
-            _accept(corpus, one, str(name or one.name), existing.get(target or new))
+            # Of the session: a name that was typed right before the click has not been drawn yet.
+            name, target = st.session_state[f"{key}_name"], st.session_state.get(f"{key}_target", new)
+            _accept(corpus, one, str(name or one.name), existing.get(target))
             _dismiss(corpus, one)
 
         with st.container(horizontal=True):
@@ -209,6 +204,5 @@ def _accept(corpus: CorpusRecord, one: Suggestion, name: str, existing: ErrorCat
 
 def _dismiss(corpus: CorpusRecord, one: Suggestion) -> None:
     key = f"{state.SUGGESTIONS}_{corpus.id}"
-    kept: _Kept | None = st.session_state.get(key)
-    if kept is not None and not st.session_state.get(_REFUSED):
-        st.session_state[key] = _Kept(tuple(other for other in kept.found if other != one))
+    if not st.session_state.get(_REFUSED):
+        st.session_state[key] = [other for other in st.session_state.get(key, ()) if other != one]

@@ -11,11 +11,20 @@ from jobs.services.notebook.agreement import analysts
 from jobs.services.notebook.counts import NO_MODEL, section_types
 from webapp.features.notebook import state
 from webapp.features.notebook.state import ANY
+from webapp.shared.navigation import write_parameter
 from webapp.shared.people import UNNAMED
 
 UNCODED, UNCODED_BY_ME, WITHOUT, BY_HAND = "no category yet", "not coded by me", "none applies", "picked by hand"
 KINDS = {"triplet": "Triplet", "sentence": "Sentence", "group": "Group", "disagreement": "Disagreement"}
 Condition = Callable[[ErrorCase], bool]
+
+
+def reset() -> None:
+    """Let all cases pass; for callbacks."""
+    st.session_state[state.SEARCH] = ""
+    for key in (state.KIND, state.MODEL, state.SECTION, state.CATEGORY, state.ANALYST, state.SAMPLE):
+        st.session_state[key] = ANY
+        write_parameter(key, ())  # a box without a choice is drawn where the address names its value
 
 
 def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
