@@ -12,6 +12,7 @@ from db.store import Store
 from jobs.common.model_choice import best_first
 from tests.webapp.filled import CORPUS, MODEL
 from webapp.features.themes import state as themes
+from webapp.shared import queries
 
 Open = Callable[..., AppTest]
 GERMAN = "Flüsse"
@@ -85,3 +86,13 @@ def test_a_model_marked_as_multilingual_is_suggested_without_a_warning(store: St
     switch.set_value(False).run()
     with store.reading() as r:
         assert not r.models.by_name(MODEL).multilingual
+
+
+def test_a_switch_that_cannot_be_stored_says_why(
+    store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = open_page("train", view="Models", model=MODEL)
+    monkeypatch.setattr(queries, "write", lambda change: "The disk is full.")
+    (switch,) = [toggle for toggle in at.toggle if toggle.label == "Multilingual"]
+    switch.set_value(True).run()
+    assert "The disk is full" in at.toast[0].value

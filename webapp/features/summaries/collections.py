@@ -94,11 +94,9 @@ def _form() -> None:
         help="LexRank on the vectors of each model.",
     )  # fmt: skip
     words = right.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.COLLECTION_LENGTH)
-    st.button(
-        "Evaluate", type="primary", icon=":material/play_arrow:", disabled=path is None or not (methods or chosen),
-        on_click=_queue,
-        args=(path, [without[name] for name in methods], [models[name] for name in chosen], int(words)),
-    )  # fmt: skip
+    ready = path is not None and bool(methods or chosen)
+    if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not ready) and path is not None:
+        _queue(path, [without[name] for name in methods], [models[name] for name in chosen], int(words))
 
 
 def _file() -> Path | None:
@@ -112,11 +110,14 @@ def _file() -> Path | None:
 
 
 def _queue(path: Path, methods: Sequence[str], models: Sequence[ModelRecord], words: int) -> None:
-    """Queue an evaluation for each method without vectors, and for each model."""
+    """Queue an evaluation for each method without vectors and for each model; redraws the page if all are queued."""
     about = {"documents": str(path), "words": words}
+    jobs = []
     for method in methods:
         title = f"Summaries of “{path.name}” by {SUMMARIZERS.get(method).title}"
-        submit(KIND, {"summarizer": method, **about}, title)
+        jobs.append(submit(KIND, {"summarizer": method, **about}, title))
     for model in models:
         title = f"Summaries of “{path.name}” by “{model.name}”"
-        submit(KIND, {"summarizer": "lexrank", "model": model.name, **about}, title)
+        jobs.append(submit(KIND, {"summarizer": "lexrank", "model": model.name, **about}, title))
+    if None not in jobs:
+        st.rerun()

@@ -90,7 +90,9 @@ def _multilingual(chosen: ModelRecord) -> None:
     key = f"{state.MULTILINGUAL}_{chosen.id}"
 
     def mark() -> None:
-        queries.write(lambda w: w.models.set_multilingual(chosen.id, bool(st.session_state[key])))
+        refused = queries.write(lambda w: w.models.set_multilingual(chosen.id, bool(st.session_state[key])))
+        if refused:
+            st.toast(plain(refused), icon=":material/error:")
 
     st.session_state[key] = chosen.multilingual
     st.toggle(
