@@ -21,12 +21,12 @@ from jobs.services.labelling import codebook, starts
 from jobs.services.labelling.schemes import from_codes
 from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import MODEL
-from webapp.features.relabel import cluster_queries, filters
+from webapp.features.relabel import cluster_queries, filters, settings
 from webapp.features.relabel.actions import dispatch
 from webapp.features.relabel.cluster_map import canvas_of
 from webapp.features.relabel.editing import RelabelState
 from webapp.features.relabel.lists import columns_data
-from webapp.features.relabel.state import MERGES, OUTLIERS
+from webapp.features.relabel.state import MERGES, OUTLIERS, SCHEME, SCHEME_ARTICLE
 from webapp.features.relabel.themes import tree_data
 from webapp.features.relabel.toolbar import toolbar_data
 from webapp.shared.text import count
@@ -313,8 +313,23 @@ def test_a_scheme_is_the_start_of_another_labelling(
 def test_the_page_imports_and_offers_schemes(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel", view="New labelling")
     assert not at.exception and "All sentences begin unassigned" in words(at)
+    at.file_uploader(key=SCHEME).set_value(("empty.csv", b"code\n", "text/csv")).run()
+    assert not at.exception and "This file has no clusters" in words(at)
     at = open_page("relabel", view="Files and settings")
     assert not at.exception and "A scheme has the clusters" in words(at)
+
+
+def test_an_article_is_searched_for_where_a_list_would_be_too_long(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offered(at: AppTest) -> list[str]:
+        return list(at.selectbox(key=SCHEME_ARTICLE).options)
+
+    monkeypatch.setattr(settings, "_MAX_ARTICLES", 1)
+    at = open_page("relabel", view="New labelling")
+    assert offered(at) == [settings.WHOLE_CORPUS, "Danube"]
+    at.text_input(key=f"{SCHEME_ARTICLE}_search").set_value("nile").run()
+    assert offered(at) == [settings.WHOLE_CORPUS, "Nile"]
 
 
 def test_a_link_to_suggestions_opens_the_themes_of_blind_work(

@@ -88,6 +88,15 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert "first task was created" in words(at) and "0 of 4 items are done" in words(at)
 
 
+def test_a_list_of_articles_that_is_cut_says_so(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(form, "_LISTED", 2)
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.button_group(key=f"{state.FORM}_articles").set_value(form.CHOSEN).run()
+    assert "The list has the first 2 of 3 articles." in words(at)
+
+
 def test_a_plan_that_cannot_be_met_is_explained(filled_store: Store, open_page: Open) -> None:
     at = open_page("tasks", person="ada", view=state.NEW)
     at.text_input(key=f"{state.FORM}_name").set_value("too little")

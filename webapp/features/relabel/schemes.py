@@ -36,7 +36,10 @@ def importer(on_created: Callable[[LabellingRecord], None]) -> None:
         mark = getattr(file, "file_id", file.name)
         path = input_files.keep_once(f"{SCHEME}_kept", mark, [file], queries.store().settings.home)[0]
         found = attempt(lambda: codebook.read_codes(path))
+        if found is None:
+            return
         if not found:
+            st.info("This file has no clusters. Choose another one.", icon=":material/info:")
             return
         themes = sum(not code.theme for code in found)
         st.markdown(f"{count(themes, 'theme')} and {count(len(found) - themes, 'sub-theme')}")

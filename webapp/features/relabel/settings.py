@@ -119,7 +119,12 @@ def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dic
 
 def choose_article(corpus: CorpusRecord, key: str) -> int | None:
     """Draw the choice of one article, or of the whole corpus where that is not too large; return the id of one."""
-    articles = {a.title: a.id for a in queries.articles(corpus.id, limit=_MAX_ARTICLES)}
+    search = ""
+    if corpus.articles > _MAX_ARTICLES:
+        search = st.text_input(
+            "Find article", key=f"{key}_search", placeholder="part of a title", icon=":material/search:"
+        )
+    articles = {a.title: a.id for a in queries.articles(corpus.id, search=search or "", limit=_MAX_ARTICLES)}
     options = [WHOLE_CORPUS, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
     return articles.get(st.selectbox("Article", options, key=key))
 

@@ -84,6 +84,8 @@ def _articles(corpus: CorpusRecord) -> list[int]:
     if which == CHOSEN:
         titles = {article.id: article.title for article in listed[:_LISTED]}
         chosen = right.multiselect("Articles", list(titles), format_func=titles.__getitem__, key=_key("chosen"))
+        if len(listed) > _LISTED:
+            st.caption(f"The list has the first {_LISTED:,} of {len(listed):,} articles.")
         return [id for id in titles if id in chosen]
     most = right.number_input("Number of articles", 1, max(len(listed), 1), min(len(listed), 10), key=_key("number"))
     if which == FIRST:
