@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import lzma
 import stat
 import zipfile
 import zlib
@@ -35,7 +36,7 @@ def unpack(archive: Path, folder: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with packed.open(member) as source, target.open("wb") as out:
                     _copy(archive, source, out, member.file_size)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error):
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error, lzma.LZMAError):
         raise ReadError(archive, "this ZIP file is damaged or encrypted.") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

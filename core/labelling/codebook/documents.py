@@ -18,7 +18,7 @@ from core.labelling.codebook.portable import PortableCode, one_line
 FORMAT, FORMAT_VERSION = "themescope codebook", 1
 HEADER = ("code", "theme", *TEXTS, *SENTENCES, "sentences")
 """Columns of the table. Each line of a cell of examples is one sentence."""
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])|^(\s*)([-+=]|\d+[.)])(?=\s|$)", re.MULTILINE)
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])|^(\s*)([-+=]+|\d+[.)])(?=\s|$)", re.MULTILINE)
 _STYLE = """
 body { font: 11pt/1.45 Georgia, "Times New Roman", serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #1f2a33; }
 h1, h2, h3, dt { font-family: system-ui, sans-serif; line-height: 1.25; }
@@ -143,7 +143,7 @@ def from_rows(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[Por
     found = []
     for values in cells:
         row = dict(zip(header, values, strict=False))
-        if name := row[HEADER[0]].strip():
+        if name := row.get(HEADER[0], "").strip():
             texts = {text: row[text] for text in TEXTS if row.get(text)}
             examples, counter = (tuple(filter(None, row.get(kind, "").split("\n"))) for kind in SENTENCES)
             found.append(PortableCode(name, row.get("theme", "").strip(), None, texts, examples, counter))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -21,6 +22,9 @@ FILE_LIMIT, BYTE_LIMIT, RATIO_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 250, 500
 """Maximum number of files of an archive, of bytes unpacked, of their ratio to those packed (above 10 MB), and of bytes
 of its XML."""
 _SMALL, _TEXT_LIMIT = 10_000_000, 64_000_000
+_DAMAGE = (
+    zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 _INTERNAL = re.compile(r"(?:internal://|sources/)?([^/\\]+)", re.IGNORECASE)
 
 
@@ -220,7 +224,7 @@ class ProjectReader:
         """Convert errors of the zip library to a ``ReadError``."""
         try:
             yield
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error) as error:
+        except _DAMAGE as error:
             raise self._damaged(f"a part of it is damaged ({type(error).__name__}).") from None
 
     def _damaged(self, problem: str) -> ReadError:

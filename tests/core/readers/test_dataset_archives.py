@@ -66,9 +66,18 @@ def lying(path: Path) -> Path:
     return path
 
 
+def mutated_lzma(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("train.parquet", parquet(500))
+    content = bytearray(path.read_bytes())
+    content[300:340] = bytes(40)
+    path.write_bytes(content)
+
+
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no archive": (lambda path: path.write_bytes(parquet()), "damaged"),
     "cut off": (cut, "damaged"),
+    "damaged LZMA": (mutated_lzma, "damaged"),
     "outside": (lambda path: packed(path, {"../train.parquet": parquet()}), "outside of its folder"),
     "absolute": (lambda path: packed(path, {"/train.parquet": parquet()}), "outside of its folder"),
     "drive": (lambda path: packed(path, {"c:\\train.parquet": parquet()}), "outside of its folder"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -198,6 +199,13 @@ def test_the_texts_of_users_are_not_markup() -> None:
     page, text = web_page("<t>", "", [code]), markdown("<t>", "", [code])
     assert "<script>" not in page and "<b>" not in page and "<i>" not in page and "<t>" not in page
     assert "\\<script\\>" in text and "\\*a\\*" in text and "1\\. b" in text and "\\- c" in text
+    lines = PortableCode("x", texts={"definition": "Title\n---\nmore\n\n===\n- - -"})
+    shown = markdown("t", "", [lines]).splitlines()
+    assert not any(re.fullmatch(r"[-=]+\\?", line) for line in shown)
+
+
+def test_short_rows_of_a_table_are_read_and_empty_ones_left_out() -> None:
+    assert [code.name for code in from_rows(["theme", "code"], [["a", "b"], [], ["c"], ["", "d"]])] == ["b", "d"]
 
 
 @given(entry_strategy, entry_strategy)

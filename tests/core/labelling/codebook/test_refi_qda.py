@@ -211,6 +211,19 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
         ProjectReader(path)
 
 
+def test_a_damaged_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.qdpx"
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("sources/A1.txt", "".join(f"Line {i * i}. " for i in range(500)))
+            archive.writestr(QDE, OTHER_PROGRAM)
+        content = bytearray(path.read_bytes())
+        content[60:120] = bytes(60)
+        path.write_bytes(content)
+        with ProjectReader(path) as project, pytest.raises(ReadError, match="damaged"):
+            list(project.sources())
+
+
 def test_a_codebook_without_codes_or_with_entities_is_refused() -> None:
     for content, problem in (
         (b"<CodeBook/>", "no codes"),
