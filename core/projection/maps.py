@@ -174,7 +174,10 @@ class Reduction:
         rows, wanted, model, columns = _rows(vectors, config.metric), config.reduce_to, None, None
         if sparse.issparse(rows) and min(rows.shape) > wanted:
             columns = np.unique(rows.indices)  # mostly few: the others would cost time and change nothing
-            model = TruncatedSVD(min(wanted, len(columns)), random_state=seed % 2**32).fit(rows[:, columns])
+            if len(columns) > 1:
+                model = TruncatedSVD(min(wanted, len(columns)), random_state=seed % 2**32).fit(rows[:, columns])
+            elif not len(columns):
+                columns = np.zeros(1, dtype=np.int64)  # no row has a value: all are at one place
         elif not sparse.issparse(rows) and rows.shape[0] > max(config.reduce_above, wanted) and rows.shape[1] > wanted:
             model = PCA(wanted, random_state=seed % 2**32, svd_solver="covariance_eigh").fit(rows)
         return cls(config.metric, model, columns)

@@ -71,6 +71,10 @@ def test_components_of_sparse_rows_do_not_depend_on_columns_without_values() -> 
 def test_equal_and_zero_rows() -> None:
     for x in (np.ones((30, 5), np.float32), np.zeros((30, 5), np.float32)):
         assert np.isfinite(project(x, FAST, 0, SILENT)).all()
+    for values in (0.0, 1.0):
+        wide = sparse.csr_array(([values], ([3], [7])), shape=(120, 200), dtype=np.float32)
+        wide.eliminate_zeros()
+        assert np.isfinite(project(wide, FAST, 0, SILENT)).all()
 
 
 def test_faithfulness_of_the_plane_itself_and_of_noise() -> None:
