@@ -227,7 +227,9 @@ def support(found: CoAssignment) -> Floats:
             counts = member.sum(axis=0)[mine] - 1.0
             known = (column[rows] != MISSING) & (counts > 0)
             result[rater, rows[known]] = sums[known] / counts[known]
-    return np.where(inverse >= 0, result[:, inverse], np.nan) if len(sizes) else np.full((0, len(inverse)), np.nan)
+    if not len(sizes):
+        return np.full((table.shape[1], len(inverse)), np.nan)
+    return np.where(inverse >= 0, result[:, inverse], np.nan)
 
 
 def _of_sentences(profiles: Profiles, labels: Labels, means: Floats, best: float) -> Consensus:

@@ -41,6 +41,9 @@ _DETERMINED = 0.5
 """A value is determined by the labels if they reduce the variance of its prior at least by this factor."""
 
 UNDETERMINED = "two people alone do not show who is right where they differ (a third person, or gold items, would)"
+_THIRD_MISSING = (
+    "too few sentences were labelled by three people, or have gold labels, to show who is right where two people differ"
+)
 _NOBODY = "nobody has labelled anything"
 _FEW = "too few sentences of this person were labelled by others"
 
@@ -125,7 +128,9 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
     determined = _determined(counts, rates, fixed)
     if not determined.any():
         equal = estimate(counts.judgements, counts.weights, fixed, equal=True)
-        values = [Reliability(None, None, int(shared), UNDETERMINED) for shared in counts.shared]
+        alone = not fixed.any() and _active(raters) == 2
+        reason = UNDETERMINED if alone else _THIRD_MISSING
+        values = [Reliability(None, None, int(shared), reason) for shared in counts.shared]
         return RaterModel(equal, tuple(values), counts.parts_of, True)
     again = [estimate(counts.judgements, rest, fixed, rates) for rest in counts.without]
     found = [_reliability(rater, counts, rates, again, bool(determined[rater])) for rater in range(len(raters))]
@@ -133,7 +138,7 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
 
 
 def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
-    active = sum(bool((labels != MISSING).any()) for labels in raters)
+    active = _active(raters)
     if active < 2:
         return "only one person has labelled" if active else _NOBODY
     if not counts.shared.any():
@@ -143,6 +148,11 @@ def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
     if len(said) == 1:
         return f"all people put every pair {'together' if said[0] else 'apart'}"
     return ""
+
+
+def _active(raters: Sequence[Labels]) -> int:
+    """Return the number of raters with labels."""
+    return sum(bool((labels != MISSING).any()) for labels in raters)
 
 
 def _without(counts: PairCounts, reason: str) -> RaterModel:
@@ -223,9 +233,10 @@ def _determined(counts: PairCounts, rates: Rates, fixed: npt.NDArray[np.bool_]) 
     yes, no = counts.weights * p, counts.weights * (1 - p)
     # Scores of a pair that belongs together minus those of one that does not.
     d = np.concatenate([together - known * s, known * c - apart, np.ones((len(y), 1))], axis=1)
-    prior = np.concatenate([(RIGHT + WRONG) * s * (1 - s), (RIGHT + WRONG) * c * (1 - c), [0.25]])
+    of_share = rates.share * (1 - rates.share)
+    prior = np.concatenate([(RIGHT + WRONG) * s * (1 - s), (RIGHT + WRONG) * c * (1 - c), [of_share]])
     complete = [(yes @ known) * s * (1 - s), (no @ known) * c * (1 - c)]
-    spread = np.concatenate([*complete, [counts.weights.sum() * rates.share * (1 - rates.share)]])
+    spread = np.concatenate([*complete, [counts.weights.sum() * of_share]])
     information = np.diag(spread + prior) - d.T @ (d * (counts.weights * p * (1 - p))[:, None])
     free = np.concatenate([~fixed, ~fixed, [True]])
     variance = np.full(len(prior), np.inf)

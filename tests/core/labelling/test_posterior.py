@@ -14,6 +14,7 @@ from core.labelling.consensus import (
     expected_ari,
     expected_information,
     judgement_information,
+    support,
 )
 from core.labelling.pair_counts import PairTable
 from core.labelling.posterior import UNDETERMINED, RaterModel, fit, jackknife
@@ -156,6 +157,20 @@ def test_two_people_are_taken_as_equal_unless_gold_tells_them_apart() -> None:
     first, second, _ = known.reliabilities
     assert not known.equal and first.balanced is not None and second.balanced is not None
     assert first.balanced > second.balanced + 0.1
+
+
+def test_three_people_with_few_labels_are_not_called_two() -> None:
+    few = np.array([0, 0, 1, 1, -1], dtype=np.int32)
+    found = fit([few, few, np.array([0, 1, 1, 1, 0], dtype=np.int32)], np.zeros(5, dtype=np.int64))
+    assert found.equal and not found.undefined
+    assert all("by three people" in r.undefined and "two people alone" not in r.undefined for r in found.reliabilities)
+
+
+def test_nobody_has_labelled_an_article() -> None:
+    _, raters, articles = simulated(1)
+    none = [np.full(4, -1, dtype=np.int32) for _ in raters]
+    assert np.isnan(support(co_assignment(fit(raters, articles), none))).all()
+    assert support(co_assignment(fit(raters, articles), none)).shape == (len(raters), 4)
 
 
 def test_a_person_with_too_little_overlap_has_no_value() -> None:
