@@ -103,9 +103,10 @@ def answer_of(entry: Entry) -> Answer:
     """Return the answer that an entry holds; raise ``ValueError`` or ``KeyError`` if it holds none."""
     kind, effect = QuestionKind(entry.data["question"]), Effect(entry.data["effect"])
     question = Question(kind, effect, entry.sentences)
-    known = len(entry.sentences) == 2 if kind is QuestionKind.PAIR else len(entry.sentences) > 2
+    count = len(entry.sentences)
+    known = len({*entry.sentences}) == count and (count == 2 if kind is QuestionKind.PAIR else count > 2)
     if not known or entry.data["answer"] not in question.values():
-        raise ValueError(f"This is no answer to a question about {len(entry.sentences)} sentences.")
+        raise ValueError(f"This is no answer to a question about {count} sentences.")
     return Answer(question, entry.data["answer"], str(entry.data.get("strategy", "")))
 
 
@@ -116,7 +117,7 @@ def answers(partition: Partition) -> dict[str, Answer]:
     """
     found = {}
     for (kind, key), entry in sorted(partition.entries.items(), key=lambda item: item[0][1]):
-        if kind is EntryKind.ANSWER:
+        if kind is EntryKind.ANSWER and key.isdecimal():
             try:
                 found[key] = answer_of(entry)
             except (KeyError, ValueError, TypeError):

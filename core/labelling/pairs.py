@@ -85,7 +85,10 @@ def pairs_of_placed(placed: Placed, among: Ids | None = None, seed: int = 0) -> 
 
 
 def pairs_of_answers(answered: Constraints) -> Pairs:
-    """Return the pairs that answers put together or apart, with those that follow from them by transitivity."""
+    """Return the pairs that answers put together or apart, with those that follow from them by transitivity.
+
+    They are pairs of the first :data:`MOST_SENTENCES` sentences with links, by id.
+    """
     links, ids = answered.links, answered.links.linked[:MOST_SENTENCES]
     pairs = [(a, b) for place, a in enumerate(ids) for b in ids[place + 1 :]]
     together = [links.are_together(a, b) for a, b in pairs]
