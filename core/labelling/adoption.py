@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.labelling.codebook import entries as codebook
 from core.labelling.operations import free_colour, free_name
 from core.labelling.partition import UNASSIGNED, Cluster, Partition
 from core.types import Ids, Labels
@@ -38,7 +39,8 @@ def adopted(partition: Partition, labels: Labels, fixed: Ids, first_number: int,
     """Return the partition with its sentences in the clusters of (n,) ``labels``, -1 for unassigned.
 
     Sentences in ``fixed`` keep their clusters. A label continues the cluster that it matches; others become new
-    clusters from ``first_number`` on. Clusters that become empty are deleted, unless they have sub-themes.
+    clusters from ``first_number`` on. Clusters that become empty are deleted with their codebook entries, unless they
+    have sub-themes.
     """
     numbers = matched_clusters(partition, labels, fixed)
     clusters: dict[int, Cluster] = dict(partition.clusters)
@@ -53,7 +55,11 @@ def adopted(partition: Partition, labels: Labels, fixed: Ids, first_number: int,
         first_number += 1
     after = np.array([numbers.get(label, UNASSIGNED) for label in labels.tolist()], dtype=np.int64)
     after = np.where(kept, partition.numbers, after)
-    return replace(partition, numbers=after, clusters=_without_emptied(partition, clusters, after))
+    left = _without_emptied(partition, clusters, after)
+    gone = [number for number in clusters if number not in left]
+    changes = [change for number in gone for change in codebook.removed(partition, number)]
+    entries = {key: entry for key, entry in partition.entries.items() if key not in {(c.kind, c.key) for c in changes}}
+    return replace(partition, numbers=after, clusters=left, entries=entries)
 
 
 def _without_emptied(partition: Partition, clusters: Mapping[int, Cluster], after: Ids) -> dict[int, Cluster]:

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from core.labelling.adoption import adopted, matched_clusters
 from core.labelling.changes import apply, difference, misplaced
+from core.labelling.codebook.entries import CodebookEntry
+from core.labelling.codebook.operations import write
 from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 IDS = np.arange(10, 22)
@@ -58,3 +60,13 @@ def test_names_of_new_clusters_are_free_and_emptied_clusters_go() -> None:
     assert [after.clusters[n].name for n in (1, 9, 10)] == ["History", "History 2", "History 3"]
     gone = adopted(made([1] * 11 + [2]), np.zeros(12, dtype=np.int32), np.empty(0, np.int64), 9, lambda ids: "")
     assert 2 not in gone.clusters
+
+
+def test_the_codebook_entry_of_an_emptied_cluster_goes_with_it() -> None:
+    partition = made([1] * 11 + [2])
+    for number in (1, 2, 4):
+        partition = apply(partition, write(partition, number, CodebookEntry(definition="What it is")).change_set)
+    after = adopted(partition, np.zeros(12, dtype=np.int32), np.empty(0, np.int64), 9, lambda ids: "")
+    assert sorted(after.clusters) == [1, 4] and sorted(key for _, key in after.entries) == ["1", "4"]
+    change_set = difference(partition, after)
+    assert apply(apply(partition, change_set), change_set.inverse()).to_bytes() == partition.to_bytes()
