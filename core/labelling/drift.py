@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from core.metrics.statistics.paired_tests import holm
-from core.types import Labels
 
 LAST = 10
 """Number of the last items that are compared with those before."""
@@ -19,6 +18,8 @@ FEWEST = 4
 """Minimum number of items on either side of a comparison."""
 ALPHA = 0.05
 _EXACT, _DRAWN = 20_000, 20_000
+_CELLS = 1_000_000
+"""Random numbers in memory at once."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,21 +75,13 @@ def _compared(scores: Floats, last: int, seed: int) -> Drift:
 def _permutation_p(before: Floats, after: Floats, seed: int) -> float:
     """Return the probability, without drift, that the last items are at least that much worse."""
     scores, k = np.concatenate([before, after]), len(after)
-    sums: Floats
     if comb(len(scores), k) <= _EXACT:
         sums = np.array([scores[list(chosen)].sum() for chosen in combinations(range(len(scores)), k)])
         return float((sums <= after.sum() + 1e-12).mean())
     random = np.random.default_rng(seed)
-    order = random.random((_DRAWN, len(scores))).argpartition(k, axis=1)[:, :k]
-    sums = scores[order].sum(axis=1)
-    return float(((sums <= after.sum() + 1e-12).sum() + 1) / (_DRAWN + 1))
-
-
-def pair_agreement(labels: Labels, other: Labels) -> float | None:
-    """Return the share of pairs of sentences that two (n,) labels judge alike; None if they share no pair."""
-    both = (labels >= 0) & (other >= 0)
-    if both.sum() < 2:
-        return None
-    a, b = labels[both], other[both]
-    i, j = np.triu_indices(len(a), 1)
-    return float(((a[i] == a[j]) == (b[i] == b[j])).mean())
+    rows = max(_CELLS // len(scores), 1)
+    low = 0
+    for start in range(0, _DRAWN, rows):
+        order = random.random((min(rows, _DRAWN - start), len(scores))).argpartition(k, axis=1)[:, :k]
+        low += int((scores[order].sum(axis=1) <= after.sum() + 1e-12).sum())
+    return (low + 1) / (_DRAWN + 1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from core.labelling.drift import drifts, pair_agreement
+from core.labelling.drift import drifts
 
 
 def test_the_p_value_by_hand() -> None:
@@ -24,16 +26,17 @@ def test_too_few_items_say_so() -> None:
     assert found.p is None and not found.found and "at least 8" in found.undefined
 
 
+def test_long_series_need_little_memory() -> None:
+    tracemalloc.start()
+    found = drifts({"x": np.random.default_rng(0).random(3_000).tolist()})["x"]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.p is not None and most < 100_000_000
+
+
 def test_false_alarms_are_as_rare_as_the_level_says() -> None:
     random = np.random.default_rng(0)
     alarms = sum(drifts({"x": random.random(30).tolist()}, seed=seed)["x"].found for seed in range(60))
     assert alarms <= 8
     worse = [*random.normal(0.9, 0.05, 30), *random.normal(0.75, 0.05, 10)]
     assert drifts({"x": worse})["x"].found
-
-
-def test_agreement_of_pairs() -> None:
-    a, b = np.array([0, 0, 1, -1], dtype=np.int32), np.array([4, 4, 4, 4], dtype=np.int32)
-    assert pair_agreement(a, b) == pytest.approx(1 / 3)
-    assert pair_agreement(a, a) == 1.0
-    assert pair_agreement(a, np.array([1, -1, -1, 0], dtype=np.int32)) is None
