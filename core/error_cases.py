@@ -135,7 +135,7 @@ def margins_in_words(margins: Mapping[str, float]) -> list[str]:
 
 
 def _distance(value: float) -> str:
-    """Return a distance with two significant digits: .12, 3.4, .0016."""
+    """Return a distance with two significant digits, from 1 on with three: .12, .0016, 3.41."""
     text = f"{value:.2g}" if value < 1 else f"{value:.3g}"
     return text[1:] if text.startswith("0.") else text
 

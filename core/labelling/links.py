@@ -42,10 +42,6 @@ class Links:
         """Return whether two sentences must be apart."""
         return self.group(second) in self._apart.get(self.group(first), {})
 
-    def groups_apart(self, sentence: int) -> set[int]:
-        """Return the names of the groups from which a sentence must be apart."""
-        return {*self._apart.get(self.group(sentence), {})}
-
     def put_together(self, first: int, second: int, key: str) -> None:
         """Add a must-link."""
         self.together.append((first, second, key))

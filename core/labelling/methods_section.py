@@ -59,12 +59,10 @@ class TaskFact:
     name: str
     items: int
     people: int
-    several: int
     shared: int
     """Number of items that several people have."""
     order: str
     seed: int
-    blind: bool
     gold: int
     """Number of items with gold labels that everybody has."""
     routed: int

@@ -197,9 +197,9 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
     gold = {item.range for item in items if item.reason is Reason.GOLD}
     people = {item.person for item in items}
     return TaskFact(
-        task.name, len(distributed.keys() | gold), len(people), int(task.settings["several"]),
-        sum(count > 1 for count in distributed.values()), str(task.settings["order"]), int(task.settings["seed"]),
-        task.blind, len(gold), sum(item.reason is Reason.ROUTING for item in items),
+        task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
+        str(task.settings["order"]), int(task.settings["seed"]), len(gold),
+        sum(item.reason is Reason.ROUTING for item in items),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import DataError
 from core.labelling import operations as op
-from core.labelling.answers import NO, Answer, Contradiction, Effect, QuestionKind, constraints_of, next_key
+from core.labelling.answers import NO, Answer, Effect, QuestionKind, constraints_of, next_key
 from core.labelling.changes import EntryChange, apply, difference
 from core.labelling.entries import EntryKind
 from core.labelling.operations import Operation, OperationKind
@@ -48,11 +48,6 @@ def take_back(partition: Partition, key: str) -> Operation:
         raise DataError("This answer was taken back already.")
     change = EntryChange(EntryKind.ANSWER, key, old, None)
     return op.entries(OperationKind.REOPEN, f"Answer {int(key):,} taken back", [change])
-
-
-def contradiction_of(state: QuestionState, key: str) -> Contradiction | None:
-    """Return the contradiction between an answer and earlier ones; None without one."""
-    return next((found for found in state.constraints.contradictions if found.answer == key), None)
 
 
 def _moved(state: QuestionState, given: Answer, numbers: Ids, fresh: int, namer: Namer) -> Partition:
