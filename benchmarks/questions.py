@@ -3,10 +3,10 @@
     python -m benchmarks.questions articles/*.jsonl.xz --articles 100 --errors 0 0.1
 
 Articles are those of the test split (``--split``) that qualify for the clustering benchmark. Each begins with the
-clusters of Iclust with the estimated number of themes, except that COBRA begins with small clusters. The table has the
-mean over articles with its 95 % bootstrap interval, and the paired difference to random questions after 50 answers.
-``--cache FILE`` and ``--results FOLDER`` keep vectors and results for the next run; ``--speed N`` measures the time
-per answer at N sentences.
+clusters of Iclust with the estimated number of themes, except that COBRA and A3S begin with small clusters. The table
+has the mean over articles with its 95 % bootstrap interval, and the paired difference to random questions after 50
+answers. ``--cache FILE`` and ``--results FOLDER`` keep vectors and results for the next run; ``--speed N`` measures the
+time per answer at N sentences.
 """
 
 from __future__ import annotations
