@@ -161,3 +161,8 @@ def without_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntr
     """Return the entry without these sentences."""
     kept: dict[str, Any] = {name: tuple(i for i in getattr(entry, name) if i not in ids) for name in SENTENCES}
     return replace(entry, **kept)
+
+
+def only_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntry:
+    """Return the entry with those of its sentences that are among ``ids``."""
+    return without_examples(entry, {*entry.examples, *entry.counter_examples}.difference(ids))

@@ -6,13 +6,14 @@ A version is an entry of the labelling with the names, levels and texts of all c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
 from core.errors import DataError
 from core.labelling.changes import EntryChange
+from core.labelling.codebook import entries
 from core.labelling.codebook.entries import (
     SENTENCES,
     TEXTS,
@@ -24,7 +25,7 @@ from core.labelling.codebook.entries import (
     packed,
     unpacked,
 )
-from core.labelling.entries import Entry, EntryKind
+from core.labelling.entries import Entry, EntryKey, EntryKind
 from core.labelling.partition import Cluster, Partition
 
 NAME_LIMIT, VERSION_LIMIT = 120, 200
@@ -84,6 +85,18 @@ def restored(partition: Partition, version: Version) -> list[EntryChange]:
     return [one for one in made if one.old != one.new]
 
 
+def only_examples(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
+    """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``."""
+    found: dict[EntryKey, Entry] = {}
+    for key, entry in partition.entries.items():
+        if key[0] is EntryKind.CODE and (kept := packed(entries.only_examples(unpacked(entry), ids))) is not None:
+            found[key] = kept
+    for version in versions(partition):
+        listed = [Code(code.cluster, entries.only_examples(code.entry, ids)) for code in version.codes]
+        found[EntryKind.VERSION, version.key] = _packed(version.number, version.name, listed)
+    return found
+
+
 def _packed(number: int, name: str, listed: Sequence[Code]) -> Entry:
     """Return the entry of a version: its sentences are those of all codes in turn, its clusters likewise."""
     places = {code.cluster.number: place for place, code in enumerate(listed)}
@@ -93,7 +106,7 @@ def _packed(number: int, name: str, listed: Sequence[Code]) -> Entry:
         entry = packed(code.entry) or Entry()
         parent = code.cluster.parent
         head = {"name": code.cluster.name, "colour": code.cluster.colour, "sentences": len(entry.sentences)}
-        above = None if parent is None else places[parent]
+        above = None if parent is None else places.get(parent)
         rows.append({**head, "parent": above, "texts": dict(entry.data)})
         sentences += entry.sentences
     data = {"number": number, "name": name, "codes": rows}

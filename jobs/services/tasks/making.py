@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from core.errors import DataError
+from core.labelling.codebook import versions
 from core.labelling.distribution import Order, Plan, distribute
-from core.labelling.entries import EntryKind
 from core.labelling.partition import UNASSIGNED, Partition, start
 from core.types import Ids, Sentence, Split
 from db.label_records import NewLabelling
@@ -199,13 +199,7 @@ def _of_labelling(state: Partition, ids: Ids, assigned: bool, hidden: Sequence[i
     numbers = starts.labels_on(state, ids).astype(np.int64)
     numbers[np.isin(ids, hidden) | (not assigned)] = UNASSIGNED
     found = start(ids, numbers, state.clusters.values())
-    inside = {*ids.tolist()}
-    codes = {
-        key: replace(entry, sentences=tuple(id for id in entry.sentences if id in inside))
-        for key, entry in state.entries.items()
-        if key[0] in (EntryKind.CODE, EntryKind.VERSION)
-    }
-    return replace(found, entries=codes)
+    return replace(found, entries=versions.only_examples(state, {*ids.tolist()}))
 
 
 def sentences_of_item(r: Unit, range_of: Range) -> list[Sentence]:

@@ -9,6 +9,8 @@ import pytest
 
 from core.errors import AccessError, DataError, DuplicateNameError, StoreError
 from core.labelling import operations as op
+from core.labelling.codebook import operations as book
+from core.labelling.codebook.entries import CodebookEntry, entry_of
 from core.labelling.distribution import Order, Plan
 from core.labelling.partition import UNASSIGNED
 from db.label_records import NewLabelling, Role, Sharing
@@ -120,6 +122,19 @@ def test_what_people_begin_with(sqlite_store: Store, corpus: int, kind: str) -> 
         found = r.labellings.snapshot(labelling).partition
     assert len(found.clusters) == (0 if kind == making.START_NOTHING else 3)
     assert (found.numbers == UNASSIGNED).all() == (kind != making.START_LABELLING)
+
+
+def test_examples_outside_of_the_task_leave_counter_examples_what_they_are(sqlite_store: Store, corpus: int) -> None:
+    whole = starts.begin(sqlite_store, NewLabelling(corpus, "codes", "ada"), starts.from_sections)
+    session, articles = LabellingSession(sqlite_store, whole.id, "ada"), articles_of(sqlite_store, corpus)
+    with sqlite_store.reading() as r:
+        first, last = (r.corpora.sentences(article)[0].id for article in (articles[0], articles[-1]))
+    session.do(book.write(session.partition, 1, CodebookEntry(examples=(last,), counter_examples=(first,))))
+    task = made(sqlite_store, corpus, articles=articles[:2], start=making.START_CLUSTERS, start_id=whole.id)
+    labelling = making.begin_labelling(sqlite_store, task.id, "ben")
+    with sqlite_store.reading() as r:
+        found = entry_of(r.labellings.snapshot(labelling).partition, 1)
+    assert (found.examples, found.counter_examples) == ((), (first,))
 
 
 def test_gold_labels_are_hidden_from_people_who_begin_with_them(sqlite_store: Store, corpus: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
@@ -37,7 +38,7 @@ from core.labelling.codebook.portable import (
     reference,
     text_of,
 )
-from core.labelling.codebook.versions import differences, versions, word_difference
+from core.labelling.codebook.versions import differences, only_examples, versions, word_difference
 from core.labelling.history import replay, rewind
 from core.labelling.partition import COLOURS, Cluster, Partition, start
 from core.labelling.training import share_right, training_items
@@ -206,6 +207,20 @@ def test_the_texts_of_users_are_not_markup() -> None:
 
 def test_short_rows_of_a_table_are_read_and_empty_ones_left_out() -> None:
     assert [code.name for code in from_rows(["theme", "code"], [["a", "b"], [], ["c"], ["", "d"]])] == ["b", "d"]
+
+
+def test_a_codebook_for_some_sentences_keeps_examples_and_counter_examples_apart() -> None:
+    ids = made().ids.tolist()
+    whole = CodebookEntry("What", examples=tuple(ids[:2]), counter_examples=tuple(ids[2:4]))
+    p = written(made(), 2, whole)
+    p = apply(p, book.record_version(p, "a", "First").change_set)
+    p = written(p, 3, CodebookEntry(examples=(ids[0],)))
+    part = replace(p, entries=only_examples(p, ids[1:3]))
+    left = CodebookEntry("What", examples=(ids[1],), counter_examples=(ids[2],))
+    assert entry_of(part, 2) == left and not entry_of(part, 3)
+    (version,) = versions(part)
+    assert version.name == "First" and {c.cluster.number: c.entry for c in version.codes}[2] == left
+    assert [code.cluster for code in version.codes] == [code.cluster for code in codes(p)]
 
 
 @given(entry_strategy, entry_strategy)
