@@ -18,6 +18,8 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 from tests.strings import ROOT
 
+_MOST_S = 600
+"""Seconds that a build takes at most: a process that was killed never says that it has ended."""
 _LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "link": "href"}
 
 
@@ -41,7 +43,9 @@ def built_once(folder: Path) -> Path:
     try:
         folder.with_name(f"{folder.name}-begun").touch(exist_ok=False)
     except FileExistsError:
+        deadline = time.monotonic() + _MOST_S
         while not said.exists():
+            assert time.monotonic() < deadline, f"Another process has not built the site within {_MOST_S} s."
             time.sleep(0.2)
         assert said.read_text("utf-8") == "", said.read_text("utf-8")
         return folder

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FileChooser, Page, expect
 
 from core.labelling.codebook.entries import codes, entry_of
 from core.labelling.partition import UNASSIGNED, Partition
@@ -19,6 +20,18 @@ from tests.e2e.test_keyboard_flows import tab_to
 from tests.webapp.filled import CORPUS
 
 BY_CLICKS, BY_KEYS = "Codebook by clicks", "Codebook by keys"
+
+
+@pytest.fixture
+def caught_choosers(page: Page) -> Iterator[None]:
+    """Catch file choosers from the start: Playwright begins some time after it is asked, too late for a key press."""
+
+    def caught(chooser: FileChooser) -> None:
+        pass
+
+    page.on("filechooser", caught)
+    yield
+    page.remove_listener("filechooser", caught)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +104,7 @@ def test_a_codebook_by_clicks(page: Page, labelled: App, tmp_path: Path) -> None
     assert page.evaluate("window.pwned") is None
 
 
+@pytest.mark.usefixtures("caught_choosers")
 def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) -> None:
     open_codebook(page, labelled, BY_KEYS)
     tab_to(page, "Edit")
@@ -113,8 +127,6 @@ def test_a_codebook_by_keyboard_only(page: Page, labelled: App, tmp_path: Path) 
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         expect(page.get_by_role("tabpanel").get_by_text(content, exact=True)).to_be_visible()
         at_rest(page)
-    # Playwright catches file choosers some time after it is asked to, and the first key press would be too early.
-    page.on("filechooser", lambda chooser: None)
     tab_to(page, "REFI-QDA project")
     with page.expect_download() as download:
         page.keyboard.press("Enter")

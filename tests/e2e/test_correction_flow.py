@@ -133,6 +133,7 @@ def questions_by_clicks(page: Page, app: App, themes: dict[str, int]) -> None:
     page.keyboard.press("s")
     asked.get_by_role("button", name="Skip").click()
     answered(asked, 3)
+    assert len(answers(stored(app, "By clicks"))) == 4  # the key was no second answer
 
 
 def test_questions_are_answered_by_keys(page: Page, app: App, themes: dict[str, int]) -> None:

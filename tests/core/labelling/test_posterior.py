@@ -182,11 +182,12 @@ def test_a_person_with_too_little_overlap_has_no_value() -> None:
     assert few.sensitivity is None and "too few" in few.undefined
 
 
-def test_one_article_has_intervals_over_sentences() -> None:
-    _, raters, articles = simulated(8, articles=1)
+def test_few_articles_have_intervals_over_sentences() -> None:
+    _, raters, articles = simulated(8, articles=4)
     model = fit(raters, articles)
     assert model.intervals_over == "sentences"
-    assert all(r.sensitivity is None or r.sensitivity.low < r.sensitivity.high for r in model.reliabilities)
+    found = [r.sensitivity for r in model.reliabilities if r.sensitivity is not None]
+    assert len(found) == len(raters) and all(one.low < one.high for one in found)
 
 
 def test_the_jackknife_of_equal_parts_is_a_point() -> None:
