@@ -13,8 +13,15 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
+from core.error_cases import CaseFacts, CaseKind, Passage
+from core.labelling.codebook import operations as codebook
+from core.labelling.codebook.entries import CodebookEntry
+from core.labelling.distribution import Plan
 from db.label_records import NewLabelling, Sharing
+from db.notebook_records import NewCase
 from jobs.services.labelling import starts
+from jobs.services.labelling.session import LabellingSession
+from jobs.services.tasks import making
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, turn_to
 from tests.pages import PAGES
@@ -43,8 +50,10 @@ STATES = [
     ("relabel", {"view": "Files and settings", "labelling": LABELLING}),
     ("codebook", {"view": "Codes", "labelling": LABELLING}),
     ("codebook", {"view": "Practice", "labelling": LABELLING}),
+    ("tasks", {"view": "All tasks"}),
     ("tasks", {"view": "New task"}),
     ("notebook", {"view": "Categories"}),
+    ("notebook", {"view": "Counts"}),
     ("compare", {"tab": "Two methods", "benchmark": SEVERAL}),
     ("compare", {"tab": "One article", "benchmark": SEVERAL}),
     ("compare", {"tab": "Triplet accuracy"}),
@@ -66,10 +75,24 @@ WIDER = """() => {
 
 @pytest.fixture(scope="module")
 def project(filled: App) -> App:
-    """The app with a labelling beside everything else."""
-    with filled.store.reading() as r:
+    """The app with a labelling, a codebook entry, a training item, a case and a task beside everything else."""
+    store = filled.store
+    with store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
-    starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
+        article = r.corpora.articles(corpus.id)[0].id
+    made = starts.begin(store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
+    session = LabellingSession(store, made.id, "")
+    number = next(iter(session.partition.clusters))
+    first = int(session.partition.members(number)[0])
+    entry = CodebookEntry("What the river is.", examples=(first,))
+    session.do(codebook.write(session.partition, number, entry))
+    session.do(codebook.choose_training(session.partition, ["item"], [first]))
+    facts = CaseFacts("a search", (Passage("The river is long.", "Danube", "Course"),))
+    with store.writing() as w:
+        case = w.error_notebook.add(NewCase(corpus.id, CaseKind.SENTENCE, (), facts, "map"), "", "Too short.")
+        category = w.error_categories.add(corpus.id, "Short", "", "")
+        w.error_categories.code(case.id, category.id, "", True)
+    making.make(store, making.TaskForm(corpus.id, "Rivers to read", "", (article,), Plan(("",), 0.0)))
     return filled
 
 
