@@ -63,6 +63,7 @@ REGISTRY = Registry(
             factory="jobs.kinds.import_corpus:run",
             config="jobs.kinds.import_corpus:ImportConfig",
             tags=frozenset({"fills-a-corpus"}),
+            pages=("corpora",),
             link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(
@@ -257,6 +258,7 @@ REGISTRY = Registry(
             factory="jobs.kinds.find_themes:run",
             config="jobs.kinds.find_themes:FindThemesConfig",
             revision=4,
+            pages=("themes",),
         ),
         JobCard(
             id="name-themes",

@@ -24,6 +24,8 @@ _WORDS = "tfidf"
 """Method that is fitted to the corpus where no model reads its language."""
 _LISTED = 1_000
 _UNFINISHED = (JobStatus.FAILED, JobStatus.CANCELLED)
+THEMES = "find-themes"
+"""The job kind whose result is a set of themes."""
 IMPORTS = frozenset({"import-corpus", "import-list", "import-bundle"})
 
 
@@ -57,7 +59,7 @@ def follow_ups(
         found.append(("train", {"method": _WORDS, "name": model, "corpus": corpus}))
     what = {"corpus": corpus, "model": model}
     found.append(("embed", what | {"limit": ANALYSED}))
-    found.append(("find-themes", what | {"limit": ANALYSED, "settings": dict(choices.settings)}))
+    found.append((THEMES, what | {"limit": ANALYSED, "settings": dict(choices.settings)}))
     found.append(("project", what | {"within": ANALYSED, "limit": MAPPED, "name": f"{corpus} by {model}"}))
     return found
 
@@ -77,7 +79,7 @@ def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord) 
     """Queue the clustering of one article by the model for its language, else by the newest model fitted to it."""
     model = default_for(store, corpus.language) or _newest_fitted(store, corpus)
     args = {"corpus": corpus.name, "model": model, "article": article.id}
-    return enqueue(store, "find-themes", args, title=f"Cluster “{article.title}” by “{model}”")
+    return enqueue(store, THEMES, args, title=f"Cluster “{article.title}” by “{model}”")
 
 
 def _newest_fitted(store: Store, corpus: CorpusRecord) -> str:
@@ -114,7 +116,7 @@ class Step:
 _STEPS: tuple[tuple[str, frozenset[str]], ...] = (
     ("Import", IMPORTS),
     ("Embed", frozenset({"embed", "train"})),
-    ("Themes", frozenset({"find-themes"})),
+    ("Themes", frozenset({THEMES})),
     ("Map", frozenset({"project"})),
 )
 

@@ -180,6 +180,7 @@ PLACES = """() => {
 
 def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
     """Draw a shape on the first map; the rows inside it, found without the page's help, and the kind of every row."""
+    at_rest(page)  # the stage has its size
     stage = page.locator(".map-view .stage").first
     box = stage.bounding_box()
     assert box is not None

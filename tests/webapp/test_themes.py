@@ -201,24 +201,56 @@ def test_an_analysis_goes_with_its_corpus(analysed: Store) -> None:
     assert partition_queries.analyses() == []
 
 
+def reclustered(at: AppTest, store: Store, number: int) -> int:
+    """Ask for another number of themes; the id of the job that finds them."""
+    box = next(box for box in at.number_input if box.label == "Number of themes")
+    box.set_value(number).run()
+    press(at, "Recluster")
+    with store.reading() as r:
+        return max(job.id for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes")
+
+
+def end(store: Store, job: int, run: int) -> None:
+    """End a job with a result, and the jobs that it waits for."""
+    with store.writing() as w:
+        for one in range(w.jobs.get(job).after or job, job + 1):
+            w.jobs.claim(one, "worker")
+            w.jobs.finish(one, "worker", JobStatus.DONE, result={"run_id": run, "sentences": 12})
+
+
 def test_the_selector_and_the_page_show_the_same_result(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", corpus="My list", view="Themes found")
     box = at.selectbox(key=state.RESULT)
     assert box.value.endswith("2 themes")
-    at.session_state[state.REQUESTED] = ("My list", 1)
+    job = reclustered(at, analysed, 3)
     with analysed.writing() as w:
         (run,) = w.runs.list(kind="themes")
         themes = [*run.config["themes"], {"name": "three", "words": ["three"], "size": 0, "central": []}]
         ids, margins = w.runs.margins(run.id, Split.TEST)
-        w.runs.add(
+        new = w.runs.add(
             kind="themes", digest="th2", model_id=run.model_id, clusterer="iclust", seconds=1.0,
             config={**run.config, "themes": themes}, assignments=w.runs.labels(run.id),
             margins={Split.TEST: (ids, margins)},
         )  # fmt: skip
     at.run()
+    assert at.selectbox(key=state.RESULT).value.endswith("2 themes")
+    end(analysed, job, new.id)
+    at.run()
     assert at.selectbox(key=state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
     at.selectbox(key=state.RESULT).set_value(next(o for o in box.options if o.endswith("2 themes"))).run()
     assert not at.exception and at.metric[1].value == "2"
+
+
+def test_a_number_whose_themes_are_stored_shows_them(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view="Themes found")
+    with analysed.reading() as r:
+        (run,) = r.runs.list(kind="themes")
+    job = reclustered(at, analysed, 3)
+    at.session_state[state.VIEW] = state.NEW
+    at.run()
+    end(analysed, job, run.id)
+    at.run()
+    assert not at.exception and at.selectbox(key=state.RESULT).value.endswith("2 themes")
 
 
 def test_the_page_opens_at_the_themes_of_the_project(analysed: Store, open_page: Open) -> None:

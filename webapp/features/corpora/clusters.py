@@ -42,8 +42,8 @@ NO_CLUSTERS = Clusters({}, [])
 
 def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Sentence]) -> Clusters:
     """Draw the button, its job, and what can be done with the clusters; return the clusters to show."""
+    running = _running(article)  # before the clusters: what has ended meanwhile is stored
     found = partition_queries.article_clusters(article.id)
-    running = _running(article)
     if running:
         st.fragment(_live, run_every=_POLL_S)(article, tuple(job.id for job in running))
     if not found:

@@ -14,6 +14,7 @@ from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, rea
 from core.tasks.themes import FEWEST, MOST
 from core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from core.text.splitting import LANGUAGES
+from db.records import JobStatus
 from jobs.common.languages import corpus_shares, splitting_language
 from jobs.services import pipeline
 from webapp.features.themes import state
@@ -115,24 +116,20 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
         if job is None:
             return
         after = job.id
-    st.session_state[state.REQUESTED] = (corpus, len(_analyses(corpus)))
     choices = pipeline.Choices(model, dict(settings))
-    follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices, after))
-    st.rerun()
-
-
-def _analyses(corpus: str) -> list[Analysis]:
-    return [analysis for analysis in partition_queries.analyses() if analysis.corpus.name == corpus]
+    jobs = follow(lambda: pipeline.queue_pipeline(queries.store(), corpus, language, choices, after))
+    if jobs:
+        st.session_state[state.REQUESTED] = next(job.id for job in jobs if job.kind == pipeline.THEMES)
+        st.rerun()
 
 
 def finished() -> Analysis | None:
-    """Return the result that was requested last in this session, once, when it is ready."""
-    corpus, known = st.session_state.get(state.REQUESTED, ("", 0))
-    found = _analyses(corpus) if corpus else []
-    if len(found) <= known:
+    """Return the result that was requested last in this session, once, when it is ready; it may have been stored."""
+    job = queries.job(st.session_state.get(state.REQUESTED, 0))
+    if job is None or job.status is not JobStatus.DONE:
         return None
     del st.session_state[state.REQUESTED]
-    return found[0]
+    return next((a for a in partition_queries.analyses() if a.run.id == job.result["run_id"]), None)
 
 
 def _source() -> _Source | None:
