@@ -119,11 +119,21 @@ def from_plan(found: Plan, origin: str) -> starts.Begin:
 
 
 def _clusters(found: Plan) -> list[Cluster]:
-    """Return the clusters of a plan and their themes; where a theme is a sub-theme itself, its theme is taken."""
+    """Return the clusters of a plan and their themes; where a theme is a sub-theme itself, the topmost one is taken."""
     made = starts.clusters([*found.names, *sorted({*found.themes.values()} - {*found.names})])
     number_of = {cluster.name: cluster.number for cluster in made}
-    parents = {name: number_of[found.themes.get(theme, theme)] for name, theme in found.themes.items()}
-    return [replace(c, parent=parent if (parent := parents.get(c.name)) != c.number else None) for c in made]
+    tops = {name: number_of[_top(found.themes, name)] for name in found.themes}
+    return [replace(c, parent=top if (top := tops.get(c.name)) != c.number else None) for c in made]
+
+
+def _top(themes: Mapping[str, str], name: str) -> str:
+    """Return the topmost theme of a cluster; clusters that are each other's themes are themes."""
+    above = [name]
+    while (theme := themes.get(above[-1])) is not None:
+        if theme in above:
+            return theme
+        above.append(theme)
+    return above[-1]
 
 
 def check_whole(found: Plan) -> None:

@@ -133,6 +133,29 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     assert {"Above", ""} < {theme for _, theme in levels(sqlite_store, again)}
 
 
+@pytest.mark.parametrize(
+    ("themes", "expected"),
+    [
+        ({"A": "B", "B": "C", "C": "D"}, {("A", "D"), ("B", "D"), ("C", "D"), ("D", "")}),
+        ({"A": "B", "B": "C", "C": "A"}, {("A", ""), ("B", ""), ("C", "")}),
+        ({"A": "B", "B": "C", "C": "B"}, {("A", "B"), ("B", ""), ("C", "")}),
+    ],
+)
+def test_themes_of_a_table_have_two_levels(
+    sqlite_store: Store, themes: dict[str, str], expected: set[tuple[str, str]]
+) -> None:
+    corpus = add_corpus(sqlite_store)
+    with sqlite_store.reading() as r:
+        ids = r.corpora.sentence_ids(corpus.id)
+    rows = [(str(ids[place]), *pair) for place, pair in enumerate(themes.items())]
+    columns = tables.Columns("cluster", "id", theme="theme")
+    found = tables.plan(sqlite_store, corpus.id, None, sheet(*rows, columns=("id", "cluster", "theme")), columns)
+    new = NewLabelling(corpus.id, "levels", "ada")
+    record = starts.begin(sqlite_store, new, tables.from_plan(found, "labels.csv"))
+    assert levels(sqlite_store, record) == expected
+    assert files.import_lines(sqlite_store, corpus.id, files.export_lines(sqlite_store, record.id).splitlines(), "x")
+
+
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 70), st.sampled_from(["", "A", "B", "=C"])), max_size=12))
 def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, str]]) -> None:
