@@ -123,8 +123,8 @@ def keep(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Model
 
     Requires the admin role.
     """
-    with store.reading() as r:
-        check_write(r.models.connection, r.models.table.name)  # before files are written
+    with store.writing() as w:  # only there is the person known
+        check_write(w.models.connection, w.models.table.name)  # before files are written
     model = _stored(store, record, learned)
     with store.reading() as r:
         ids = r.labellings.snapshot(record.id).partition.ids

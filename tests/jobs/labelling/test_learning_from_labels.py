@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import ConfigError, DataError
+from core.errors import AccessError, ConfigError, DataError
 from core.labelling import operations as op
 from core.labelling.learning import moved_by_people
 from core.types import Sentence, Split, split_of_title
-from db.label_records import LabellingRecord, NewLabelling
+from db.label_records import LabellingRecord, NewLabelling, Role
 from db.store import Store
 from jobs.common.judged import judged_pairs
 from jobs.common.vectors import load_model
@@ -108,6 +108,12 @@ def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(home: Path
     assert metrics.usable_bases([base]) == [base]
     learned = metrics.learn_from_labels(store, record, session.partition, base)
     assert learned.sentences == 20 and learned.on_sentences is not None and learned.on_articles is None
+    with store.writing() as w:
+        w.people.set_role("Ada", Role.ADMIN, "Ada")
+    before = sorted(store.settings.home.rglob("artifacts/*"))
+    with pytest.raises(AccessError):
+        metrics.keep(store.by(lambda: "Ben"), record, learned)
+    assert sorted(store.settings.home.rglob("artifacts/*")) == before, "nothing was written for a labeller"
     model = metrics.keep(store, record, learned)
     assert metrics.keep(store, record, learned) == model and metrics.usable_bases([model]) == []
     assert model.metrics["labelling"] == "mine" and model.metrics["judged sentences"] == 20
