@@ -109,7 +109,8 @@ class Tasks(NamedRepository[TaskRecord]):
     def reassign(self, task_id: int, item_ids: Collection[int], person: str) -> int:
         """Give items that are not done to a member, at the end of the list; return how many.
 
-        Items that the person has already are left out.
+        Items that the person has already are left out, and of several people's items with the same sentences the
+        person gets one.
         """
         self._check_maker(task_id)
         self._check_member(task_id, person)
@@ -118,6 +119,7 @@ class Tasks(NamedRepository[TaskRecord]):
         moved = 0
         for item in self.items(task_id):
             if item.id in item_ids and item.done is None and item.range not in known:
+                known.add(item.range)
                 moved += 1
                 values = {"person": person, "place": place + moved, "opened": None}
                 self.connection.execute(t.task_item.update().where(t.task_item.c.id == item.id).values(**values))

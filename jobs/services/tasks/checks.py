@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from core.labelling.posterior import RaterModel
 
 
+MOST_PAIRED = 1_000
+"""Maximum number of sentences of an item whose pairs are compared; memory grows with its square."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
     """What the people of a task have judged so far; row i of every array is sentence ``ids[i]``."""
@@ -136,6 +140,13 @@ def _rows(found: Judged, item: ItemRecord) -> np.ndarray:
     return np.flatnonzero((found.articles == item.article_id) & inside)
 
 
+def _drawn(rows: Ids) -> Ids:
+    """Return the rows of the sentences of an item whose pairs are compared, all or a random sample, ascending."""
+    if len(rows) <= MOST_PAIRED:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, MOST_PAIRED, replace=False))
+
+
 def _finished(items: Sequence[ItemRecord], person: str) -> list[tuple[datetime, ItemRecord]]:
     done = [(item.done, item) for item in items if item.person == person and item.done is not None]
     return sorted(done, key=lambda pair: pair[0])
@@ -169,7 +180,8 @@ def _consensus_series(found: Judged, items: Sequence[ItemRecord]) -> dict[str, l
             seen = np.any([x >= 0 for x in others], axis=0) & (raters[place][rows] >= 0)
             if seen.sum() < 2 or model.undefined:
                 continue
-            own, others = raters[place][rows][seen], [x[seen] for x in others]
+            kept = _drawn(np.flatnonzero(seen))
+            own, others = raters[place][rows][kept], [x[kept] for x in others]
             i, j = np.triu_indices(len(own), 1)
             p = co_assignment(model, others).pairs(i, j)
             series[person].append((when, float(np.where(own[i] == own[j], p, 1 - p).mean())))
@@ -225,8 +237,10 @@ def _routed(model: RaterModel, found: Judged, ranges: set[Range], place: int | N
         for range_of in sorted(r for r in ranges if r[0] == found.articles[rows[0]]):
             at = np.flatnonzero(open_ones & (positions >= range_of[1]) & (positions <= range_of[2]))
             if len(at) >= 2:
-                i, j = (at[side] for side in np.triu_indices(len(at), 1))
-                inside = float(judgement_information(model, posterior.pairs(i, j), place).sum())
+                drawn = _drawn(at)
+                i, j = (drawn[side] for side in np.triu_indices(len(drawn), 1))
+                bits_of_pair = float(judgement_information(model, posterior.pairs(i, j), place).mean())
+                inside = bits_of_pair * len(at) * (len(at) - 1) / 2
                 bits = (float(told[at].sum()) + inside) / len(at)
                 listed.append(Routed(range_of, int((dispute[at] > 0).sum()), bits))
     return sorted(listed, key=lambda routed: (routed.disputed == 0, -routed.information, routed.range))

@@ -198,6 +198,16 @@ def test_items_are_given_to_others_and_tasks_are_closed(sqlite_store: Store, cor
         assert w.tasks.list() == [] and len(w.labellings.list()) == 1
 
 
+def test_a_person_gets_the_same_sentences_once(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus, people=("ada", "ben"))
+    ids = [item.id for item in items_of(sqlite_store, task)]
+    with sqlite_store.writing() as w:
+        w.tasks.add_member(task.id, "zoe")
+        assert w.tasks.reassign(task.id, ids, "zoe") == 10
+    given = [item.range for item in items_of(sqlite_store, task, "zoe")]
+    assert len(given) == len({*given}) == 10 and len(items_of(sqlite_store, task)) == 20
+
+
 def test_progress_and_due_state(sqlite_store: Store, corpus: int) -> None:
     now = datetime(2026, 11, 25, 12, tzinfo=UTC)
     task = made(sqlite_store, corpus, due=now + timedelta(days=2))
@@ -266,6 +276,26 @@ def test_disputed_items_go_to_a_third_person_and_a_gold_labelling_begins_with_th
         state, right = (r.labellings.snapshot(id).partition for id in (record.id, first))
     names = [state.clusters[int(n)].name for n in state.numbers]
     assert names == [right.clusters[int(n)].name for n in right.numbers]
+
+
+def test_the_pairs_of_a_large_item_are_a_sample(
+    sqlite_store: Store, corpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = made(sqlite_store, corpus, people=("ada", "ben"))
+    with sqlite_store.writing() as w:
+        w.tasks.add_member(task.id, "eve")
+    for person in ("ada", "ben"):
+        work_through(sqlite_store, task, person, wrong=2 * (person == "ben"))
+    ben, all_pairs = checks.checks(sqlite_store, task.id)[1], checks.route(sqlite_store, task.id, "eve")[0]
+    sizes, paired = [], np.triu_indices
+    monkeypatch.setattr(checks, "MOST_PAIRED", 8)
+    monkeypatch.setattr(np, "triu_indices", lambda n, *k: (sizes.append(n * bool(k)), paired(n, *k))[1])
+    drawn, some_pairs = checks.checks(sqlite_store, task.id)[1], checks.route(sqlite_store, task.id, "eve")[0]
+    assert 8 in sizes and max(sizes) <= 8, "an item has 12 sentences"
+    for found, exact in zip(drawn.consensus_items, ben.consensus_items, strict=True):
+        assert found[1] == pytest.approx(exact[1], abs=0.25)
+    assert [r.disputed for r in some_pairs] == [r.disputed for r in all_pairs]
+    assert some_pairs[0].information == pytest.approx(all_pairs[0].information, rel=0.3)
 
 
 def test_people_are_forgotten_and_corpora_deleted_with_their_tasks(sqlite_store: Store, corpus: int) -> None:
