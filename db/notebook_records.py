@@ -25,9 +25,13 @@ class NewCase:
 
     @property
     def digest(self) -> str:
-        """Hash of what the case refers to: a case of the same sentences and source is the same."""
+        """Hash of what the case refers to: a case of the same sentences and source is the same.
+
+        Texts count where they are of no sentence, such as the titles of a triplet.
+        """
         key = [self.kind.value, list(self.sentence_ids), self.facts.source]
-        key += [] if self.sentence_ids else [passage.text for passage in self.facts.passages]
+        texts = [passage.text for passage in self.facts.passages]
+        key += texts if len(texts) > len(self.sentence_ids) else []
         return hashlib.sha256(dump_json(key).encode()).hexdigest()[:32]
 
 
@@ -147,6 +151,14 @@ class Notebook:
             if one.case_id in live and (target is not None or one.category_id is None):
                 cases = found.setdefault(one.person, {})
                 cases[one.case_id] = cases.get(one.case_id, frozenset()) | ({target} if target is not None else set())
+        return found
+
+    def names_given(self) -> dict[int, dict[str, list[str]]]:
+        """Return case id → person → names of the categories as in :meth:`coded`, sorted."""
+        names, found = {one.id: one.name for one in self.categories}, dict[int, dict[str, list[str]]]()
+        for person, cases in self.coded().items():
+            for case, given in cases.items():
+                found.setdefault(case, {})[person] = sorted(names[id] for id in given)
         return found
 
     def _final(self) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,6 +33,9 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
     def add(self, new: NewCase, person: str, note: str = "", sample_id: int | None = None) -> ErrorCase:
         """Add a case with a note; the same case is stored once, and is restored if it was deleted.
 
+        A case that is in a sample of another model's failures is stored again for ``sample_id``, because neither of the
+        two samples would be random without it.
+
         Raises ``DataError`` for a case with too many sentences, in a full notebook or with a note that is too long, and
         ``StoreError`` if the person may only view.
         """
@@ -39,12 +43,25 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
         if len(new.sentence_ids) > MOST_SENTENCES:
             n = len(new.sentence_ids)
             raise DataError(f"A case has at most {MOST_SENTENCES:,} sentences; this one has {n:,}. Select fewer.")
-        c = t.error_case.c
-        known = self._first(self._select().where(c.corpus_id == new.corpus_id, c.digest == new.digest))
+        known = self._same(new)
+        if known is not None and (model := self._another_model(known, sample_id)):
+            new = replace(new, facts=replace(new.facts, source=f"{new.facts.source}, failures of {model}"))
+            known = self._same(new)
         case = self._insert_case(new, person, sample_id) if known is None else self._again(known, sample_id)
         if note.strip():
             self.add_note(case.id, note, person)
         return case
+
+    def _same(self, new: NewCase) -> ErrorCase | None:
+        c = t.error_case.c
+        return self._first(self._select().where(c.corpus_id == new.corpus_id, c.digest == new.digest))
+
+    def _another_model(self, known: ErrorCase, sample_id: int | None) -> str:
+        """Return the model of a sample if a case is in a sample of another one, else ""."""
+        if sample_id is None or known.sample_id is None:
+            return ""
+        models = {sample.id: sample.model for sample in self.samples(known.corpus_id)}
+        return models[sample_id] if models[sample_id] != models[known.sample_id] else ""
 
     def _insert_case(self, new: NewCase, person: str, sample_id: int | None) -> ErrorCase:
         c = t.error_case.c
@@ -95,7 +112,7 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
             self.connection.execute(t.error_case.update().where(where).values(deleted=value))
 
     def version(self, corpus_id: int) -> tuple[int, ...]:
-        """Return a value that changes whenever the notebook changes."""
+        """Return a value that changes whenever cases, notes, categories, codings or samples do."""
         c, n, k, g = t.error_case.c, t.error_note.c, t.error_coding.c, t.error_category.c
         of = sa.select(c.id).where(c.corpus_id == corpus_id)
         counts = (
@@ -107,7 +124,9 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
         cases = self._row(sa.select(*counts).where(c.corpus_id == corpus_id))
         changes = sa.func.coalesce(sa.func.sum(g.version), 0), sa.func.count()
         categories = self._row(sa.select(*changes).where(g.corpus_id == corpus_id))
-        newest = (self._number(sa.select(sa.func.max(x.id)).where(x.case_id.in_(of))) for x in (n, k))
+        s = t.error_sample.c
+        newest = [self._number(sa.select(sa.func.max(x.id)).where(x.case_id.in_(of))) for x in (n, k)]
+        newest.append(self._number(sa.select(sa.func.max(s.id)).where(s.corpus_id == corpus_id)))
         return tuple(int(value) for value in (*cases, *categories, *newest))
 
     def _record(self, row: Any) -> ErrorCase:

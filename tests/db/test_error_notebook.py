@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.error_cases import CaseFacts, CaseKind, Passage, facts_of
@@ -50,6 +52,28 @@ def test_the_same_case_is_stored_once_and_comes_back(store: Store) -> None:
         assert [n.text for n in w.error_notebook.notes(corpus.id)] == ["one", "two"]
         w.corpora.delete(corpus.id)
         assert w.error_notebook.list(corpus.id) == []
+
+
+def test_triplets_of_one_pivot_with_other_titles_are_other_cases(store: Store) -> None:
+    corpus = add_corpus(store)
+    of = [NewCase(corpus.id, CaseKind.TRIPLET, (1,), facts(section=title), "t?") for title in ("Kings", "Wars")]
+    of[0] = replace(of[0], facts=replace(of[0].facts, passages=(*of[0].facts.passages[:2], Passage("Art", "Rome", ""))))
+    with store.writing() as w:
+        assert len({w.error_notebook.add(one, "Ada").id for one in (*of, *of)}) == 2
+
+
+def test_a_case_of_two_models_is_in_the_samples_of_both(store: Store) -> None:
+    corpus = add_corpus(store)
+    with store.writing() as w:
+        first, second, again = (
+            w.error_notebook.add_sample(corpus.id, f"1 of 9 failures of {model}", model, 9, 0, "Ada")
+            for model in ("a", "b", "b")
+        )
+        by_hand = w.error_notebook.add(case(corpus.id), "Ada")
+        cases = [w.error_notebook.add(case(corpus.id), "Ada", "", s.id) for s in (first, second, again)]
+        assert [c.sample_id for c in cases] == [first.id, second.id, second.id] and cases[0].id == by_hand.id
+        assert cases[1].facts.source == "set, failures of b" and cases[2].id == cases[1].id
+        assert w.error_notebook.add(case(corpus.id), "Ada").id == by_hand.id
 
 
 def test_notes_keep_their_history(store: Store) -> None:
@@ -168,5 +192,7 @@ def test_the_version_changes_with_the_notebook(sqlite_store: Store) -> None:
         w.error_categories.code(of.id, None, "Ada", True)
         look()
         w.error_notebook.delete([of.id], "Ada")
+        look()
+        w.error_notebook.add_sample(corpus.id, "0 new of 9 failures of a", "a", 9, 0, "Ada")
         look()
     assert len(set(seen)) == len(seen)

@@ -29,6 +29,7 @@ from jobs.services.notebook.report import ReportOptions, report
 from jobs.services.notebook.samples import draw, failures
 from jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
 from jobs.services.personal_data import find_traces, forget
+from jobs.services.remote.error_cases import error_cases
 from tests.db.test_error_notebook import case
 from tests.db.texts import add_corpus
 from tests.webapp.filled import MODEL, SET, fill
@@ -231,6 +232,16 @@ def test_cases_as_files(sqlite_store: Store) -> None:
     assert rows[0]["margins"] == {"default": -0.125} and rows[0]["permalink"] == "http://x"
     text = files.csv(found, lambda c: "=1+1")
     assert text.startswith("case,kind,source") and "'=1+1" in text
+
+
+def test_large_notebooks_are_read_once(monkeypatch: pytest.MonkeyPatch, sqlite_store: Store) -> None:
+    found, calls = hostile(sqlite_store), []
+    for name in ("coded", "notes_of"):
+        wanted = getattr(Notebook, name)
+        monkeypatch.setattr(Notebook, name, lambda of, wanted=wanted, name=name: (calls.append(name), wanted(of))[1])
+    assert files.jsonl(found, lambda c: "") and sorted(calls) == ["coded", "notes_of"]
+    calls.clear()
+    assert len(error_cases(sqlite_store, found.cases[0].corpus_id).items) == 3 and len(calls) == 2
 
 
 # --- copies in other stores -------------------------------------------------------------------------------------------

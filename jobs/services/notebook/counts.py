@@ -70,8 +70,8 @@ class CountTable:
             f"{STRONG:.0f} or more. Cramér's V = {found.cramers_v:.2f}, p {p} (chi-square)."
         )
         if found.low_expected:
-            few = f"{found.low_expected} cells have an expected count below {LEAST_EXPECTED:.0f}"
-            text += f" {few}, so their residuals are unreliable."
+            few = "1 cell has" if found.low_expected == 1 else f"{found.low_expected:,} cells have"
+            text += f" {few} an expected count below {LEAST_EXPECTED:.0f}, so the residuals there are unreliable."
         return text
 
 
@@ -104,7 +104,8 @@ class Counts:
                 "shares of all failures."
             )
         left = self.cases - self.coded
-        missing = f" {left:,} cases of the sample are not coded yet, so the estimate is preliminary." if left else ""
+        are = "case of the sample is" if left == 1 else "cases of the sample are"
+        missing = f" {left:,} {are} not coded yet, so the estimate is preliminary." if left else ""
         return (
             f"Random sample of {self.cases:,} out of {self.sample.population:,} failures of {self.sample.model}: the "
             f"shares estimate those of all its failures.{missing}"

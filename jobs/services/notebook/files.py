@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from db.notebook_records import ErrorCase, Notebook
@@ -17,28 +17,27 @@ _SEPARATOR = " | "
 
 def jsonl(notebook: Notebook, address: Callable[[ErrorCase], str]) -> str:
     """Return one object per case; ``address`` returns the link to the view that a case was found in."""
-    return json_lines(HEADER, [values(notebook, case, address) for case in notebook.cases])
+    return json_lines(HEADER, _rows(notebook, address))
 
 
 def csv(notebook: Notebook, address: Callable[[ErrorCase], str]) -> str:
     """Return one row per case; lists are joined by a vertical bar, and formulas are escaped."""
-    rows = ([_flat(value) for value in values(notebook, case, address)] for case in notebook.cases)
-    return csv_text(HEADER, rows)
+    return csv_text(HEADER, ([_flat(value) for value in row] for row in _rows(notebook, address)))
 
 
-def values(notebook: Notebook, case: ErrorCase, address: Callable[[ErrorCase], str]) -> list[Any]:
-    """Return the values of a case in the order of :data:`HEADER`."""
-    facts, names = case.facts, {category.id: category.name for category in notebook.current_categories()}
-    coded = {person: of[case.id] for person, of in notebook.coded().items() if case.id in of}
-    sample = next((sample.name for sample in notebook.samples if sample.id == case.sample_id), "")
-    return [
-        case.id, case.kind.value, facts.source, facts.article, facts.section, facts.predicted, list(facts.models),
-        dict(facts.margins), [p.text for p in facts.passages], [p.role for p in facts.passages],
-        [p.placed for p in facts.passages], list(case.sentence_ids),
-        [{"person": note.person, "text": note.text} for note in notebook.notes_of().get(case.id, ())],
-        {person: sorted(names[id] for id in codes) for person, codes in coded.items()},
-        sample, case.person, case.created, address(case),
-    ]  # fmt: skip
+def _rows(notebook: Notebook, address: Callable[[ErrorCase], str]) -> Iterator[list[Any]]:
+    """Yield the values of each case in the order of :data:`HEADER`."""
+    notes, given = notebook.notes_of(), notebook.names_given()
+    samples = {sample.id: sample.name for sample in notebook.samples}
+    for case in notebook.cases:
+        facts = case.facts
+        yield [
+            case.id, case.kind.value, facts.source, facts.article, facts.section, facts.predicted, list(facts.models),
+            dict(facts.margins), [p.text for p in facts.passages], [p.role for p in facts.passages],
+            [p.placed for p in facts.passages], list(case.sentence_ids),
+            [{"person": note.person, "text": note.text} for note in notes.get(case.id, ())], given.get(case.id, {}),
+            samples.get(case.sample_id or 0, ""), case.person, case.created, address(case),
+        ]  # fmt: skip
 
 
 def _flat(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
-from db.notebook_records import ErrorCase, Notebook
+from db.notebook_records import ErrorCase, ErrorNote, Notebook
 from db.store import Store
 from jobs.common.results import code_version
 from jobs.services.notebook import agreement, figures
@@ -138,22 +138,22 @@ def _examples(notebook: Notebook, counts: Counts, options: ReportOptions) -> lis
         cases = [case for case in ordered if row.category.id in codes.get(case.id, ())]
         if cases:
             blocks += [Heading(3, f"{row.category.name} ({len(cases):,})")]
-            blocks += [block for case in cases[: options.examples] for block in _case(notebook, case, options)]
+            blocks += [block for case in cases[: options.examples] for block in _case(case, notes, options)]
     left = [case for case in ordered if not codes.get(case.id)]
     if left:
         blocks += [Heading(3, f"Without a category ({len(left):,})")]
-        blocks += [block for case in left[: options.examples] for block in _case(notebook, case, options)]
+        blocks += [block for case in left[: options.examples] for block in _case(case, notes, options)]
     return blocks
 
 
-def _case(notebook: Notebook, case: ErrorCase, options: ReportOptions) -> list[Block]:
+def _case(case: ErrorCase, notes: Mapping[int, Sequence[ErrorNote]], options: ReportOptions) -> list[Block]:
     facts = case.facts
     blocks: list[Block] = [Heading(4, f"Case {case.id}: {case.kind.value}, {facts.source}")]
     blocks += [Quotation(_label(passage), passage.text) for passage in facts.passages[:_PASSAGES]]
     rest = facts.sentences - _PASSAGES
     said = [*facts.statements(), *([f"{rest:,} more sentences."] if rest > 0 else ())]
     blocks += [Paragraph(" ".join(said))] if said else []
-    written = [f"{options.name_of(note.person)}: {note.text}" for note in notebook.notes_of().get(case.id, ())]
+    written = [f"{options.name_of(note.person)}: {note.text}" for note in notes.get(case.id, ())]
     blocks += [Paragraph(f"Note of {text}") for text in written]
     links = ("Open the case", options.case_address(case)), ("Open where it was found", options.origin_address(case))
     return [*blocks, Links(links)]

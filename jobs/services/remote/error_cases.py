@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from core.client.records import CaseSentence, ErrorCase, Page
 from db import notebook_records as records
 from db.notebook_records import Notebook
@@ -14,13 +16,21 @@ def error_cases(store: Store, corpus_id: int, offset: int = 0, limit: int = 100)
     with store.reading() as r:
         known_corpus(r, corpus_id)
         found = r.error_notebook.read(corpus_id)
-    page = found.cases[offset : offset + limit]
-    return Page([_case(case, found) for case in page], len(found.cases), offset)
+    return Page(_cases(found, found.cases[offset : offset + limit]), len(found.cases), offset)
 
 
-def _case(case: records.ErrorCase, of: Notebook) -> ErrorCase:
-    names = {category.id: category.name for category in of.current_categories()}
-    coded = {person: given[case.id] for person, given in of.coded().items() if case.id in given}
+def _cases(of: Notebook, page: Sequence[records.ErrorCase]) -> list[ErrorCase]:
+    notes, given = of.notes_of(), of.names_given()
+    samples = {sample.id: sample.name for sample in of.samples}
+    return [
+        _case(case, notes.get(case.id, ()), given.get(case.id, {}), samples.get(case.sample_id or 0, ""))
+        for case in page
+    ]
+
+
+def _case(
+    case: records.ErrorCase, notes: Sequence[records.ErrorNote], given: Mapping[str, list[str]], sample: str
+) -> ErrorCase:
     facts = case.facts
     return ErrorCase(
         case.id,
@@ -31,9 +41,9 @@ def _case(case: records.ErrorCase, of: Notebook) -> ErrorCase:
         list(facts.models),
         dict(facts.margins),
         facts.predicted,
-        [note.text for note in of.notes_of().get(case.id, ())],
-        {person: sorted(names[id] for id in given) for person, given in coded.items()},
-        next((sample.name for sample in of.samples if sample.id == case.sample_id), ""),
+        [note.text for note in notes],
+        dict(given),
+        sample,
         case.person,
         case.created,
     )
