@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError
+from core.errors import DataError, StoreError, UnknownNameError
 from core.labelling.codebook import versions
 from core.labelling.distribution import Order, Plan, distribute
 from core.labelling.partition import UNASSIGNED, Partition, start
@@ -147,7 +147,8 @@ def _uncertainty(r: Unit, form: TaskForm, ranges: Sequence[Range]) -> np.ndarray
 def begin_labelling(store: Store, task_id: int, person: str) -> int:
     """Return the id of the person's labelling of a task, which is made when the person begins.
 
-    Raises :class:`DataError` if the person is not a member, or the labelling was deleted.
+    Raises :class:`DataError` if the person is not a member, or if the labelling or what people begin with was deleted,
+    and :class:`StoreError` if the task was closed before the person began.
     """
     with store.reading() as r:
         task = r.tasks.get(task_id)
@@ -161,8 +162,14 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
                     f"The labelling {record.name!r} of this task was deleted. Restore it on the Relabel page."
                 )
             return record.id
+        if task.closed is not None:
+            raise StoreError(f"The task {task.name!r} is closed. Its maker or an admin can open it again.")
         articles = list(dict.fromkeys(item.article_id for item in r.tasks.items(task_id)))
-    partition, origin = _initial(store, task, articles)
+    try:
+        partition, origin = _initial(store, task, articles)
+    except UnknownNameError:
+        problem = f"What people begin with in the task {task.name!r} was deleted. Ask its maker to make it again."
+        raise DataError(problem) from None
     name = f"{task.name} · {person or 'no name'}"
     with store.writing() as w:
         new = NewLabelling(

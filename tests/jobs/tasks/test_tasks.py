@@ -124,6 +124,19 @@ def test_what_people_begin_with(sqlite_store: Store, corpus: int, kind: str) -> 
     assert (found.numbers == UNASSIGNED).all() == (kind != making.START_LABELLING)
 
 
+@pytest.mark.parametrize("kind", [making.START_CLUSTERS, making.START_RUN])
+def test_nobody_begins_with_what_was_deleted_or_in_a_closed_task(sqlite_store: Store, corpus: int, kind: str) -> None:
+    task = made(sqlite_store, corpus, start=kind, start_id=999)
+    with pytest.raises(DataError, match="begin with in the task 'pilot' was deleted"):
+        making.begin_labelling(sqlite_store, task.id, "ben")
+    with sqlite_store.writing() as w:
+        w.tasks.close(task.id, True)
+    with pytest.raises(StoreError, match="'pilot' is closed"):
+        work.open_item(sqlite_store, items_of(sqlite_store, task, "ben")[0].id)
+    with sqlite_store.reading() as r:
+        assert r.labellings.list() == []
+
+
 def test_examples_outside_of_the_task_leave_counter_examples_what_they_are(sqlite_store: Store, corpus: int) -> None:
     whole = starts.begin(sqlite_store, NewLabelling(corpus, "codes", "ada"), starts.from_sections)
     session, articles = LabellingSession(sqlite_store, whole.id, "ada"), articles_of(sqlite_store, corpus)

@@ -11,6 +11,7 @@ import streamlit as st
 from core.labelling.distribution import Order, Plan
 from db.label_records import LabellingRecord
 from db.records import CorpusRecord
+from jobs.services.people import tidy
 from jobs.services.tasks import making
 from jobs.services.tasks.making import TaskForm
 from webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT
@@ -103,7 +104,7 @@ def _plan(corpus: CorpusRecord) -> Plan:
         "People", offered, format_func=lambda name: name or UNNAMED, key=_key("people"), accept_new_options=True,
         help="Type a name to add somebody who has not used the pages yet.",
     )  # fmt: skip
-    names = tuple(dict.fromkeys(name.strip() for name in people))
+    names = tuple(dict.fromkeys(name if name in known else tidy(name) for name in people))
     left, middle, right, last = st.columns(4)
     share = left.number_input(
         "Items with overlap (%)", 0, 100, 20, 10, key=_key("share"), disabled=len(names) < 2,

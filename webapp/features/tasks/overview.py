@@ -11,6 +11,7 @@ import streamlit as st
 from core.labelling.drift import Drift
 from db.records import CorpusRecord
 from db.store import Unit
+from jobs.services.people import tidy
 from jobs.services.tasks import checks, work
 from jobs.services.tasks.checks import Check
 from webapp.features.tasks.queries import checks_of, routed
@@ -209,9 +210,8 @@ def _reassignment(task: Task) -> None:
             "those that the other person has already stay."
         )
         left, right = st.columns([3, 1], vertical_alignment="bottom")
-        name = left.text_input("New member", key=f"{REASSIGN}_name", max_chars=200)
-        if right.button("Add", icon=":material/person_add:", key=f"{REASSIGN}_add", disabled=not (name or "").strip()):
-            wanted = (name or "").strip()
+        wanted = tidy(left.text_input("New member", key=f"{REASSIGN}_name", max_chars=200) or "")
+        if right.button("Add", icon=":material/person_add:", key=f"{REASSIGN}_add", disabled=not wanted):
             _change(lambda w: w.tasks.add_member(task.record.id, wanted), f"{wanted} is a member now.")
 
 
