@@ -55,6 +55,10 @@ class Repository:
         if self.connection.dialect.name == "postgresql":
             self.connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
 
+    def _lock_row(self, table: sa.Table, id: int) -> None:
+        """Let other transactions that lock this row wait until this one ends, as all writers do on SQLite."""
+        self._row(sa.select(table.c.id).where(table.c.id == id).with_for_update())
+
     def _row(self, statement: sa.Select[Any]) -> Any:
         """Return the first row, or None."""
         return self.connection.execute(statement).first()

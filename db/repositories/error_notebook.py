@@ -151,6 +151,7 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
         """
         People(self.connection).check_may_write(clean_text(person))
         self._require_own(seen.person)
+        self._lock_row(t.error_note, seen.note)
         newest = self._number(sa.select(sa.func.max(t.error_note.c.id)).where(_same_note(seen.note)))
         if newest != seen.id:
             raise ConflictError("This note was changed meanwhile. Nothing was overwritten; look at the new text first.")

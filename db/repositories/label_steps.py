@@ -67,7 +67,7 @@ class LabelSteps(Repository):
         """
         # On PostgreSQL writers of one labelling wait for each other here, as all writers do on SQLite, so the steps of
         # a labelling are committed in the order of their ids, and a reader that continues after a step misses none.
-        self._row(sa.select(t.labelling.c.id).where(t.labelling.c.id == labelling_id).with_for_update())
+        self._lock_row(t.labelling, labelling_id)
         Labellings(self.connection).check_may_change(labelling_id, draft.person)
         change_set = self._with_free_numbers(labelling_id, change_set, snapshot)
         apply(snapshot.partition, change_set)

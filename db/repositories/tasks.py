@@ -152,6 +152,8 @@ class Tasks(NamedRepository[TaskRecord]):
         self._delete(t.task, task_id)
 
     def _check_maker(self, task_id: int) -> None:
+        """Raise ``AccessError`` unless the person made the task or is an admin; changes of it wait for each other."""
+        self._lock_row(t.task, task_id)
         self._require_own(self.get(task_id).person)
 
     def _check_member(self, task_id: int, person: str) -> None:

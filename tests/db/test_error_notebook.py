@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import pytest
@@ -92,6 +93,28 @@ def test_notes_keep_their_history(store: Store) -> None:
         for text in ("", "x" * (NOTE_LIMIT + 1)):
             with pytest.raises(DataError):
                 w.error_notebook.add_note(of.id, text, "Ada")
+
+
+def test_of_two_simultaneous_changes_of_a_note_one_is_a_conflict(store: Store) -> None:
+    corpus, refused = add_corpus(store), []
+
+    def change() -> None:
+        try:
+            with store.writing() as other:
+                other.error_notebook.change_note(note, "theirs", "an admin")
+        except ConflictError as error:
+            refused.append(error)
+
+    with store.writing() as w:
+        note = w.error_notebook.add_note(w.error_notebook.add(case(corpus.id), "Ada").id, "first", "Ada")
+    with ThreadPoolExecutor(1) as pool:
+        with store.writing() as w:
+            w.error_notebook.change_note(note, "mine", "Ada")
+            waiting = pool.submit(change)
+            wait([waiting], 0.5)
+        waiting.result()
+    with store.reading() as r:
+        assert [n.text for n in r.error_notebook.notes(corpus.id)] == ["mine"] and len(refused) == 1
 
 
 def test_categories_are_renamed_merged_deleted_and_restored(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -15,7 +16,7 @@ from core.labelling.distribution import Order, Plan
 from core.labelling.partition import UNASSIGNED
 from db.label_records import NewLabelling, Role, Sharing
 from db.store import Store
-from db.task_records import ItemRecord, ItemState, Reason, TaskRecord
+from db.task_records import ItemRecord, ItemState, NewItem, Reason, TaskRecord
 from jobs.common.placed import placed_sentences
 from jobs.services import people
 from jobs.services.labelling import starts
@@ -219,6 +220,26 @@ def test_a_person_gets_the_same_sentences_once(sqlite_store: Store, corpus: int)
         assert w.tasks.reassign(task.id, ids, "zoe") == 10
     given = [item.range for item in items_of(sqlite_store, task, "zoe")]
     assert len(given) == len({*given}) == 10 and len(items_of(sqlite_store, task)) == 20
+
+
+def test_items_that_are_given_twice_at_the_same_time_are_given_once(store: Store) -> None:
+    corpus = add_corpus(store, articles=3).id
+    task = made(store, corpus, people=("ada",))
+    new = [NewItem(*item.range, "zoe", Reason.ROUTING) for item in items_of(store, task)]
+
+    def give() -> int:
+        with store.writing() as other:
+            return other.tasks.add_items(task.id, new)
+
+    with ThreadPoolExecutor(1) as pool:
+        with store.writing() as w:
+            w.tasks.add_member(task.id, "zoe")
+        with store.writing() as w:
+            assert w.tasks.add_items(task.id, new) == 3
+            waiting = pool.submit(give)
+            wait([waiting], 0.5)
+        assert waiting.result() == 0
+    assert len(items_of(store, task, "zoe")) == 3
 
 
 def test_progress_and_due_state(sqlite_store: Store, corpus: int) -> None:
