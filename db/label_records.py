@@ -104,6 +104,13 @@ class AuditRecord:
     detail: str
 
 
+HIDDEN = (
+    "You label articles of this labelling in a blind task. Other people's labels are hidden until all your items of "
+    "these articles are done."
+)
+"""Why a person cannot open a labelling yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class LabellingRecord:
     """A labelling without its sentences."""

@@ -14,7 +14,7 @@ from core.types import Ids
 from db import label_tables as t
 from db import tables as s
 from db.access import Right, only_its_maker
-from db.label_records import LabellingRecord, NewLabelling, Role, Sharing, Snapshot
+from db.label_records import HIDDEN, LabellingRecord, NewLabelling, Role, Sharing, Snapshot
 from db.repositories.base import NamedRepository
 from db.repositories.people import People
 from db.sql import bulk_insert, id_columns, now
@@ -80,6 +80,30 @@ class Labellings(NamedRepository[LabellingRecord]):
         query = self._select().where(c.corpus_id == corpus, c.deleted.is_(None))
         query = query.where(sa.or_(c.article_id == article_id, sa.and_(c.article_id.is_(None), held)))
         return self._records(query.order_by(c.id))
+
+    def hidden_from(self, person: str) -> frozenset[int]:
+        """Return the ids of the labellings that a person may not see yet.
+
+        These are other people's labellings of the articles in which the person has an item of a blind task to label.
+        """
+        of, item, c = t.task.c, t.task_item.c, t.labelling.c
+        open_ones = of.blind & of.closed.is_(None) & (item.person == person) & item.done.is_(None)
+        left = sa.select(item.article_id).join(t.task, of.id == item.task_id).where(open_ones)
+        if self._row(left.limit(1)) is None:
+            return frozenset()
+        corpora = sa.select(of.corpus_id).join(t.task_item, of.id == item.task_id).where(open_ones)
+        held = sa.exists().where(
+            t.label.c.labelling_id == c.id,
+            t.label.c.sentence_id == s.sentence.c.id,
+            s.sentence.c.article_id.in_(left),
+        )
+        query = sa.select(c.id).where(c.owner != person, c.corpus_id.in_(corpora), held)
+        return frozenset(self.connection.scalars(query))
+
+    def check_visible(self, labelling_id: int, person: str) -> None:
+        """Raise ``AccessError`` for a labelling that a person may not see yet, see :meth:`hidden_from`."""
+        if labelling_id in self.hidden_from(person):
+            raise AccessError(HIDDEN)
 
     def placed(self, labelling_id: int, article_id: int) -> tuple[Ids, Ids, dict[int, str]]:
         """Return the sentences (n,) of an article in a labelling, their cluster numbers (n,), and number → name."""

@@ -127,13 +127,13 @@ class ReadTools:
         limit: Limit = 100,
     ) -> records.Page[records.Label]:
         """List the sentences of a labelling with their clusters."""
-        return labellings.labels(self._store, labelling_id, cluster, offset, limit)
+        return labellings.labels(self._store, self._actor(), labelling_id, cluster, offset, limit)
 
     def labelling_history(
         self, labelling_id: LabellingId, offset: Offset = 0, limit: Limit = 50
     ) -> records.Page[records.Step]:
         """List the steps of a labelling, newest first: who changed what, and why."""
-        return labellings.steps(self._store, labelling_id, offset, limit)
+        return labellings.steps(self._store, self._actor(), labelling_id, offset, limit)
 
     def list_models(self) -> list[records.Model]:
         """List the stored models."""

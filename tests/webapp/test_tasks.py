@@ -21,6 +21,7 @@ from tests.webapp.filled import HOSTILE
 from webapp.features.relabel.state import Change, Unsaved
 from webapp.features.tasks import form, state
 from webapp.features.tasks import queries as task_page_queries
+from webapp.shared import partition_queries
 from webapp.shared.task_queries import Task
 
 Open = Callable[..., AppTest]
@@ -60,6 +61,33 @@ def finish(store: Store, task: TaskRecord, person: str, moved: int) -> None:
             ids = session.partition.members(2)[:moved]
             session.do(op.assign(session.partition, np.sort(ids), 3))
         work.finish_item(store, item.id)
+
+
+def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled_store.reading() as r:
+        corpus = r.corpora.list()[0]
+        articles = r.corpora.articles(corpus.id)
+    wanted = making.TaskForm(
+        corpus.id, "secret", "ada", tuple(a.id for a in articles), Plan(("ada", "ben"), 1.0, 2), blind=True,
+        start=making.START_SECTIONS,
+    )  # fmt: skip
+    task = making.make(filled_store, wanted)
+    finish(filled_store, task, "ada", 2)
+    with filled_store.reading() as r:
+        (adas,) = r.labellings.list()
+    at = open_page("agreement", person="ben", scope="Task: secret")
+    assert not at.exception and "blind task" in words(at) and not at.dataframe and not at.multiselect
+    for page in ("relabel", "codebook"):
+        at = open_page(page, person="ben", labelling=adas.name)
+        assert not at.exception and "No labellings yet" in words(at), page
+    monkeypatch.setattr(partition_queries, "current_person", lambda: "ben")
+    found = partition_queries.partitions(articles[0], corpus.created)
+    assert "labelling" not in {partition.kind for partition in found}
+    finish(filled_store, task, "ben", 0)
+    at = open_page("agreement", person="ben", scope="Task: secret")
+    assert "blind task" not in words(at) and at.multiselect
 
 
 def test_a_project_without_tasks(filled_store: Store, open_page: Open) -> None:

@@ -101,9 +101,11 @@ def _runs(article: ArticleRecord, created: datetime) -> list[Partition]:
 
 
 def _labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
-    """Return the labellings of the article, newest first; blind ones only for their owners."""
-    found = queries.read(lambda r: r.labellings.of_article(article.id)[::-1])
+    """Return the labellings of the article that this person may see, newest first; blind ones only for their owners."""
     me = current_person()
+    with queries.store().reading() as r:
+        hidden = r.labellings.hidden_from(me)
+        found = [record for record in r.labellings.of_article(article.id)[::-1] if record.id not in hidden]
 
     def partition(record: LabellingRecord) -> Partition:
         by = f" · {record.owner or UNNAMED}" if record.kind is Sharing.OWN else f" · {record.kind.value}"
@@ -145,8 +147,14 @@ DIFFERS_FROM_PEOPLE = "Differs from other people"
 
 
 def labellings(corpus_id: int | None = None, deleted: bool = False) -> list[LabellingRecord]:
-    """Return the labellings (of one corpus), newest first; with ``deleted`` those that were deleted instead."""
-    return queries.read(lambda r: r.labellings.list(corpus_id, deleted)[::-1])
+    """Return the labellings (of one corpus) that this person may see, newest first.
+
+    With ``deleted``, return those that were deleted instead.
+    """
+    person = current_person()
+    with queries.store().reading() as r:
+        hidden = r.labellings.hidden_from(person)
+        return [record for record in r.labellings.list(corpus_id, deleted)[::-1] if record.id not in hidden]
 
 
 def precedence(labelling: LabellingRecord) -> int:

@@ -12,10 +12,11 @@ import numpy as np
 
 from core.client.records import Sentence
 from core.columns import ColumnType
+from db.access import Actor
 from db.store import Store
 from jobs.services.columns import file_columns
 from jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
-from jobs.services.remote.labellings import known_labelling
+from jobs.services.remote.labellings import visible_labelling
 from jobs.services.remote.runs import theme_arrays, theme_record
 from jobs.services.table_files import arrow_column, csv_pieces, json_pieces
 
@@ -63,13 +64,13 @@ class Export:
             yield "".join(pieces).encode("utf-8")
 
 
-def labels(store: Store, labelling_id: int, columns: bool = False) -> Export:
+def labels(store: Store, actor: Actor, labelling_id: int, columns: bool = False) -> Export:
     """Return the export of the current state of a labelling, in reading order; see :data:`HEADER`.
 
     With ``columns``, the columns of the corpus follow.
     """
     with store.reading() as r:
-        record = known_labelling(r, labelling_id)
+        record = visible_labelling(r, actor, labelling_id)
     found = Export(record.name, HEADER, lambda: row_parts(store, labelling_id))
     return with_columns(store, record.corpus_id, found) if columns else found
 

@@ -54,7 +54,7 @@ def labellings(store: Store, corpus_id: int | None = None) -> list[Labelling]:
 def labelling(store: Store, actor: Actor, labelling_id: int) -> LabellingState:
     """Return a labelling with its clusters, and what the person can undo and redo."""
     with store.reading() as r:
-        record, snapshot = known_labelling(r, labelling_id), r.labellings.snapshot(labelling_id)
+        record, snapshot = visible_labelling(r, actor, labelling_id), r.labellings.snapshot(labelling_id)
         undo = history.undo_state(r.label_steps.list(labelling_id), actor.name)
     sizes = snapshot.partition.sizes()
     clusters = [Cluster(c.number, c.name, sizes[c.number], c.parent) for c in snapshot.partition.clusters.values()]
@@ -63,11 +63,11 @@ def labelling(store: Store, actor: Actor, labelling_id: int) -> LabellingState:
 
 
 def labels(
-    store: Store, labelling_id: int, cluster: int | None = None, offset: int = 0, limit: int = 100
+    store: Store, actor: Actor, labelling_id: int, cluster: int | None = None, offset: int = 0, limit: int = 100
 ) -> Page[Label]:
     """Return the sentences of a labelling (of one cluster, -1 for the unassigned ones) in reading order."""
     with store.reading() as r:
-        known_labelling(r, labelling_id)
+        visible_labelling(r, actor, labelling_id)
         p = r.labellings.snapshot(labelling_id).partition
         if cluster not in (None, UNASSIGNED):
             _known_cluster(p, cluster)
@@ -77,10 +77,10 @@ def labels(
     return Page([_label(p, known, int(row)) for row in page], len(rows), offset)
 
 
-def steps(store: Store, labelling_id: int, offset: int = 0, limit: int = 100) -> Page[Step]:
+def steps(store: Store, actor: Actor, labelling_id: int, offset: int = 0, limit: int = 100) -> Page[Step]:
     """Return the history of a labelling, newest first."""
     with store.reading() as r:
-        known_labelling(r, labelling_id)
+        visible_labelling(r, actor, labelling_id)
         found = r.label_steps.list(labelling_id)[::-1]
     return Page([_step(step) for step in found[offset : offset + limit]], len(found), offset)
 
@@ -90,6 +90,13 @@ def known_labelling(r: Unit, labelling_id: int) -> LabellingRecord:
     record = r.labellings.get(labelling_id)
     if record.deleted is not None:
         raise UnknownNameError("labelling", str(labelling_id), [str(known.id) for known in r.labellings.list()])
+    return record
+
+
+def visible_labelling(r: Unit, actor: Actor, labelling_id: int) -> LabellingRecord:
+    """Return :func:`known_labelling`; raise ``AccessError`` while the person labels its articles blind."""
+    record = known_labelling(r, labelling_id)
+    r.labellings.check_visible(labelling_id, actor.name)
     return record
 
 
@@ -108,7 +115,7 @@ def create(
         if new.article_id is not None and r.corpora.article(new.article_id).corpus_id != new.corpus_id:
             raise UnknownNameError("article of this corpus", str(new.article_id), ())
         if start is Start.LABELLING:
-            new = replace(new, article_id=known_labelling(r, _source(source_id)).article_id)
+            new = replace(new, article_id=visible_labelling(r, actor, _source(source_id)).article_id)
         if start in (Start.THEMES, Start.LABELLING) and _corpus_of(r, start, _source(source_id)) != new.corpus_id:
             raise DataError("The source is of another corpus. Choose a source of the same corpus.")
     initial = {
@@ -166,7 +173,7 @@ class LabellingChanges:
         self, store: Store, actor: Actor, labelling_id: int, reason: str = "", seen: int | None = None
     ) -> None:
         with store.reading() as r:
-            known_labelling(r, labelling_id)
+            visible_labelling(r, actor, labelling_id)
         self._session = LabellingSession(acting(store, actor), labelling_id, actor.name)
         self._reason, self._seen = clean_text(reason), seen
 

@@ -17,6 +17,7 @@ from core.client.records import Page
 from core.columns import ColumnType
 from core.errors import AccessError, DataError, UnknownNameError
 from core.labelling.changes import StaleChangeError
+from core.labelling.distribution import Plan
 from core.selections import Origin, selected
 from db.access import Actor
 from db.label_records import Role
@@ -26,6 +27,7 @@ from jobs.services import people
 from jobs.services.labelling.files import HEADER
 from jobs.services.remote import corpora, exports, jobs, labellings, models, runs, search
 from jobs.services.remote.labellings import LabellingChanges, Start
+from jobs.services.tasks import making
 from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import fill
 
@@ -107,7 +109,7 @@ def test_changes_are_steps_with_undo(filled: Store) -> None:
     step = changes.assign([1, 2, 5], 3)
     assert step is not None and (step.person, step.reason, step.size) == ("lea", "a reason", 3)
     assert changes.assign([1, 2], 3) is None
-    assert {1, 2, 5} <= {label.sentence.id for label in labellings.labels(filled, id, 3).items}
+    assert {1, 2, 5} <= {label.sentence.id for label in labellings.labels(filled, LEA, id, 3).items}
     (
         changes.rename_cluster(3, "Past"),
         changes.merge_clusters([3, 4], 3),
@@ -117,11 +119,11 @@ def test_changes_are_steps_with_undo(filled: Store) -> None:
     changes.create_cluster("New", [7]), changes.unassign([7]), changes.delete_cluster(5)
     state = labellings.labelling(filled, LEA, id)
     assert state.can_undo and not state.can_redo and state.clusters[2].name == "Past"
-    assert labellings.steps(filled, id).total == 8
+    assert labellings.steps(filled, LEA, id).total == 8
     for _ in range(8):
         assert changes.undo() is not None
     assert changes.undo() is None and changes.redo() is not None
-    assert labellings.labels(filled, id, 3).items[0].sentence.id == 1
+    assert labellings.labels(filled, LEA, id, 3).items[0].sentence.id == 1
 
 
 def test_a_change_of_what_others_changed_is_a_conflict(filled: Store) -> None:
@@ -167,12 +169,31 @@ def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
         labellings.labelling(filled, LEA, made.id)
 
 
+def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) -> None:
+    id = new(filled, "finished", actor=Actor("ada", Role.ADMIN))
+    with filled.reading() as r:
+        articles = tuple(article.id for article in r.corpora.articles(1))
+    form = making.TaskForm(1, "blind", "ada", articles, Plan(("lea",), 0.0, 2), blind=True)
+    task = making.make(filled, form)
+    wanted = labellings.new_labelling(LEA, 1, "copy", None, shared=False)
+    for read in (
+        lambda: labellings.labelling(filled, LEA, id), lambda: labellings.labels(filled, LEA, id),
+        lambda: labellings.steps(filled, LEA, id), lambda: exports.labels(filled, LEA, id),
+        lambda: labellings.create(filled, LEA, wanted, Start.LABELLING, id),
+    ):  # fmt: skip
+        with pytest.raises(AccessError, match="blind task"):
+            read()
+    with filled.writing() as w:
+        w.tasks.delete(task.id)
+    assert labellings.labels(filled, LEA, id).total
+
+
 @pytest.mark.parametrize("format", exports.Format)
 def test_exports_have_every_row(filled: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
     id = new(filled, f"export {format}")
     LabellingChanges(filled, LEA, id).unassign([72])
-    data = b"".join(exports.labels(filled, id).stream(format))
+    data = b"".join(exports.labels(filled, LEA, id).stream(format))
     rows = _read(format, data)
     assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
     assert rows[0]["cluster"] == "Introduction" and int(rows[71]["cluster_number"]) == -1
@@ -216,7 +237,7 @@ def test_exports_have_columns_where_wanted(
 ) -> None:
     monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
     id = new(columned, f"with columns as {format}")
-    rows = _read(format, b"".join(exports.labels(columned, id, columns=True).stream(format)))
+    rows = _read(format, b"".join(exports.labels(columned, LEA, id, columns=True).stream(format)))
     assert [*rows[0]] == [*HEADER, "note (2)", "side", "score", "day", "cluster (2)"]
     last = rows[71]
     assert (last["note (2)"], last["score"], last["cluster (2)"]) in (

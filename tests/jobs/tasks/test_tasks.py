@@ -72,6 +72,41 @@ def work_through(store: Store, task: TaskRecord, person: str, wrong: int = 0) ->
     return labelling
 
 
+def hidden_from(store: Store, person: str) -> frozenset[int]:
+    with store.reading() as r:
+        return r.labellings.hidden_from(person)
+
+
+def test_members_of_a_blind_task_see_no_labelling_of_others_until_their_items_are_done(
+    sqlite_store: Store, corpus: int
+) -> None:
+    task = made(sqlite_store, corpus, blind=True)
+    adas = work_through(sqlite_store, task, "ada")
+    other = add_corpus(sqlite_store, "other", articles=1).id
+    elsewhere = starts.begin(sqlite_store, NewLabelling(other, "elsewhere", "ada"), starts.from_sections).id
+    shared = NewLabelling(corpus, "Eve's", "eve", Sharing.SHARED, article_id=articles_of(sqlite_store, corpus)[0])
+    by_eve = starts.begin(sqlite_store, shared, starts.from_sections).id
+    assert hidden_from(sqlite_store, "ben") == {adas, by_eve}, "Ben has not begun"
+    assert hidden_from(sqlite_store, "ada") == hidden_from(sqlite_store, "somebody else") == frozenset()
+    bens = work_through(sqlite_store, task, "ben")
+    assert hidden_from(sqlite_store, "ben") == frozenset()
+    assert {adas, bens} <= hidden_from(sqlite_store, "eve") and not {by_eve, elsewhere} & hidden_from(
+        sqlite_store, "eve"
+    )
+    with sqlite_store.writing() as w:
+        w.tasks.reopen(items_of(sqlite_store, task, "ben")[0].id)
+    assert adas in hidden_from(sqlite_store, "ben")
+    with sqlite_store.writing() as w:
+        w.tasks.close(task.id, True)
+    assert hidden_from(sqlite_store, "ben") == frozenset(), "nobody labels in a closed task"
+
+
+def test_members_of_an_open_task_see_each_other(sqlite_store: Store, corpus: int) -> None:
+    task = made(sqlite_store, corpus)
+    work_through(sqlite_store, task, "ada")
+    assert hidden_from(sqlite_store, "ben") == frozenset()
+
+
 def test_articles_are_cut_into_items_that_people_share(sqlite_store: Store, corpus: int) -> None:
     task = made(sqlite_store, corpus, longest=5)
     items = items_of(sqlite_store, task)

@@ -161,13 +161,13 @@ def list_labels(
     limit: Limit = 100,
 ) -> Page[Label]:
     """List the sentences of a labelling with their clusters in reading order."""
-    return labellings.labels(caller.store, labelling_id, cluster, offset, limit)
+    return labellings.labels(caller.store, caller.actor, labelling_id, cluster, offset, limit)
 
 
 @router.get("/labellings/{labelling_id}/steps", responses=_FOUND)
 def list_steps(caller: CallerNow, labelling_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[Step]:
     """List the history of a labelling, newest first."""
-    return labellings.steps(caller.store, labelling_id, offset, limit)
+    return labellings.steps(caller.store, caller.actor, labelling_id, offset, limit)
 
 
 @router.get("/labellings/{labelling_id}/export", responses=FILE, response_class=StreamingResponse, tags=["exports"])
@@ -175,7 +175,7 @@ def export_labels(
     caller: CallerNow, labelling_id: Id, format: exports.Format = exports.Format.CSV, columns: WithColumns = False
 ) -> StreamingResponse:
     """Export every sentence of a labelling with its cluster as a file."""
-    return download(exports.labels(caller.store, labelling_id, columns), format)
+    return download(exports.labels(caller.store, caller.actor, labelling_id, columns), format)
 
 
 @router.post("/labellings/{labelling_id}/assign", responses=_CHANGED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from jobs.common.placed import placed_sentences
 from jobs.services.labelling.adjudication import gold_on
 from jobs.services.labelling.starts import labels_on
 from webapp.shared import partition_queries, queries
+from webapp.shared.people import current_person
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,18 @@ class Scope:
     labellings: tuple[LabellingRecord, ...]
     gold_id: int | None = None
     """Labelling of which the labels are known to be right."""
+    hidden: bool = False
+    """Whether the person may not see all of its labellings yet, because of a blind task."""
 
 
 def scopes(corpus_id: int) -> list[Scope]:
     """Return the labelled texts of a project: articles, the whole corpus, tasks; with the most labellings first."""
     grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
-    for record in partition_queries.labellings(corpus_id):
-        grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
+    person = current_person()
+    with queries.store().reading() as r:
+        hidden = r.labellings.hidden_from(person)
+        for record in r.labellings.list(corpus_id)[::-1]:
+            grouped.setdefault((record.corpus_id, record.article_id), []).append(record)
     corpora = {c.id: c.name for c in queries.corpora()}
     titles = queries.read(
         lambda r: r.corpora.articles_by_id([article for _, article in grouped if article is not None])
@@ -104,6 +110,7 @@ def scopes(corpus_id: int) -> list[Scope]:
         for (c, a), records in grouped.items()
     ]
     found += _task_scopes(corpus_id)
+    found = [replace(scope, hidden=not hidden.isdisjoint(x.id for x in scope.labellings)) for scope in found]
     return sorted(found, key=lambda scope: -len(scope.labellings))
 
 

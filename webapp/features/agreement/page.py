@@ -2,22 +2,17 @@
 
 import streamlit as st
 
+from db.label_records import HIDDEN
 from webapp.features.agreement import groups, results
+from webapp.features.agreement.groups import Scope
 from webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
 from webapp.shared import projects
 from webapp.shared.choose import by_name, nothing
 from webapp.shared.people import current_person
 
-scopes = groups.scopes(projects.current_id())
-if not scopes:
-    nothing(
-        "No labellings yet.",
-        "Create a labelling on the Relabel page. Agreement compares two or more labellings of the same text.",
-        "relabel",
-        "Open Relabel",
-    )
-else:
-    scope = by_name("Labelled text", scopes, SCOPE, lambda found: found.name)
+
+def results_of(scope: Scope) -> None:
+    """Draw the choice of labellings and the results; nothing while the person labels the text blind."""
     records = {record.name: record for record in scope.labellings}
     chosen = st.multiselect(
         "Labellings", list(records), default=list(records), help="The labellings to compare.",
@@ -30,3 +25,19 @@ else:
         nothing("No labelling selected.", "Select at least one above.")
     else:
         results.show(scope, groups.group(scope, [records[name] for name in chosen]))
+
+
+scopes = groups.scopes(projects.current_id())
+if not scopes:
+    nothing(
+        "No labellings yet.",
+        "Create a labelling on the Relabel page. Agreement compares two or more labellings of the same text.",
+        "relabel",
+        "Open Relabel",
+    )
+else:
+    scope = by_name("Labelled text", scopes, SCOPE, lambda found: found.name)
+    if scope.hidden:
+        st.info(HIDDEN)
+    else:
+        results_of(scope)
