@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.error_cases import CaseFacts, CaseKind
@@ -152,6 +152,11 @@ class Notebook:
                 cases = found.setdefault(one.person, {})
                 cases[one.case_id] = cases.get(one.case_id, frozenset()) | ({target} if target is not None else set())
         return found
+
+    def as_seen_by(self, person: str) -> Notebook:
+        """Return the notebook without what others gave to cases that a person has not coded yet."""
+        own = self.coded().get(person, {})
+        return replace(self, codings=[one for one in self.codings if one.person == person or one.case_id in own])
 
     def names_given(self) -> dict[int, dict[str, list[str]]]:
         """Return case id → person → names of the categories as in :meth:`coded`, sorted."""

@@ -86,9 +86,9 @@ def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> 
 
 
 def test_filters_and_the_list(collected: Store, open_page: Open) -> None:
-    at = open_page("notebook", person="ada", corpus=CORPUS, category="no category yet")
+    at = open_page("notebook", person="Ben", corpus=CORPUS, category="no category yet")
     assert "1 of 2 cases" in words_of(at)
-    at = open_page("notebook", person="ada", corpus=CORPUS, category="Same words")
+    at = open_page("notebook", person="Ben", corpus=CORPUS, category="Same words")
     assert "1 of 1 case" in words_of(at)
     at = open_page("notebook", person="ada", corpus=CORPUS, search="founded kings", model="default")
     assert "1 of 3 cases" in words_of(at) and at.dataframe[0].value["Case"].tolist() == [3, 2, 1]
@@ -96,6 +96,31 @@ def test_filters_and_the_list(collected: Store, open_page: Open) -> None:
     assert at.query_params[state.CASE] in ("2", ["2"])
     at = open_page("notebook", corpus=CORPUS, search="nowhere")
     assert "No matching cases." in words_of(at)
+
+
+def test_what_others_gave_to_a_case_makes_no_difference_before_it_is_coded(collected: Store, open_page: Open) -> None:
+    with collected.writing() as w:
+        w.error_categories.code(2, 1, "Cleo", True)
+        w.error_categories.code(1, 2, "Cleo", True)
+    at = open_page("notebook", person="ada", corpus=CORPUS, category="Same words")
+    assert "No matching cases." in words_of(at)
+    at = open_page("notebook", person="ada", corpus=CORPUS, category="no category yet")
+    assert "1 of 3 cases" in words_of(at)
+    assert not [box for box in at.selectbox if box.label == "Coded by"]
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
+    assert not at.exception and "Nothing to count yet." in words_of(at) and not at.dataframe
+    at.toggle(key=state.INCLUDE).set_value(True).run()
+    assert at.dataframe[0].value["Cases"].tolist() == [2, 1]
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Agreement")
+    assert not at.exception and "needs two analysts" in words_of(at)
+    with collected.writing() as w:
+        w.error_categories.code(1, 1, "ada", True)
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
+    assert at.dataframe[0].value["Cases"].tolist() == [1, 1], "case 2 is still hidden"
+    people.set_role(collected, "root", Role.ADMIN)
+    people.set_role(collected, "val", Role.VIEWER)
+    at = open_page("notebook", person="val", corpus=CORPUS, view="Counts")
+    assert at.dataframe[0].value["Cases"].tolist() == [2, 1] and not at.toggle
 
 
 def test_a_deleted_case_comes_back(collected: Store, open_page: Open) -> None:
@@ -167,10 +192,10 @@ def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
     with collected.writing() as w:
         w.error_categories.code(1, 1, "ada", True)
         w.error_categories.code(2, None, "ada", True)
-    at = open_page("notebook", corpus=CORPUS, view="Counts")
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
     assert not at.exception and "describe the collected cases only" in words_of(at)
     assert at.dataframe[0].value["Cases"].tolist() == [1, 1]
-    at = open_page("notebook", corpus=CORPUS, view="Agreement")
+    at = open_page("notebook", person="ada", corpus=CORPUS, view="Agreement")
     assert not at.exception and "undefined because both gave this category" in str(at.dataframe[0].value.to_dict())
     assert "Cases to discuss" in [h.value for h in at.subheader] and at.dataframe[1].value["Case"].tolist() == [1]
     at = open_page("notebook", corpus=CORPUS, view="Report")

@@ -8,7 +8,7 @@ import streamlit as st
 from db.notebook_records import ErrorCase, Notebook
 from db.records import CorpusRecord
 from jobs.services.notebook import agreement as service
-from webapp.features.notebook import filters, state
+from webapp.features.notebook import filters, independence, state
 from webapp.shared.choose import nothing
 from webapp.shared.components import clickable_table
 from webapp.shared.people import UNNAMED
@@ -19,6 +19,7 @@ _TEXT = 90
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the coefficients of all analysts and of two of them, and the cases on which the two disagree."""
+    notebook = independence.chosen(notebook)
     people = service.analysts(notebook)
     pair = service.most_common_pair(notebook)
     if pair is None:

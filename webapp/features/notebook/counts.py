@@ -14,7 +14,7 @@ from jobs.services.notebook import figures
 from jobs.services.notebook.agreement import analysts
 from jobs.services.notebook.counts import Counts, CountTable, Scope, count_categories
 from jobs.services.table_files import csv_text
-from webapp.features.notebook import state
+from webapp.features.notebook import independence, state
 from webapp.features.notebook.state import ANY
 from webapp.shared.choose import nothing
 from webapp.shared.components import download
@@ -27,6 +27,7 @@ ALL_CASES, ANYONE = "All cases", "Any analyst"
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the choice of cases and analyst, the counts and both tables."""
+    notebook = independence.chosen(notebook)
     if not notebook.current_categories() or not notebook.coded():
         nothing("Nothing to count yet.", "Give categories to cases in the tab “Cases”; the digits are their keys.")
         return

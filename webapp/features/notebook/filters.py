@@ -9,7 +9,7 @@ import streamlit as st
 from db.notebook_records import ErrorCase, Notebook
 from jobs.services.notebook.agreement import analysts
 from jobs.services.notebook.counts import NO_MODEL, section_types
-from webapp.features.notebook import state
+from webapp.features.notebook import independence, state
 from webapp.features.notebook.state import ANY
 from webapp.shared.navigation import write_parameter
 from webapp.shared.people import UNNAMED
@@ -28,7 +28,11 @@ def reset() -> None:
 
 
 def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
-    """Draw the filters; return the cases that pass them, newest first."""
+    """Draw the filters; return the cases that pass them, newest first.
+
+    What others gave to cases that the person has not coded makes no difference.
+    """
+    notebook = independence.seen(notebook)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input("Search", key=state.SEARCH, bind="query-params", icon=":material/search:", width=150)
         kinds = {name: kind for kind, name in KINDS.items() if any(case.kind == kind for case in notebook.cases)}
