@@ -66,6 +66,14 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Ope
     assert gold[0].origin["from"] == "adjudication"
 
 
+def test_a_labelling_may_be_called_like_a_column(labelled: Store, open_page: Open) -> None:
+    with labelled.writing() as w:
+        w.labellings.rename(w.labellings.by_name("Ada's").id, "Sentence", "ada")
+    at = open_page("agreement", counted=groups.ALL)
+    disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
+    assert "Sentence (2)" in disputed and disputed["Sentence"].str.len().min() > 20
+
+
 def test_two_people_alone_are_taken_to_be_equally_reliable(labelled: Store, open_page: Open) -> None:
     said = words(open_page("agreement", counted=groups.ALL))
     assert "Undefined because two people alone do not show" in said

@@ -202,6 +202,17 @@ def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
     assert not at.exception and len(at.get("download_button")) == 4
 
 
+def test_an_analyst_may_be_called_like_a_column(collected: Store, open_page: Open) -> None:
+    with collected.writing() as w:
+        for person in ("Case", "Sentence"):
+            w.error_categories.code(1, 1, person, True)
+        w.error_categories.code(1, 2, "Sentence", True)
+    at = open_page("notebook", person="Case", corpus=CORPUS, view="Agreement", first="Case", second="Sentence")
+    found = at.dataframe[1].value
+    assert found.columns.tolist() == ["Case", "Sentence", "Case (2)", "Sentence (2)"]
+    assert found["Case"].tolist() == [1] and found["Case (2)"].tolist() == ["Same words"]
+
+
 def test_a_case_to_discuss_is_opened_whatever_the_filters(
     collected: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

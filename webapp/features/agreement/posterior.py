@@ -124,7 +124,8 @@ def _disputed(found: Group, result: Adjudication, which: str) -> None:
     columns: dict[str, list[object]] = {"Sentence": [found.sentences[i].text for i in listed]}
     if not result.model.undefined:
         columns |= _probable(result, listed)
-    for name, rater in zip(distinct([shorten(r.name, _NAME) for r in found.people]), found.people, strict=True):
+    names = distinct([*columns, *(shorten(r.name, _NAME) for r in found.people)])[len(columns) :]
+    for name, rater in zip(names, found.people, strict=True):
         columns[name] = [rater.called(int(rater.labels[i])) for i in listed]
     st.dataframe(
         pd.DataFrame(columns),

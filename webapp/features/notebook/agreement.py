@@ -12,7 +12,7 @@ from webapp.features.notebook import filters, independence, state
 from webapp.shared.choose import nothing
 from webapp.shared.components import clickable_table
 from webapp.shared.people import UNNAMED
-from webapp.shared.text import count, plain, shorten
+from webapp.shared.text import count, distinct, plain, shorten
 
 _TEXT = 90
 
@@ -80,14 +80,8 @@ def _disagreements(notebook: Notebook, found: service.PairAgreement, names: tupl
     def listed(codes: frozenset[int]) -> str:
         return ", ".join(sorted(categories[id] for id in codes)) or "none applies"
 
-    frame = pd.DataFrame(
-        {
-            "Case": [case.id for case, _, _ in found.disagreements],
-            "Sentence": [_first(case) for case, _, _ in found.disagreements],
-            names[0]: [listed(one) for _, one, _ in found.disagreements],
-            names[1]: [listed(other) for _, _, other in found.disagreements],
-        }
-    )
+    rows = [(case.id, _first(case), listed(one), listed(other)) for case, one, other in found.disagreements]
+    frame = pd.DataFrame(rows, columns=distinct(["Case", "Sentence", *names]))
 
     def open_case(row: int) -> None:
         filters.reset()
