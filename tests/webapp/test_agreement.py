@@ -16,6 +16,7 @@ from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
 from webapp.features.agreement import groups, results, state
 from webapp.features.agreement.groups import Rater
+from webapp.shared.text import count, score
 
 Open = Callable[..., AppTest]
 
@@ -105,6 +106,29 @@ def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, ope
     assert not found.uncertain.any(), "Ada has placed nothing, so nothing is tied"
     moved = np.unique(found.numbers[np.isin(found.ids, bens.ids[bens.numbers == 3])])
     assert len(moved) == 1, "Ben's two sentences are with those that he put them to"
+
+
+@pytest.mark.parametrize("which", [groups.BOTH, groups.ONE, groups.ALL])
+def test_what_is_said_of_a_gold_labelling_is_true_of_it(labelled: Store, open_page: Open, which: str) -> None:
+    with labelled.reading() as r:
+        ada = r.labellings.by_name("Ada's")
+    session = LabellingSession(labelled, ada.id, "ada")
+    session.do(op.assign(session.partition, session.partition.members(1)[:1], 2))
+    bens = starts.begin(
+        labelled, NewLabelling(ada.corpus_id, "third", "ben", article_id=ada.article_id), starts.from_sections
+    )
+    session = LabellingSession(labelled, bens.id, "ben")
+    session.do(op.assign(session.partition, session.partition.members(3)[:2], 1))
+    at = open_page("agreement", counted=which)
+    said = next(c.value for c in at.caption if c.value.startswith("Starts from"))
+    next(b for b in at.button if b.label == "Create gold labelling").click().run()
+    with labelled.reading() as r:
+        (gold,) = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
+        uncertain = int(r.labellings.snapshot(gold.id).partition.uncertain.sum())
+    assert gold.origin["method"] == ("posterior" if "most probable clusters" in said else "majority")
+    if gold.origin["method"] == "posterior":
+        assert f"ARI with the true clusters is {score(gold.origin['expected_ari'])}," in said
+        assert f"{count(uncertain, 'sentence')} without a clearly" in said
 
 
 def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, open_page: Open) -> None:

@@ -137,12 +137,31 @@ def _names(labels: Labels, raters: Sequence[Labels], names: Sequence[Mapping[int
     return found
 
 
+def gold_votes(labels: Sequence[Labels], placed: Sequence[Mask], placed_only: bool) -> list[Labels]:
+    """Return the (n,) labels of all people from which a gold labelling is made, -1 for sentences that do not count.
+
+    Parameters
+    ----------
+    labels
+        (n,) cluster numbers of each person.
+    placed
+        (n,) mask of the sentences that each person placed.
+    placed_only
+        Whether only labels of the people who placed a sentence count where somebody did. Sentences that nobody placed
+        are where the labellings began.
+    """
+    if not placed_only:
+        return [*labels]
+    nobody = ~np.logical_or.reduce(placed)
+    return [np.where(mask | nobody, own, -1).astype(np.int32) for own, mask in zip(labels, placed, strict=True)]
+
+
 def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
     """Return the consensus of labellings, from the posterior if it is defined, or else the majority of their votes.
 
     Sentences that people put into different clusters, none of which is clearly the most probable, are marked
-    uncertain; ties of a majority begin unassigned and marked. With ``placed_only``, only labels of the people who
-    placed a sentence count where somebody did. The labels of ``gold_id`` are known to be right.
+    uncertain; ties of a majority begin unassigned and marked. ``placed_only`` is that of :func:`gold_votes`. The labels
+    of ``gold_id`` are known to be right.
     """
 
     def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
@@ -180,13 +199,11 @@ def _read(
     records = [r.labellings.get(id) for id in labelling_ids]
     states = [r.labellings.snapshot(id).partition for id in labelling_ids]
     ids = np.unique(np.concatenate([state.ids for state in states]))
-    labels = np.stack([labels_on(state, ids) for state in states])
-    if placed_only:
-        own = np.stack([np.isin(ids, placed_sentences(r, *pair)) for pair in zip(records, states, strict=True)])
-        labels = np.where(own | ~own.any(axis=0), labels, -1).astype(np.int32)
+    placed = [np.isin(ids, placed_sentences(r, *pair)) for pair in zip(records, states, strict=True)]
+    labels = gold_votes([labels_on(state, ids) for state in states], placed, placed_only)
     known = r.corpora.sentences_by_id(ids)
     articles = np.array([known[int(i)].article_id for i in ids], dtype=np.int64)
-    return [*labels], articles, states, ids, {"from": "adjudication", "of": [record.name for record in records]}
+    return labels, articles, states, ids, {"from": "adjudication", "of": [record.name for record in records]}
 
 
 def _majority(

@@ -34,8 +34,16 @@ def show(scope: Scope, found: Group, which: str) -> None:
     result = _adjudicated(_digest(raters, found), raters, found)
     _reliabilities(found, result)
     _disputed(found, result, which)
-    _gold(scope, found, result, which)
+    _gold(scope, found, _of_gold_votes(found, which), which)
     _methods(found)
+
+
+def _of_gold_votes(found: Group, which: str) -> Adjudication:
+    """Return what follows from the labels from which the gold labelling is made."""
+    placed = [np.ones(len(p.labels), dtype=np.bool_) if p.placed is None else p.placed for p in found.people]
+    votes = adjudication.gold_votes([person.labels for person in found.people], placed, which == BOTH)
+    raters = [*votes, *([found.gold.labels] if found.gold else [])]
+    return _adjudicated(_digest(raters, found), raters, found)
 
 
 def _digest(raters: Sequence[Labels], found: Group) -> str:
@@ -194,7 +202,12 @@ def _gold(scope: Scope, found: Group, result: Adjudication, which: str) -> None:
 
 def _start(result: Adjudication, which: str) -> str:
     """Return what the gold labelling begins with."""
-    own = ", where only those who placed a sentence have a say in it" if which == BOTH else ""
+    own = (
+        ", where only those who placed a sentence have a say in it; sentences that nobody placed are where the "
+        "labellings began"
+        if which == BOTH
+        else ""
+    )
     end = " Everyone can resolve them on the Relabel page. The labellings above do not change."
     if result.model.undefined:
         return f"Starts from the majority{own}; ties are unassigned and marked as uncertain.{end}"
