@@ -80,7 +80,8 @@ def run(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
     report = _report(endpoint, target.materials, names)
     if target.run is not None:
         _store_names(context, target.run, target.materials, names, report)
-    return report | {"names": [_row(m, name) for m, name in zip(target.materials, names, strict=True)]}
+    about = {} if target.labelling_id is None else {"labelling_id": target.labelling_id}
+    return report | about | {"names": [_row(m, name) for m, name in zip(target.materials, names, strict=True)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +90,21 @@ class _Target:
     others: list[str]
     """Names of the themes that are not asked about."""
     run: RunRecord | None = None
+    labelling_id: int | None = None
 
 
 def _target(store: Store, args: NameThemesConfig) -> _Target:
     """Return what is named; raise an error if it no longer exists."""
     if args.labelling:
         with store.reading() as r:
-            partition = r.labellings.snapshot(r.labellings.by_name(args.labelling).id).partition
+            record = r.labellings.by_name(args.labelling)
+            partition = r.labellings.snapshot(record.id).partition
             texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(partition.ids).items()}
         clusters = partition.clusters
         numbers = [n for n in args.numbers or sorted(clusters) if n in clusters]
         materials = materials_of_partition(partition, texts, numbers)
-        return _Target(materials, [c.name for n, c in clusters.items() if n not in numbers])
+        others = [c.name for n, c in clusters.items() if n not in numbers]
+        return _Target(materials, others, labelling_id=record.id)
     with store.reading() as r:
         found = r.runs.get(args.run)
     themes = found.config.get("themes")

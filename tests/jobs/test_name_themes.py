@@ -17,15 +17,17 @@ from click.testing import CliRunner
 from core.clustering.generated_names import NameState
 from core.errors import Cancelled, ConfigError, DataError
 from core.types import Article, Paragraph, Section, Split
+from db.label_records import NewLabelling
 from db.records import RunRecord
 from db.settings import Settings
 from db.store import Store
 from jobs.cli.main import main
 from jobs.common import language_model
 from jobs.common.language_model import LONGEST_ANSWER, Endpoint
-from jobs.common.theme_naming import agreed_digest, materials_of_run
+from jobs.common.theme_naming import agreed_digest, materials_of_partition, materials_of_run
 from jobs.kinds.name_themes import restored
 from jobs.queue.foreground import run_here
+from jobs.services.labelling import starts
 from tests.language_model_server import Request, Server, language_model_server
 
 KEY = "sk-never-shown"
@@ -110,6 +112,20 @@ def test_names_and_descriptions_are_stored(sqlite_store: Store, result: RunRecor
     with sqlite_store.reading() as r:
         config = restored(r.runs.get(result.id).config)
     assert config["themes"] == result.config["themes"] and "naming" not in config
+
+
+def test_suggestions_say_for_which_labelling_they_are(
+    sqlite_store: Store, result: RunRecord, ask: Callable[..., Any]
+) -> None:
+    new = NewLabelling(int(result.config["corpus_id"]), "mine", "ada")
+    record = starts.begin(sqlite_store, new, starts.from_themes(result.id))
+    with sqlite_store.reading() as r:
+        partition = r.labellings.snapshot(record.id).partition
+        texts = {i: sentence.text for i, sentence in r.corpora.sentences_by_id(partition.ids).items()}
+    materials = materials_of_partition(partition, texts, sorted(partition.clusters))
+    with language_model_server(good) as server:
+        report = ask(server, run=0, labelling="mine", texts=agreed_digest(materials))
+    assert report["labelling_id"] == record.id and len(report["names"]) == 3
 
 
 def test_the_protocol(ask: Callable[..., Any]) -> None:

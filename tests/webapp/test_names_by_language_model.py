@@ -124,8 +124,14 @@ def test_after_a_merge_only_its_cluster_is_to_be_named(
     names = [{"number": first, "before": "", "name": "Rivers", "description": "", "state": "named", "reason": ""}]
     with filled_store.writing() as w:
         w.jobs.claim(job.id, "worker")
-        w.jobs.finish(job.id, "worker", JobStatus.DONE, result={"model": "tiny", "names": names})
-    at = opened(open_page("relabel", labelling="Danube", view=SETTINGS), f"relabel_naming_{labelling.id}")
+        result = {"model": "tiny", "labelling_id": labelling.id, "names": names}
+        w.jobs.finish(job.id, "worker", JobStatus.DONE, result=result)
+        w.labellings.rename(labelling.id, "Upper Danube", "")
+    new = NewLabelling(labelling.corpus_id, "Danube", "", Sharing.SHARED, False, labelling.article_id)
+    other = starts.begin(filled_store, new, starts.from_sections)
+    at = opened(open_page("relabel", labelling="Danube", view=SETTINGS), f"relabel_naming_{other.id}")
+    assert not [b for b in at.button if b.label == "Use names"], "another labelling has the name now"
+    at = opened(open_page("relabel", labelling="Upper Danube", view=SETTINGS), f"relabel_naming_{labelling.id}")
     next(b for b in at.button if b.label == "Use names").click().run()
     session.sync()
     assert session.partition.clusters[first].name == "Rivers" and session.steps[-1].summary == "1 cluster renamed"

@@ -89,6 +89,5 @@ def _use(state: RelabelState, names: dict[int, str]) -> None:
 
 def _last(state: RelabelState) -> JobRecord | None:
     """Return the last finished job with names for this labelling."""
-    jobs = queries.jobs(limit=200)
-    own = (job for job in jobs if job.kind == "name-themes" and job.args.get("labelling") == state.record.name)
-    return next((job for job in own if job.status is JobStatus.DONE), None)
+    done = (job for job in queries.jobs(limit=200) if job.kind == "name-themes" and job.status is JobStatus.DONE)
+    return next((job for job in done if job.result.get("labelling_id") == state.record.id), None)
