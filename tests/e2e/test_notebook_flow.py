@@ -16,13 +16,15 @@ from db.label_records import NewLabelling, Sharing
 from jobs.services.labelling import starts
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
-from tests.e2e.test_keyboard_flows import tab_to
+from tests.e2e.test_keyboard_flows import TABLE_MS, tab_to
 from tests.webapp.filled import CORPUS, SET
 
 LABELLING, ADD = "Errors of rivers", "Add to error notebook"
 WORDS, LEAD = "Shared words", "Lead fits anywhere"
 NOTES = ("The sections share their words.", "The lead fits into any section.")
 SAMPLED, CASES = 9, 15
+SAVED = "() => !window.themescopeActions?.actions.length"
+"""Whether the server has handled every key."""
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,8 @@ class ByKeys:
         at_rest(self.page)
         while not self.page.evaluate("document.activeElement.matches('[role=tab]')"):
             self.page.keyboard.press("Tab")
+        self.page.wait_for_timeout(TABLE_MS)
+        at_rest(self.page)
         self.page.keyboard.press("End")
 
 
@@ -217,6 +221,7 @@ def coded(by: ByKeys, app: App) -> None:
         by.act("j", page.get_by_role("button", name="Next", exact=True))
         expect(page.get_by_text(f"{number + 1} of {CASES} cases")).to_be_visible()
         by.act(str(1 + number % 2), page.get_by_role("button", name=(LEAD, WORDS)[number % 2]))
+        page.wait_for_function(SAVED)
 
 
 def report(by: ByKeys) -> str:
