@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
 from core.labelling.answers import NO, answers
-from core.labelling.changes import EntryChange
-from core.labelling.entries import EntryKind
 from core.labelling.partition import Partition
 from db.label_records import LabellingRecord, NewLabelling, Sharing
 from db.records import VectorBlock
@@ -160,20 +157,6 @@ def test_contradictions_are_listed_and_taken_back(
     at.button(key=f"relabel_questions_back_{labelling.id}_000002_000001").click().run()
     assert "contradiction" not in words(at)
     assert list(answers(stored(filled_store, labelling))) == ["000002"]
-
-
-def test_answers_of_a_file_may_have_other_keys_than_numbers(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    from core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
-
-    session = LabellingSession(filled_store, labelling.id, "")
-    asked = Question(QuestionKind.PAIR, Effect.MOVE, tuple(session.partition.ids[:2].tolist()))
-    for key, value in (("001234", YES), ("a *b*", NO)):
-        change = EntryChange(EntryKind.ANSWER, key, None, Answer(asked, value).entry())
-        session.do(op.entries(op.OperationKind.ANSWER, "as imported", [change]))
-    at = opened(open_page)
-    assert "**1\\,234: together**" in words(at) and "**a \\*b\\*: apart**" in words(at)
 
 
 def test_an_answer_by_a_digit_is_told_with_its_sentences(

@@ -253,19 +253,14 @@ def _contradictions(state: RelabelState) -> None:
         st.markdown(f":material/warning: **{count(len(found), 'contradiction')}**")
         st.caption("The latest answer of each has no effect. Take back the wrong one; its question may come again.")
         for contradiction in found[:_MAX_CONTRADICTIONS]:
-            with st.expander(f"Answer {_numbered(contradiction.answer)}"):
+            with st.expander(f"Answer {int(contradiction.answer):,}"):
                 for key in (contradiction.answer, *contradiction.others):
                     _given(state, key, known[key].question, known[key].value, contradiction.answer)
 
 
-def _numbered(key: str) -> str:
-    """Return the number of an answer, or the key that an imported file gave it instead of a number."""
-    return plain(f"{int(key):,}" if key.isascii() and key.isdecimal() else key)
-
-
 def _given(state: RelabelState, key: str, question: Question, value: str, within: str) -> None:
     """Draw one answer with its sentences."""
-    st.markdown(f"**{_numbered(key)}: {'apart' if value == NO else 'together'}**")
+    st.markdown(f"**{int(key):,}: {'apart' if value == NO else 'together'}**")
     shown = question.sentences if value in (YES, NO) else (question.sentences[0], question.sentences[int(value)])
     for sentence in shown:
         st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
