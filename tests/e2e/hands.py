@@ -49,8 +49,8 @@ def watching(page: Page, url: str) -> Iterator[None]:
         page.remove_listener("console", console)
         page.remove_listener("pageerror", broken)
         page.remove_listener("request", request)
-    assert foreign == []
-    assert complaints == []
+    assert foreign == [], foreign
+    assert complaints == [], complaints
 
 
 @contextmanager
