@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.selections import Origin, selected
 from db.label_records import Role
-from db.notebook_records import Notebook
+from db.notebook_records import ErrorCase, Notebook
 from db.store import Store
 from jobs.services import people
 from tests.db.test_error_notebook import case
@@ -123,11 +123,21 @@ def test_what_others_gave_to_a_case_makes_no_difference_before_it_is_coded(colle
     assert at.dataframe[0].value["Cases"].tolist() == [2, 1] and not at.toggle
 
 
-def test_a_deleted_case_comes_back(collected: Store, open_page: Open) -> None:
+def test_a_deleted_case_comes_back(collected: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_callback: list[bool] = []
+    drawn = cases._delete
+
+    def delete(case: ErrorCase, view: cases.View) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(st, "toast", lambda *_, **__: in_callback.append(True))
+            drawn(case, view)
+
+    monkeypatch.setattr(cases, "_delete", delete)
     at = open_page("notebook", person="Ben", corpus=CORPUS, case="2")
     press(at, "Delete case")
     assert [c.id for c in read(collected).cases] == [1, 3]
-    at.run()
+    assert not in_callback, "Streamlit does not support elements in a callback of a fragment"
+    assert [toast.value for toast in at.toast] == ["Case 2 deleted. “Deleted cases” above restores it."]
     press(at, "Restore")
     assert [c.id for c in read(collected).cases] == [1, 2, 3]
 

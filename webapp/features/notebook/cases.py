@@ -61,6 +61,7 @@ class View:
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the filters, one case and the list."""
+    _announce_deletion()
     if may(Right.LABEL):
         with st.container(horizontal=True):
             samples.popover(corpus)
@@ -87,7 +88,9 @@ def _empty() -> None:
 
 
 def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
-    """Draw one case and the list; keys and buttons rerun only this."""
+    """Draw one case and the list; keys and buttons rerun only this, except for a deletion, which the page announces."""
+    if state.JUST_DELETED in st.session_state:
+        st.rerun()
     notebook = error_notebook.read(corpus.id, corpus.created)
     # A case that was coded stays in view, also where it no longer passes the filters.
     view = View(corpus, notebook, [case for case in reversed(notebook.cases) if case.id in ids], current_person())
@@ -242,7 +245,14 @@ def _delete(case: ErrorCase, view: View) -> None:
     refused = queries.write(lambda w: w.error_notebook.delete([case.id], view.person))
     st.session_state[state.REFUSED] = refused
     if not refused:
-        st.toast(f"Case {case.id} deleted. “Deleted cases” above restores it.", icon=":material/delete:")
+        st.session_state[state.JUST_DELETED] = case.id
+
+
+def _announce_deletion() -> None:
+    """Say once that a case was deleted."""
+    case_id = st.session_state.pop(state.JUST_DELETED, None)
+    if case_id is not None:
+        st.toast(f"Case {case_id} deleted. “Deleted cases” above restores it.", icon=":material/delete:")
 
 
 def _deleted(corpus: CorpusRecord) -> None:
