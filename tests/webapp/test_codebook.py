@@ -79,6 +79,19 @@ def test_hostile_names_and_texts_are_shown_as_text(labelling: LabellingRecord, o
     assert "<script" not in words(at) and "<img" not in words(at)
 
 
+def test_the_role_is_read_once_however_many_codes_are_shown(
+    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(session_of(filled_store, labelling).partition.clusters) > 1
+    asked: list[None] = []
+    read_only = codebook_editing.CodebookState.read_only.fget
+    counted = property(lambda state: (asked.append(None), read_only(state))[1])
+    monkeypatch.setattr(codebook_editing.CodebookState, "read_only", counted)
+    at = open_page("codebook", labelling=labelling.name, view=CODES)
+    assert not at.exception and len([b for b in at.button if b.label == "Edit"]) > 1
+    assert len(asked) == 1
+
+
 def test_an_entry_is_written_in_place_undone_and_found(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:

@@ -43,7 +43,7 @@ class CodebookState:
 
     @property
     def read_only(self) -> bool:
-        """Whether this person may only read the labelling."""
+        """Whether this person may only read the labelling; reads the role from the store."""
         role = queries.read(lambda r: r.people.role(self.session.person))
         return not self.record.editable_by(self.session.person, role)
 

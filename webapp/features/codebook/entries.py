@@ -34,14 +34,15 @@ def show(state: CodebookState) -> None:
             edit_view(state.record.name),
         )
         return
-    search = _head(state, listed)
+    may_edit = not state.read_only
+    search = _head(state, listed, may_edit)
     texts = state.texts({id for code in listed for id in _sentences(code)})
     found = [code for code in listed if _matches(code, search, texts)]
     if not found:
         nothing("No matching codes.", "Clear the search to see all of them.")
     limit = int(st.session_state.get(SHOWN, _AT_ONCE))
     for code in found[:limit]:
-        _code(state, code, texts)
+        _code(state, code, texts, may_edit)
     if len(found) > limit:
         st.button(
             f"Show {count(min(_AT_ONCE, len(found) - limit), 'more code')}",
@@ -61,11 +62,11 @@ def _matches(code: Code, search: str, texts: dict[int, str]) -> bool:
     return all(word in whole for word in search.casefold().split())
 
 
-def _head(state: CodebookState, listed: list[Code]) -> str:
+def _head(state: CodebookState, listed: list[Code], may_edit: bool) -> str:
     """Draw search, undo and messages, and return the search."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=260)
-        if not state.read_only:
+        if may_edit:
             _undo_buttons(state)
         st.space("stretch")
         page_link("relabel", "Open in Relabel", view=edit_view(state.record.name))
@@ -96,7 +97,7 @@ def messages(state: CodebookState) -> None:
         state.notice = ""
 
 
-def _code(state: CodebookState, code: Code, texts: dict[int, str]) -> None:
+def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: bool) -> None:
     """Draw one code, as text or as the form in which it is edited."""
     number = code.cluster.number
     editing = st.session_state.get(EDIT) == (state.record.id, number)
@@ -107,7 +108,7 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str]) -> None:
             left, right = st.columns([5, 1], vertical_alignment="top")
             size = state.partition.sizes()[number]
             left.html(title_html(code.cluster, tones(st.context.theme.type), size))
-            if not state.read_only:
+            if may_edit:
                 with right.container(horizontal_alignment="right"):
                     _edit_button(state, code, editing)
             if editing:
