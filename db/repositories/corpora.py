@@ -124,6 +124,12 @@ class Corpora(NamedRepository[CorpusRecord]):
         query = query.order_by(t.article.c.position).offset(offset).limit(limit)
         return [ArticleRecord(*row) for row in self.connection.execute(query)]
 
+    def article_ids(self, corpus_id: int) -> Ids:
+        """Return the ids (n,) of all articles of a corpus in store order."""
+        query = sa.select(t.article.c.id).where(t.article.c.corpus_id == corpus_id).order_by(t.article.c.position)
+        (ids,) = id_columns(self.connection.execute(query), 1)
+        return ids
+
     def count_articles(self, corpus_id: int, search: str = "", split: Split | None = None) -> int:
         """Return the total number of articles of :meth:`articles`."""
         return self._number(self._article_query(sa.select(sa.func.count()), corpus_id, search, split))

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.labelling import operations as op
 from core.labelling.distribution import Plan
 from db.label_records import Role
+from db.records import ArticleRecord
 from db.store import Store
 from db.task_records import ItemRecord, ItemState, TaskRecord
 from jobs.services import people
@@ -21,7 +22,7 @@ from tests.webapp.filled import HOSTILE
 from webapp.features.relabel.state import Change, Unsaved
 from webapp.features.tasks import form, state
 from webapp.features.tasks import queries as task_page_queries
-from webapp.shared import partition_queries
+from webapp.shared import partition_queries, queries
 from webapp.shared.task_queries import Task
 
 Open = Callable[..., AppTest]
@@ -123,6 +124,38 @@ def test_a_list_of_articles_that_is_cut_says_so(
     at = open_page("tasks", person="ada", view=state.NEW)
     at.button_group(key=f"{state.FORM}_articles").set_value(form.CHOSEN).run()
     assert "The list has the first 2 of 3 articles." in words(at)
+
+
+def test_the_form_reads_no_more_records_of_articles_than_it_lists(
+    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    articles = queries.articles
+
+    def counted(*args: int, **options: int) -> list[ArticleRecord]:
+        found = articles(*args, **options)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(queries, "articles", counted)
+    monkeypatch.setattr(form, "_LISTED", 2)
+    at = open_page("tasks", person="ada", view=state.NEW)
+    for which in (form.FIRST, form.RANDOM, form.CHOSEN):
+        at.button_group(key=f"{state.FORM}_articles").set_value(which).run()
+        assert not at.exception
+    assert {*read} == {2}
+
+
+@pytest.mark.parametrize("which", [form.EVERY, form.FIRST, form.RANDOM])
+def test_articles_of_a_task_are_in_their_order(filled_store: Store, open_page: Open, which: str) -> None:
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.text_input(key=f"{state.FORM}_name").set_value("all")
+    at.multiselect(key=f"{state.FORM}_people").set_value(["ada"]).run()
+    at.button_group(key=f"{state.FORM}_articles").set_value(which).run()
+    button(at, "Create task").click().run()
+    with filled_store.reading() as r:
+        (made,) = r.tasks.list()
+        assert [i.article_id for i in r.tasks.items(made.id)] == [a.id for a in r.corpora.articles(made.corpus_id)]
 
 
 def test_a_plan_that_cannot_be_met_is_explained(filled_store: Store, open_page: Open) -> None:

@@ -79,21 +79,21 @@ def _articles(corpus: CorpusRecord) -> list[int]:
     which = left.segmented_control(
         "Articles", [EVERY, FIRST, RANDOM, CHOSEN], default=EVERY, required=True, key=_key("articles")
     )
-    listed = queries.articles(corpus.id, limit=corpus.articles)
-    if which == EVERY:
-        return [article.id for article in listed]
     if which == CHOSEN:
-        titles = {article.id: article.title for article in listed[:_LISTED]}
+        titles = {article.id: article.title for article in queries.articles(corpus.id, limit=_LISTED)}
         chosen = right.multiselect("Articles", list(titles), format_func=titles.__getitem__, key=_key("chosen"))
-        if len(listed) > _LISTED:
-            st.caption(f"The list has the first {_LISTED:,} of {len(listed):,} articles.")
+        if corpus.articles > _LISTED:
+            st.caption(f"The list has the first {_LISTED:,} of {corpus.articles:,} articles.")
         return [id for id in titles if id in chosen]
-    most = right.number_input("Number of articles", 1, max(len(listed), 1), min(len(listed), 10), key=_key("number"))
+    ids = queries.read(lambda r: r.corpora.article_ids(corpus.id))
+    if which == EVERY:
+        return ids.tolist()
+    most = right.number_input("Number of articles", 1, max(len(ids), 1), min(len(ids), 10), key=_key("number"))
     if which == FIRST:
-        return [article.id for article in listed[: int(most)]]
+        return ids[: int(most)].tolist()
     seed = int(st.session_state.get(_key("seed"), 0))
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(listed))[: int(most)])
-    return [listed[place].id for place in drawn.tolist()]
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(ids))[: int(most)])
+    return ids[drawn].tolist()
 
 
 def _plan(corpus: CorpusRecord) -> Plan:
