@@ -11,6 +11,7 @@ ENV PATH=/opt/themescope/bin:${PATH}
 WORKDIR /source
 COPY pyproject.toml constraints-cpu.txt README.md LICENSE NOTICE ./
 COPY requirements requirements
+COPY themescope themescope
 COPY core core
 COPY db db
 COPY jobs jobs
@@ -24,7 +25,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     && pip install --no-deps /dist/*.whl \
     && pip check
 # Without it, the first clustering, training and map would each take ten seconds longer. Another processor compiles anew.
-RUN cd / && python -m core.precompile
+RUN cd / && python -m themescope.core.precompile
 
 FROM ${PYTHON_IMAGE}
 # pg_dump and pg_restore, for backups; the version of the server in compose.yaml.
@@ -48,4 +49,4 @@ EXPOSE 8501 9101
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(os.environ['HEALTH_URL'], timeout=5)"]
-CMD ["python", "-m", "webapp.server", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true"]
+CMD ["python", "-m", "themescope.webapp.server", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true"]

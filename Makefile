@@ -13,7 +13,7 @@ EXTRAS := demo encoder mcp oidc postgres ray redis s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
-COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m core.precompile
+COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m themescope.core.precompile
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
@@ -22,7 +22,7 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run docs screenshots test test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
+.PHONY: help run links docs screenshots test test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -34,6 +34,7 @@ $(VENV)/made:
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -q && apt-get install -y -q python3-venv && $(PYTHON) -m venv --clear $(VENV); \
 	  else echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; fi; }
+	@$(MAKE) --no-print-directory links
 	@touch $@
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
@@ -52,7 +53,7 @@ $(SITE)/index.html: $(VENV)/installed $(wildcard docs/*.md docs/*/*.md docs/*.py
 	@$(SPHINX) docs $(SITE) && touch $@
 
 run: $(VENV)/installed $(SITE)/index.html ## Install, migrate, make the demo, start web and worker, print the address
-	@$(BIN)/python -m webapp
+	@$(BIN)/python -m themescope
 
 docs: $(VENV)/installed ## Build the documentation site, which the pages link to; every warning is an error
 	@$(SPHINX) --fail-on-warning --keep-going docs $(SITE)
@@ -76,7 +77,10 @@ services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redi
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -q $$missing >/dev/null; \
 	else echo "Some tests will be skipped. To run them all: sudo apt install$$missing"; fi
 
-check: $(VENV)/installed-test ## Lint, format check, types, import rules
+links: ## Link the packages into themescope/, for tools that read source files only: mypy, import-linter, editors
+	@for p in core db jobs webapp; do ln -sfn ../$$p themescope/$$p; done
+
+check: $(VENV)/installed-test links ## Lint, format check, types, import rules
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@MYPY_NUM_WORKERS=2 $(BIN)/mypy

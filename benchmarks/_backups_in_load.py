@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from core.labelling.history import replay
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from jobs.backups.restoring import restore_backup
-from jobs.backups.writing import write_backup
-from jobs.services.personal_data import forget
+from themescope.core.labelling.history import replay
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.backups.restoring import restore_backup
+from themescope.jobs.backups.writing import write_backup
+from themescope.jobs.services.personal_data import forget
 
 FORGOTTEN = "user 7"
 

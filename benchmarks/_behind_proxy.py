@@ -21,16 +21,16 @@ import numpy as np
 
 from benchmarks._page_people import Page, label
 from benchmarks._proxied import Installation, installation, trusting
-from core.labelling.changes import ChangeSet, SentenceChanges
-from core.labelling.history import replay, rewind
-from core.labelling.partition import Partition
-from db.label_records import Role
-from db.records import JobStatus
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.services import people as accounts
-from jobs.services import sign_in as sessions
-from webapp.shared.cookies import cookie
+from themescope.core.labelling.changes import ChangeSet, SentenceChanges
+from themescope.core.labelling.history import replay, rewind
+from themescope.core.labelling.partition import Partition
+from themescope.db.label_records import Role
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services import people as accounts
+from themescope.jobs.services import sign_in as sessions
+from themescope.webapp.shared.cookies import cookie
 
 PASSWORD = "a password of this test"
 _DOWN_S, _JOB_ARTICLES, _END_S = 10.0, 400, 240.0

@@ -13,13 +13,13 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from benchmarks._fault_data import arguments
-from core.errors import StoreError
-from db.records import JobRecord
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from jobs.queue.control import enqueue
 from tests.servers import PostgresServer
+from themescope.core.errors import StoreError
+from themescope.db.records import JobRecord
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.queue.control import enqueue
 
 LIMIT_S = 180.0
 ROOT = Path(__file__).parents[1]

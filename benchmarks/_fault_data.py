@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from core.labelling import operations as op
-from core.types import Split, split_of_title
-from db.label_records import NewLabelling
-from db.records import Verdict
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
+from themescope.core.labelling import operations as op
+from themescope.core.types import Split, split_of_title
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import Verdict
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 NET = {"hidden": 16, "attention": 8, "epochs": 2, "batch_size": 16, "threads": 1, "device": "cpu", "precision": "fp32"}
 LABELLINGS = ("first", "second", "third")

@@ -15,23 +15,29 @@ from functools import partial
 import numpy as np
 
 from benchmarks._section_articles import SectionArticle
-from core.clustering.inputs import extended_labels
-from core.labelling import operations as op
-from core.labelling.changes import apply
-from core.labelling.learning import Placed
-from core.labelling.metric_learning import effect_on_sentences, helps, learn_metric
-from core.labelling.pairs import Pairs, pairs_of_answers, pairs_of_placed
-from core.labelling.partition import Cluster, Partition, start
-from core.labelling.questions.simulation import Labeller, asked, first_clusters, states_after, with_small_clusters
-from core.labelling.questions.strategies import STRATEGIES, Strategy
-from core.labelling.questions.vectors import QuestionVectors, prepare
-from core.labelling.suggestions import recluster, suggest
-from core.metrics import REGISTRY as METRICS
-from core.metrics.matching import match_clusters
-from core.metrics.statistics.intervals import bootstrap_mean, paired_difference
-from core.models.linear_metric.directions import LinearMetricConfig
-from core.protocols import Metric
-from core.types import Estimate, Ids, Labels, Matrix
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.learning import Placed
+from themescope.core.labelling.metric_learning import effect_on_sentences, helps, learn_metric
+from themescope.core.labelling.pairs import Pairs, pairs_of_answers, pairs_of_placed
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.labelling.questions.simulation import (
+    Labeller,
+    asked,
+    first_clusters,
+    states_after,
+    with_small_clusters,
+)
+from themescope.core.labelling.questions.strategies import STRATEGIES, Strategy
+from themescope.core.labelling.questions.vectors import QuestionVectors, prepare
+from themescope.core.labelling.suggestions import recluster, suggest
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from themescope.core.models.linear_metric.directions import LinearMetricConfig
+from themescope.core.protocols import Metric
+from themescope.core.types import Estimate, Ids, Labels, Matrix
 
 MINUTES = (0, 1, 2, 4, 8)
 KEY_S, QUESTION_S = 1.5, 4.0

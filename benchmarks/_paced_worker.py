@@ -20,7 +20,7 @@ PAUSE_S = 1.0
 
 def move_clock(file: Path) -> None:
     """Move ``time.time`` and the clock of the store by the days in ``file``; call it before they are imported."""
-    import db.sql as sql
+    import themescope.db.sql as sql
 
     seconds, now = time.time, sql.now
 
@@ -40,8 +40,8 @@ def move_clock(file: Path) -> None:
 
 def pause_jobs(file: Path, first: int) -> None:
     """Let jobs pause after every report and transaction, from number ``first`` on, while ``file`` exists."""
-    from db.store import Unit
-    from jobs.common.job import JobContext
+    from themescope.db.store import Unit
+    from themescope.jobs.common.job import JobContext
 
     progress, writing = JobContext.progress, JobContext.writing
 
@@ -72,6 +72,6 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     move_clock(folder / "days")
     pause_jobs(folder / "paced", int(sys.argv[2]))
-    from jobs.cli.main import main
+    from themescope.jobs.cli.main import main
 
     main(["worker", "--no-warm-up"])

@@ -43,12 +43,12 @@ class Installation:
     def start_web(self, number: int) -> None:
         """Start a web server, or start it again."""
         flags = ["--server.address", "127.0.0.1", "--server.port", str(self.web_ports[number])]
-        process = self._start(f"web-{number}", ["webapp.server", *flags, "--server.headless", "true"])
+        process = self._start(f"web-{number}", ["themescope.webapp.server", *flags, "--server.headless", "true"])
         self.web[number : number + 1] = [process]
 
     def start_worker(self, number: int) -> None:
         """Start a worker, or start it again."""
-        module = ["jobs.cli", "worker", "--no-warm-up"]
+        module = ["themescope.jobs.cli", "worker", "--no-warm-up"]
         self.workers[number : number + 1] = [self._start(f"worker-{number}", module, *NICE)]
 
     def wait_for_web(self, number: int) -> None:

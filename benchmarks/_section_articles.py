@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.api import load
-from core.paths import DEFAULT
-from core.tasks.scb import ScbRules, build_scb
-from core.text.splitting import SentenceSplitter
-from core.triplets.rules import ArticleSentences, positioned
-from core.types import Article, Paragraph, Section, Split, split_of_title
+from themescope.core.api import load
+from themescope.core.paths import DEFAULT
+from themescope.core.tasks.scb import ScbRules, build_scb
+from themescope.core.text.splitting import SentenceSplitter
+from themescope.core.triplets.rules import ArticleSentences, positioned
+from themescope.core.types import Article, Paragraph, Section, Split, split_of_title
 
 _APART = 100_000
 """Distance of the first sentence ids of consecutive articles."""

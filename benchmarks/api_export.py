@@ -23,15 +23,15 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-import core as themescope
-from core.client.client import Client
-from core.errors import RequestError
-from core.types import Article, Paragraph, Section
-from db.settings import Settings
-from db.store import Store
-from jobs.services.remote import labellings
-from jobs.services.remote.labellings import LabellingChanges, Start
-from webapp.__main__ import free_port
+import themescope
+from themescope.core.client.client import Client
+from themescope.core.errors import RequestError
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services.remote import labellings
+from themescope.jobs.services.remote.labellings import LabellingChanges, Start
+from themescope.webapp.start import free_port
 
 _SENTENCES = 50
 """Number of sentences of an article, in five sections."""
@@ -70,7 +70,7 @@ def serving(home: Path) -> Iterator[tuple[Client, psutil.Process]]:
     port = free_port("127.0.0.1", 8701)
     flags = ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.headless", "true"]
     environment = {**os.environ, "THEMESCOPE_HOME": str(home)}
-    process = subprocess.Popen([sys.executable, "-m", "webapp.server", *flags], env=environment)
+    process = subprocess.Popen([sys.executable, "-m", "themescope.webapp.server", *flags], env=environment)
     try:
         with themescope.Client(f"http://127.0.0.1:{port}") as client:
             _wait(client)

@@ -28,8 +28,8 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from benchmarks._page_people import Page
 from benchmarks.labelling_load import prepare
 from benchmarks.pages import server
-from db.settings import Settings
-from db.store import Store
+from themescope.db.settings import Settings
+from themescope.db.store import Store
 
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]

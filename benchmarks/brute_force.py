@@ -20,11 +20,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import AccessError
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.services import people, sign_in
+from themescope.core.errors import AccessError
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services import people, sign_in
 
 NAMES = [f"person {number}" for number in range(20)]
 PASSWORD = "the right one is long"

@@ -22,16 +22,16 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score, average_precision_score, roc_auc_score
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from core.api import load
-from core.clustering.iclust import Iclust, IclustConfig
-from core.clustering.inputs import unit_rows
-from core.labelling.partition import Cluster, Partition, start
-from core.labelling.similar_clusters import Centres, centres, densities, similar_groups, similar_pairs
-from core.labelling.suggestions import affinities
-from core.metrics.statistics.intervals import bootstrap_mean, paired_difference
-from core.protocols import SILENT
-from core.readers import REGISTRY as READERS
-from core.types import Estimate, Labels, Split
+from themescope.core.api import load
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.labelling.similar_clusters import Centres, centres, densities, similar_groups, similar_pairs
+from themescope.core.labelling.suggestions import affinities
+from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.types import Estimate, Labels, Split
 
 Floats = npt.NDArray[np.float64]
 _PLANTED = 20

@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import psutil
 
-from db.label_records import NewLabelling, Sharing
-from db.records import MapPoints
-from db.settings import Settings, sqlite_path
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services.labelling.starts import begin, from_sections
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import MapPoints
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling.starts import begin, from_sections
 
 CORPUS, TRIPLETS, BENCHMARK, MAP, LABELLING = "articles", "triplets", "benchmark", "map", "labelling"
 PAGES: dict[str, tuple[str, dict[str, str]]] = {

@@ -23,15 +23,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.models.base import unit_length
-from core.types import Labels
-from db.settings import Settings
-from db.store import Store
-from jobs.common.models import find_model
-from jobs.common.vectors import load_model
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.models.base import unit_length
+from themescope.core.types import Labels
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.vectors import load_model
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Item: TypeAlias = "tuple[Labels, Floats]"

@@ -31,15 +31,15 @@ from typing import Any
 import numpy as np
 import psutil
 
-from core.types import Split
-from db.records import JobRecord, JobStatus
-from db.settings import Settings
-from db.sql import batches
-from db.store import Store
-from jobs.common.models import find_model
-from jobs.queue.control import enqueue
-from jobs.queue.foreground import run_here
-from jobs.services.demo import demo_dump
+from themescope.core.types import Split
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.settings import Settings
+from themescope.db.sql import batches
+from themescope.db.store import Store
+from themescope.jobs.common.models import find_model
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.demo import demo_dump
 
 MODEL = "static-wikipedia"
 STEPS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -199,7 +199,7 @@ class Jobs:
 
     def start(self) -> None:
         """Start the worker."""
-        command = [sys.executable, "-m", "jobs.cli", "worker"]
+        command = [sys.executable, "-m", "themescope.jobs.cli", "worker"]
         with self.log.open("a") as stream:
             self.worker = subprocess.Popen(command, env=self.env, stdout=stream, stderr=stream)
 

@@ -39,14 +39,14 @@ import sqlalchemy as sa
 
 from benchmarks._fault_cases import LIMIT_S, Case, Condition, MissedError, Place, Results, results
 from benchmarks._fault_data import KINDS, fill, write_files
-from db.records import JobRecord, JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.backups.restoring import restore_backup
-from jobs.backups.writing import write_backup
-from jobs.queue.control import send
-from jobs.queue.huey_queue import JobQueue
 from tests.servers import postgres, redis
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.backups.restoring import restore_backup
+from themescope.jobs.backups.writing import write_backup
+from themescope.jobs.queue.control import send
+from themescope.jobs.queue.huey_queue import JobQueue
 
 LOCK_S, FAULT_S = 60.0, 5.0
 MIDDLE = 10

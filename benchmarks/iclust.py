@@ -24,11 +24,11 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from core.clustering import REGISTRY
-from core.clustering.iclust import objective
-from core.clustering.inputs import unit_rows
-from core.metrics import REGISTRY as METRICS
-from core.types import Matrix
+from themescope.core.clustering import REGISTRY
+from themescope.core.clustering.iclust import objective
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.types import Matrix
 
 Labels = npt.NDArray[np.int32]
 Article = tuple[Matrix, Labels]

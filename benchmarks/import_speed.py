@@ -17,15 +17,15 @@ from functools import partial
 import mwparserfromhell
 from sentence_splitter import SentenceSplitter as Package
 
-from core.protocols import SILENT
-from core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, page_texts
-from core.readers.outline import Outline
-from core.readers.wikitext.links import Links
-from core.readers.wikitext.page import read_page
-from core.text.splitting import SentenceSplitter, split_article
-from core.types import Article, Shard
-from jobs.executors.local import LocalExecutor
-from jobs.services.demo import demo_dump
+from themescope.core.protocols import SILENT
+from themescope.core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, page_texts
+from themescope.core.readers.outline import Outline
+from themescope.core.readers.wikitext.links import Links
+from themescope.core.readers.wikitext.page import read_page
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import Article, Shard
+from themescope.jobs.executors.local import LocalExecutor
+from themescope.jobs.services.demo import demo_dump
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -26,16 +26,16 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from core.api import load
-from core.errors import ConfigError
-from core.models.composite.concatenated import ConcatenatedModel
-from core.models.triplet_network.batching import padded_ids
-from core.models.triplet_network.inference import Inference
-from core.models.triplet_network.model import TripletNet
-from core.models.triplet_network.network import BiLstmAttention, Encoder
-from core.text.encoder_folders import installed_encoder
-from core.text.word_tables import read_glove_package
-from core.text.word_vectors import TokenIds
+from themescope.core.api import load
+from themescope.core.errors import ConfigError
+from themescope.core.models.composite.concatenated import ConcatenatedModel
+from themescope.core.models.triplet_network.batching import padded_ids
+from themescope.core.models.triplet_network.inference import Inference
+from themescope.core.models.triplet_network.model import TripletNet
+from themescope.core.models.triplet_network.network import BiLstmAttention, Encoder
+from themescope.core.text.encoder_folders import installed_encoder
+from themescope.core.text.word_tables import read_glove_package
+from themescope.core.text.word_vectors import TokenIds
 
 SENTENCES, BATCH = 2_048, 64
 _FEW = 64  # sentences of a round of a slow encoder

@@ -32,18 +32,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _backups_in_load
-from core.errors import ThemescopeError
-from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, ClusterChange, EntryChange, StaleChangeError
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.history import replay, rewind
-from core.labelling.partition import Cluster, Partition, start
-from core.types import Article, Paragraph, Section
-from db.label_records import NewLabelling, Sharing
-from db.records import VectorBlock
-from db.settings import Settings
-from db.store import Store
-from jobs.services.labelling.session import LabellingSession
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, StaleChangeError
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.history import replay, rewind
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services.labelling.session import LabellingSession
 
 _SENTENCES, _ARTICLES, _DIM, _CLUSTERS = 2_000, 200, 600, 8
 

@@ -30,26 +30,26 @@ import numpy as np
 
 from benchmarks._labelling_minutes import report
 from benchmarks._section_articles import section_articles
-from core.labelling import operations as op
-from core.labelling.changes import apply
-from core.labelling.learning import FINE_TUNING_SETTINGS
-from core.labelling.partition import Cluster, Partition, start
-from core.labelling.suggestions import recluster, suggest
-from core.metrics import REGISTRY as METRICS
-from core.metrics.matching import match_clusters
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.metrics.statistics.paired_tests import paired_test
-from core.metrics.triplets import correctness
-from core.protocols import Metric
-from core.types import BenchmarkItem, Estimate, Ids, Labels, Matrix, Split
-from db.label_records import NewLabelling, Sharing
-from db.records import ModelRecord
-from db.settings import Settings
-from db.store import Store
-from jobs.common.vectors import rows_of
-from jobs.queue.foreground import resume_here
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.labelling.starts import begin, from_labels
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.learning import FINE_TUNING_SETTINGS
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.labelling.suggestions import recluster, suggest
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics.paired_tests import paired_test
+from themescope.core.metrics.triplets import correctness
+from themescope.core.protocols import Metric
+from themescope.core.types import BenchmarkItem, Estimate, Ids, Labels, Matrix, Split
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import ModelRecord
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.vectors import rows_of
+from themescope.jobs.queue.foreground import resume_here
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.labelling.starts import begin, from_labels
 
 USER = "simulated labeller"
 CORRECTIONS = (0, 5, 10, 20)

@@ -25,11 +25,11 @@ import psutil
 from playwright.sync_api import Page, ViewportSize, WebSocket, sync_playwright
 
 from benchmarks.pages import server, wait_for_script
-from core.types import Article, Paragraph, Section
-from db.records import MapPoints
-from db.settings import Settings
-from db.sql import batches
-from db.store import Store
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.records import MapPoints
+from themescope.db.settings import Settings
+from themescope.db.sql import batches
+from themescope.db.store import Store
 
 _BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell")
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]

@@ -17,16 +17,16 @@ from typing import TypeVar
 import numpy as np
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
-from core.neighbours import cosines
-from core.projection.maps import UmapConfig, faithfulness, project
-from core.protocols import SILENT
-from webapp.map_view.component import Canvas, frame_of, points_data, view_data
-from webapp.map_view.geometry import UNITS, Grid, inside_rows
-from webapp.map_view.levels import levels_of
-from webapp.map_view.parts import SHAPE, Part
-from webapp.map_view.scene import Colouring, Scene
-from webapp.map_view.view_state import MapState
-from webapp.shared.figures import tones
+from themescope.core.neighbours import cosines
+from themescope.core.projection.maps import UmapConfig, faithfulness, project
+from themescope.core.protocols import SILENT
+from themescope.webapp.map_view.component import Canvas, frame_of, points_data, view_data
+from themescope.webapp.map_view.geometry import UNITS, Grid, inside_rows
+from themescope.webapp.map_view.levels import levels_of
+from themescope.webapp.map_view.parts import SHAPE, Part
+from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared.figures import tones
 
 T = TypeVar("T")
 

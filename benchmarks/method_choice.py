@@ -23,17 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from core import load
-from core.clustering.pairs import PairCalibration
-from core.labelling.configurations import Configuration, clustered, numbers_of_clusters, with_shared_words
-from core.labelling.method_choice import Choice, choose, confidence_with
-from core.labelling.pairs import Pairs
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Metric
-from core.tasks.theme_counts import suggest
-from core.types import Labels, Split
-from jobs.kinds.choose_method import ChooseMethodConfig
+from themescope import load
+from themescope.core.clustering.pairs import PairCalibration
+from themescope.core.labelling.configurations import Configuration, clustered, numbers_of_clusters, with_shared_words
+from themescope.core.labelling.method_choice import Choice, choose, confidence_with
+from themescope.core.labelling.pairs import Pairs
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.protocols import Metric
+from themescope.core.tasks.theme_counts import suggest
+from themescope.core.types import Labels, Split
+from themescope.jobs.kinds.choose_method import ChooseMethodConfig
 
 MODELS = ("thematic-wikipedia", "static-wikipedia", "triplets-sen-titles-wikipedia")
 LABELLED = (10, 20, 50)

@@ -5,7 +5,8 @@
 A simulated user places random sentences of an article in the clusters of their sections; the article was clustered by
 Iclust into as many clusters as it has sections.
 
-1. *Same article*: the other sentences are clustered again around the placed ones (``core.labelling.suggestions``), by
+1. *Same article*: the other sentences are clustered again around the placed ones
+(``themescope.core.labelling.suggestions``), by
    the vectors as they are and under the metric learned from the placed sentences. Measured on the sentences that nobody
    placed. "By the rule" uses the metric only where its cross-validated effect is above 0.
 2. *Other articles*: a metric is learned from so many sentences in each of 1 or 10 articles, and articles without any
@@ -27,19 +28,19 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from core.clustering.iclust import Iclust, IclustConfig
-from core.labelling.learning import Placed
-from core.labelling.metric_learning import effect_on_sentences, helps, learn_metric
-from core.labelling.pairs import Pairs, joined, pairs_of_placed
-from core.labelling.partition import Cluster, Partition, start
-from core.labelling.suggestions import recluster
-from core.metrics import REGISTRY as METRICS
-from core.metrics.matching import match_clusters
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.models.base import unit_length
-from core.models.linear_metric.directions import LinearMetricConfig
-from core.protocols import Metric
-from core.types import Ids, Split
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.labelling.learning import Placed
+from themescope.core.labelling.metric_learning import effect_on_sentences, helps, learn_metric
+from themescope.core.labelling.pairs import Pairs, joined, pairs_of_placed
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.labelling.suggestions import recluster
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.models.base import unit_length
+from themescope.core.models.linear_metric.directions import LinearMetricConfig
+from themescope.core.protocols import Metric
+from themescope.core.types import Ids, Split
 
 CORRECTIONS = (10, 20, 50, 100)
 FEWEST_LEFT = 30

@@ -34,10 +34,10 @@ import psutil
 from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
 
 from benchmarks.triplet_page import fill
-from core.types import Article, BenchmarkItem, Paragraph, Section
-from db.records import MapPoints, ScoreRecord
-from db.settings import Settings
-from db.store import Store
+from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
+from themescope.db.records import MapPoints, ScoreRecord
+from themescope.db.settings import Settings
+from themescope.db.store import Store
 
 TRIPLETS, POINTS, MODELS, ARTICLES = 300_000, 100_000, 10, 700
 _THEMES, _SENTENCES = 8, 5
@@ -134,7 +134,7 @@ def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]
     """Run a server of ``script``, or of the app, in a new process; yield its URL and process once it is idle."""
     if script:
         (home / "bare.py").write_text(script, encoding="utf-8")
-    module = ["streamlit", "run", str(home / "bare.py")] if script else ["webapp.server"]
+    module = ["streamlit", "run", str(home / "bare.py")] if script else ["themescope.webapp.server"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -25,8 +25,8 @@ from sqlalchemy.engine import Engine
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.pages import ensure_filled, load_averages
-from webapp.features import REGISTRY
-from webapp.shared.pages import translated
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared.pages import translated
 
 PAGES = {
     "Home": ("home", {}),

@@ -25,19 +25,19 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks._section_articles import SectionArticle, section_articles
-from core.labelling.answers import Answer, Question
-from core.labelling.changes import apply
-from core.labelling.partition import Cluster, start
-from core.labelling.questions import steps, stopping
-from core.labelling.questions.simulation import Labeller, asked, first_clusters, with_small_clusters
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.strategies import STRATEGIES, Strategy
-from core.labelling.questions.vectors import QuestionVectors, prepare
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.intervals import bootstrap_mean, paired_difference
-from core.paths import DEFAULT, model_folder
-from core.tasks.pair_calibration import load_calibration
-from core.types import Estimate, Split
+from themescope.core.labelling.answers import Answer, Question
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.partition import Cluster, start
+from themescope.core.labelling.questions import steps, stopping
+from themescope.core.labelling.questions.simulation import Labeller, asked, first_clusters, with_small_clusters
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.strategies import STRATEGIES, Strategy
+from themescope.core.labelling.questions.vectors import QuestionVectors, prepare
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from themescope.core.paths import DEFAULT, model_folder
+from themescope.core.tasks.pair_calibration import load_calibration
+from themescope.core.types import Estimate, Split
 
 T = TypeVar("T")
 COUNTS = (0, 10, 20, 50, 100)

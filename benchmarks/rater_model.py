@@ -27,15 +27,15 @@ from pathlib import Path
 
 import numpy as np
 
-from core.labelling.agreement import adjudicate
-from core.labelling.consensus import co_assignment, consensus
-from core.labelling.posterior import RaterModel, fit
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import SILENT, Metric
-from core.readers import REGISTRY as READERS
-from core.text.splitting import SentenceSplitter, split_article
-from core.types import Article, Ids, Labels, Split, split_of_title
+from themescope.core.labelling.agreement import adjudicate
+from themescope.core.labelling.consensus import co_assignment, consensus
+from themescope.core.labelling.posterior import RaterModel, fit
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.protocols import SILENT, Metric
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import Article, Ids, Labels, Split, split_of_title
 
 ARI: Metric = METRICS.build("ari", {})
 QUALITY = ((0.03, 0.1), (0.08, 0.2), (0.15, 0.25), (0.25, 0.3), (0.4, 0.3))

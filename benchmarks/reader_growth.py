@@ -16,9 +16,9 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-from core.readers import REGISTRY
 from tests.core.readers.hostile import SYNTAX, TEXT, Parts
 from tests.core.readers.test_growth import seconds
+from themescope.core.readers import REGISTRY
 
 SIZES = [10_000 << doubling for doubling in range(8)]
 FLOOR_S = 0.02

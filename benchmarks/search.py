@@ -18,13 +18,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.neighbours import cosines, nearest_neighbours
-from db.settings import Settings
-from db.store import Store
-from jobs.common.indexes import keys_of, stored_keys
-from jobs.common.models import find_model
-from jobs.queue.foreground import run_here
-from jobs.services import search
+from themescope.core.neighbours import cosines, nearest_neighbours
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.indexes import keys_of, stored_keys
+from themescope.jobs.common.models import find_model
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import search
 
 T = TypeVar("T")
 TOP = 10

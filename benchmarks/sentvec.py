@@ -22,12 +22,12 @@ import psutil
 import torch
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
-from core.models.con_s2v.config import SentVecConfig
-from core.models.con_s2v.graphs import Graph, discourse_graph
-from core.models.con_s2v.learn import learn_sentences
-from core.models.con_s2v.text import EncodedText, Vocabulary, encode_text
-from core.protocols import SILENT, NullReport
-from core.types import Sentence
+from themescope.core.models.con_s2v.config import SentVecConfig
+from themescope.core.models.con_s2v.graphs import Graph, discourse_graph
+from themescope.core.models.con_s2v.learn import learn_sentences
+from themescope.core.models.con_s2v.text import EncodedText, Vocabulary, encode_text
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Sentence
 
 DIM, NEGATIVES, SUBSAMPLING = 300, 5, 1e-4
 _DOCUMENT_LENGTH = 12

@@ -18,17 +18,17 @@ from statistics import median
 
 import numpy as np
 
-from core.machine import available_cores
-from core.protocols import SILENT
-from core.tasks.clustering import cluster_items
-from db.settings import Settings
-from db.store import Store
-from jobs.executors.base import ShardExecutor
-from jobs.executors.local import LocalConfig, LocalExecutor
-from jobs.planning.probe import Probe
-from jobs.planning.rates import cores_together, machine_name, run_job
-from jobs.planning.simulation import Machine, Stage, simulate
-from jobs.services.demo import demo_dump
+from themescope.core.machine import available_cores
+from themescope.core.protocols import SILENT
+from themescope.core.tasks.clustering import cluster_items
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.planning.probe import Probe
+from themescope.jobs.planning.rates import cores_together, machine_name, run_job
+from themescope.jobs.planning.simulation import Machine, Stage, simulate
+from themescope.jobs.services.demo import demo_dump
 
 WORKERS = (1, 2, 4)
 Step = Callable[[ShardExecutor], None]

@@ -31,26 +31,26 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core import load
-from core.clustering import REGISTRY as CLUSTERERS
-from core.clustering.iclust import IclustConfig, best_partition
-from core.clustering.inputs import checked, cosine_matrix
-from core.clustering.pairs import PairCalibration
-from core.metrics import REGISTRY as METRICS
-from core.models.base import unit_length
-from core.models.composite.hybrid import WORDS, concatenate_with_tfidf
-from core.paths import model_folder
-from core.protocols import SILENT
-from core.readers import REGISTRY as READERS
-from core.tasks.pair_calibration import (
+from themescope import load
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.clustering.iclust import IclustConfig, best_partition
+from themescope.core.clustering.inputs import checked, cosine_matrix
+from themescope.core.clustering.pairs import PairCalibration
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models.base import unit_length
+from themescope.core.models.composite.hybrid import WORDS, concatenate_with_tfidf
+from themescope.core.paths import model_folder
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.tasks.pair_calibration import (
     KnownList,
     brier_scores,
     fit_calibration,
     load_calibration,
     save_calibration,
 )
-from core.tasks.theme_counts import measure, silhouette, suggest
-from core.types import Sentence
+from themescope.core.tasks.theme_counts import measure, silhouette, suggest
+from themescope.core.types import Sentence
 
 _TRIED = (*range(2, 13), 14, 16, 18, 20, 23, 26, 30, 35, 40, 46, 52, 58, 66, 75)
 _MOST, _MOST_OF_0_1 = 200, 30

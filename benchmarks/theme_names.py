@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from core import load
-from core.clustering.naming import related, theme_words
-from core.tasks.theme_counts import mean_cosines
-from core.text.tokens import tokenize
-from core.types import Labels
+from themescope import load
+from themescope.core.clustering.naming import related, theme_words
+from themescope.core.tasks.theme_counts import mean_cosines
+from themescope.core.text.tokens import tokenize
+from themescope.core.types import Labels
 
 _MOTION_VERBS = frozenset(
     tokenize(

@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.models.triplet_network.batching import Index, TripletData, epoch_batches, padded_ids
-from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.losses import TripletLoss
-from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
-from core.text.word_vectors import TokenIds
+from themescope.core.models.triplet_network.batching import Index, TripletData, epoch_batches, padded_ids
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.losses import TripletLoss
+from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
+from themescope.core.text.word_vectors import TokenIds
 
 DIM, WORDS, SENTENCES = 100, 20_000, 24
 
@@ -75,7 +75,7 @@ def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Inde
 
 
 def bucketed_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]:
-    """Return the step of ``core.models.triplet_network.training``: distinct sentences in chunks of similar length."""
+    """Return the step of ``triplet_network.training``: distinct sentences in chunks of similar length."""
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
     encoder, drop = Encoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token")
 

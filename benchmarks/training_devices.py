@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services.demo import demo_dump
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.demo import demo_dump
 
 CONFIGURATIONS = {
     "1 process, 1 thread": {"devices": 1, "threads": 1},

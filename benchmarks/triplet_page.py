@@ -25,11 +25,11 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 import benchmarks._runtime  # noqa: F401, must be imported before webapp
-from core.metrics.triplet_analysis import CorrectnessFilter
-from core.types import Article, Paragraph, Section, Split, TripletRows
-from db.records import TripletSetRecord, Verdict
-from db.settings import Settings
-from db.store import Store
+from themescope.core.metrics.triplet_analysis import CorrectnessFilter
+from themescope.core.types import Article, Paragraph, Section, Split, TripletRows
+from themescope.db.records import TripletSetRecord, Verdict
+from themescope.db.settings import Settings
+from themescope.db.store import Store
 
 T = TypeVar("T")
 _SENTENCES = 16
@@ -117,10 +117,10 @@ def main() -> None:
 
 def measure_page(triplet_set: TripletSetRecord) -> None:
     """Measure opening the set, filters, steps between triplets, and reviews."""
-    from webapp.features.triplets import queries as page_queries
-    from webapp.features.triplets import selection
-    from webapp.features.triplets.selection import ReviewFilter, TripletFilter
-    from webapp.shared import triplet_queries
+    from themescope.webapp.features.triplets import queries as page_queries
+    from themescope.webapp.features.triplets import selection
+    from themescope.webapp.features.triplets.selection import ReviewFilter, TripletFilter
+    from themescope.webapp.shared import triplet_queries
 
     run = StatementCounter()
     models = page_queries.evaluated_models(triplet_queries.evaluations(triplet_set))
@@ -147,7 +147,7 @@ def measure_page(triplet_set: TripletSetRecord) -> None:
 
 def step(triplet_set: TripletSetRecord, models: list, ids: np.ndarray, at: int) -> None:
     """Run the queries of the page for the triplet at a position."""
-    from webapp.features.triplets import queries as page_queries
+    from themescope.webapp.features.triplets import queries as page_queries
 
     page = ids[at // 50 * 50 : at // 50 * 50 + 50]
     page_queries.reviews(triplet_set)
@@ -158,9 +158,9 @@ def step(triplet_set: TripletSetRecord, models: list, ids: np.ndarray, at: int) 
 
 def export(triplet_set: TripletSetRecord) -> None:
     """Print size, peak memory and CPU time of the export of every triplet."""
-    from webapp.features.triplets import queries as page_queries
-    from webapp.features.triplets.export import Export
-    from webapp.shared import triplet_queries
+    from themescope.webapp.features.triplets import queries as page_queries
+    from themescope.webapp.features.triplets.export import Export
+    from themescope.webapp.shared import triplet_queries
 
     models = page_queries.evaluated_models(triplet_queries.evaluations(triplet_set))
     exported = Export(triplet_set, models, None, triplet_queries.ids(triplet_set, None))

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from core.text.splitting import SentenceSplitter
+from themescope.core.text.splitting import SentenceSplitter
 
 Json = dict[str, Any]
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from core.errors import ConfigError, DataError
-from core.paths import DEFAULT, model_folder
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.paths import DEFAULT, model_folder
 
 if TYPE_CHECKING:
-    from core.clustering.pairs import PairCalibration
-    from core.protocols import Model, Report
-    from core.tasks.themes import Themes
-    from core.types import Matrix, Sentence
+    from themescope.core.clustering.pairs import PairCalibration
+    from themescope.core.protocols import Model, Report
+    from themescope.core.tasks.themes import Themes
+    from themescope.core.types import Matrix, Sentence
 
 
 @runtime_checkable
@@ -40,7 +40,7 @@ class SentenceModel:
     name
         Name of a pretrained model, or of the folder it was loaded from.
     fitted
-        The model itself, which keeps :class:`core.protocols.Model`.
+        The model itself, which keeps :class:`themescope.core.protocols.Model`.
     info
         What the model was trained on and with: method, settings, seed, data, scores.
     calibration
@@ -60,13 +60,13 @@ class SentenceModel:
         ----------
         sentences
             One sentence, or a sequence of n ≥ 0 sentences: strings, which count as consecutive sentences of one text,
-            or :class:`core.types.Sentence` objects with their positions.
+            or :class:`themescope.core.types.Sentence` objects with their positions.
 
         Returns
         -------
         (dim,) float32 for one sentence; (n, dim) float32, or a CSR array for sparse methods, for a sequence.
         """
-        from core.types import Sentence
+        from themescope.core.types import Sentence
 
         if isinstance(sentences, str):
             row: Any = self.encode([sentences])[[0]]
@@ -80,11 +80,11 @@ class SentenceModel:
         """Return (row, cosine) of the ``top_k`` sentences of ``among`` nearest to ``sentence``, the nearest first.
 
         All sentences are encoded at every call, the query and the others together as one text. For many queries encode
-        them once and call :func:`core.neighbours.nearest_neighbours`.
+        them once and call :func:`themescope.core.neighbours.nearest_neighbours`.
         """
         import numpy as np
 
-        from core.neighbours import nearest_neighbours
+        from themescope.core.neighbours import nearest_neighbours
 
         if not among:
             return []
@@ -117,13 +117,13 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
 
     Examples
     --------
-    >>> from core import load
+    >>> from themescope import load
     >>> load("default").encode("One sentence.").shape
     (384,)
     """
-    from core.models.artifact import load_model
-    from core.models.sentence_transformers_folder import is_foreign, read_foreign
-    from core.tasks.pair_calibration import load_calibration
+    from themescope.core.models.artifact import load_model
+    from themescope.core.models.sentence_transformers_folder import is_foreign, read_foreign
+    from themescope.core.tasks.pair_calibration import load_calibration
 
     folder = model_folder(name)
     model, info = read_foreign(folder) if is_foreign(folder) else load_model(folder)
@@ -148,7 +148,7 @@ def encode(sentences: str | Sequence[str], model: ModelLike = DEFAULT) -> Matrix
 
     Examples
     --------
-    >>> from core import encode
+    >>> from themescope import encode
     >>> encode(["One sentence.", "Another one."]).shape
     (2, 384)
     """
@@ -176,7 +176,7 @@ def find_themes(
     k
         Number of themes, or ``"auto"``.
     settings
-        Other settings, see :class:`core.tasks.themes.ThemesConfig`.
+        Other settings, see :class:`themescope.core.tasks.themes.ThemesConfig`.
     seed
         Seed of everything random.
     report
@@ -196,7 +196,7 @@ def find_themes(
 
     Examples
     --------
-    >>> from core import find_themes
+    >>> from themescope import find_themes
     >>> themes = find_themes([
     ...     "The river floods every spring.", "The stream runs into the river.",
     ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
@@ -204,11 +204,11 @@ def find_themes(
     >>> sorted(theme.size for theme in themes.themes)
     [2, 2]
     """
-    from core.clustering.pairs import DEFAULT_CALIBRATION
-    from core.config import config_from_dict
-    from core.protocols import SILENT
-    from core.tasks.themes import ThemesConfig
-    from core.tasks.themes import find_themes as find
+    from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+    from themescope.core.config import config_from_dict
+    from themescope.core.protocols import SILENT
+    from themescope.core.tasks.themes import ThemesConfig
+    from themescope.core.tasks.themes import find_themes as find
 
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
     texts, loaded = list(sentences), encoder(model)

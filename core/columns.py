@@ -1,7 +1,8 @@
 """Columns: the further fields of articles and sentences, with their types.
 
-Sources give values as text, numbers, dates or nothing (:data:`core.types.Value`). The type of a column follows from all
-of its values: :class:`Profile` collects what is needed in one pass, and :func:`typed` converts the values in a second.
+Sources give values as text, numbers, dates or nothing (:data:`themescope.core.types.Value`). The type of a column
+follows from all of its values: :class:`Profile` collects what is needed in one pass, and :func:`typed` converts the
+values in a second.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.column_formats import DATES, NUMBERS, YEAR, Format
-from core.types import Value
+from themescope.core.column_formats import DATES, NUMBERS, YEAR, Format
+from themescope.core.types import Value
 
 MOST_COLUMNS = 100
 """Maximum number of columns of a table, and of a corpus."""

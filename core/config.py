@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Any, ClassVar, TypeVar
 
-from core.errors import ConfigError, UnknownNameError
+from themescope.core.errors import ConfigError, UnknownNameError
 
 C = TypeVar("C", bound="Config")
 _HINTS: dict[type[Config], Mapping[str, Any]] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from core.errors import DataError
+from themescope.core.errors import DataError
 
 MOST_PASSAGES = 50
 """Maximum number of sentences whose texts a case keeps; a group may have more."""

@@ -16,13 +16,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from core.api import Encoder, ModelLike, SentenceModel, encoder
-from core.clustering import REGISTRY as CLUSTERERS
-from core.clustering.inputs import unit_rows
-from core.clustering.pairs import DEFAULT_CALIBRATION
-from core.errors import ConfigError
-from core.tasks.theme_counts import suggest
-from core.types import Labels, Matrix
+from themescope.core.api import Encoder, ModelLike, SentenceModel, encoder
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.errors import ConfigError
+from themescope.core.tasks.theme_counts import suggest
+from themescope.core.types import Labels, Matrix
 
 _MOST_CLUSTERS = 200
 
@@ -42,7 +42,7 @@ class SentenceVectorizer(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from core import SentenceVectorizer
+    >>> from themescope import SentenceVectorizer
     >>> SentenceVectorizer().fit_transform(["One sentence.", "Another one."]).shape
     (2, 384)
     """
@@ -72,7 +72,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         vectors are given in place of sentences.
     k
         Number of clusters, or ``"auto"``: between 2 and 200, estimated from the similarities
-        (:func:`core.tasks.theme_counts.suggest`).
+        (:func:`themescope.core.tasks.theme_counts.suggest`).
     clusterer
         Id of a registered clusterer, see ``themescope list clusterers``.
     settings
@@ -95,7 +95,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from core import SentenceClusterer
+    >>> from themescope import SentenceClusterer
     >>> sentences = [
     ...     "The river floods every spring.", "The stream runs into the river.",
     ...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",

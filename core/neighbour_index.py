@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ArtifactError, DataError, MissingExtraError
-from core.protocols import SILENT, Report
-from core.types import Ids, Matrix
+from themescope.core.errors import ArtifactError, DataError, MissingExtraError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Ids, Matrix
 
 INDEX_FROM = 200_000
 """Number of vectors from which search uses an index; below, all cosines are computed."""

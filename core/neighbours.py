@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.errors import DataError
-from core.types import Ids, Matrix
+from themescope.core.errors import DataError
+from themescope.core.types import Ids, Matrix
 
 Floats = npt.NDArray[np.float32]
 BLOCK = 8_192

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from core.errors import ArtifactError, ConfigError, UnknownNameError
+from themescope.core.errors import ArtifactError, ConfigError, UnknownNameError
 
 DATA = Path(__file__).parent / "data"
 """Files that come with the package, such as pretrained models."""
@@ -26,7 +26,8 @@ _PREFERRED = {
 def expand_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
     """Return ``text`` as a path with ``~`` and ``~name`` expanded to home folders.
 
-    Raises :class:`core.errors.ConfigError`, whose message ends with ``advice``, if there is no such home folder.
+    Raises :class:`themescope.core.errors.ConfigError`, whose message ends with ``advice``, if there is no such home
+    folder.
     """
     path = Path(text)
     try:

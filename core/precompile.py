@@ -1,4 +1,4 @@
-"""Precompilation of the inner loops of every method: ``python -m core.precompile``.
+"""Precompilation of the inner loops of every method: ``python -m themescope.core.precompile``.
 
 numba caches compiled functions on disk. The installation fills this cache, because otherwise the first clustering,
 training and map on a machine would each take about ten seconds longer.
@@ -10,14 +10,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from core.api import load
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics.partition import ContingencyTable
-from core.models import REGISTRY as METHODS
-from core.models.con_s2v.config import TrainingConfig
-from core.protocols import SILENT
-from core.registry import Card
-from core.types import Corpus, Sentence
+from themescope.core.api import load
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics.partition import ContingencyTable
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.protocols import SILENT
+from themescope.core.registry import Card
+from themescope.core.types import Corpus, Sentence
 
 _TEXT = ("The king lost the war.", "Rain fell all summer.", "The market closed.", "Her song was heard.")
 _NETWORK = "triplets-sen-titles-wikipedia"  # the pretrained model that computes in compiled loops
@@ -42,7 +42,7 @@ def precompile() -> None:
 
 def project_points() -> None:
     """Project a few points to two dimensions."""
-    from core.projection.maps import UmapConfig, project
+    from themescope.core.projection.maps import UmapConfig, project
 
     project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, SILENT)
 

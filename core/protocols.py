@@ -1,6 +1,6 @@
 """The protocols of the library: what a model, a clusterer, a reader, a metric, an executor and a report implement.
 
-An implementation is registered by a card (see :mod:`core.registry`).
+An implementation is registered by a card (see :mod:`themescope.core.registry`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
-from core.types import Article, Corpus, FittedModel, Labels, Matrix, Shard
+from themescope.core.types import Article, Corpus, FittedModel, Labels, Matrix, Shard
 
 
 class Report(Protocol):
     """Progress report of a long computation: receives progress and metrics, provides checkpoints and cancellation.
 
-    Every method may raise :class:`core.errors.Cancelled`. A long computation calls one of them about once a second.
+    Every method may raise :class:`themescope.core.errors.Cancelled`. A long computation calls one of them about once a
+    second.
     """
 
     def progress(self, done: float, total: float, message: str = "") -> None:
@@ -88,7 +89,7 @@ class Model(FittedModel, Protocol):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the model that ``save`` wrote. Raises :class:`core.errors.ArtifactError` for a damaged folder."""
+        """Return the model that ``save`` wrote. Raises ``ArtifactError`` for a damaged folder."""
         ...
 
 
@@ -113,7 +114,7 @@ class Reader(Protocol):
     def __init__(self, config: Any) -> None: ...
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in file order. Raises :class:`core.errors.ReadError` with the position of the error."""
+        """Yield articles in file order. Raises ``ReadError`` with the position of the error."""
         ...
 
     @property
@@ -129,12 +130,12 @@ class PiecewiseReader(Reader, Protocol):
     def pieces(self, path: Path, report: Report) -> Iterator[tuple[Any, int]]:
         """Yield one piece per article or skipped entry, in file order, and its size in characters.
 
-        Pieces can be pickled. Raises :class:`core.errors.ReadError`.
+        Pieces can be pickled. Raises :class:`themescope.core.errors.ReadError`.
         """
         ...
 
     def parse(self, path: Path, piece: Any) -> Article | str:
-        """Return the article of a piece, or the reason to skip it; raises :class:`core.errors.ReadError`."""
+        """Return the article of a piece, or the reason to skip it; raises :class:`themescope.core.errors.ReadError`."""
         ...
 
 
@@ -144,7 +145,7 @@ class TypedReader(Reader, Protocol):
 
     @property
     def types(self) -> Mapping[str, str]:
-        """Column → type that the files read so far declare, see :data:`core.columns.DECLARED`."""
+        """Column → type that the files read so far declare, see :data:`themescope.core.columns.DECLARED`."""
         ...
 
 
@@ -192,6 +193,6 @@ class Executor(Protocol):
         ``records`` is not computed again; the result of every other one is entered as soon as it is finished.
 
         Raises what ``fn`` raises, with a note that names the shard, what ``report`` raises, and
-        :class:`core.errors.ExecutorError` for workers that died repeatedly or cannot be reached.
+        :class:`themescope.core.errors.ExecutorError` for workers that died repeatedly or cannot be reached.
         """
         ...

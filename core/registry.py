@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from core.config import Config, config_from_dict
-from core.errors import DuplicateNameError, PluginError, UnknownNameError
+from themescope.core.config import Config, config_from_dict
+from themescope.core.errors import DuplicateNameError, PluginError, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError
-from core.types import Ids
+from themescope.core.errors import DataError
+from themescope.core.types import Ids
 
 KINDS = (
     "lasso", "box", "search", "filter", "cluster", "theme", "section", "article", "list", "moved", "combined",

@@ -141,7 +141,7 @@ class TripletTexts:
 
 
 class FittedModel(Protocol):
-    """A fitted model, which embeds, compares and saves. :class:`core.protocols.Model` extends it."""
+    """A fitted model, which embeds, compares and saves. :class:`themescope.core.protocols.Model` extends it."""
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) float32 vectors of n ≥ 0 sentences; a CSR array for methods tagged ``sparse``."""

@@ -17,11 +17,11 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.dml import UpdateBase
 
-from core.errors import AccessError
-from db import label_tables as t
-from db import notebook_tables as n
-from db import tables as s
-from db.label_records import Role
+from themescope.core.errors import AccessError
+from themescope.db import label_tables as t
+from themescope.db import notebook_tables as n
+from themescope.db import tables as s
+from themescope.db.label_records import Role
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Actor:
         return right in _GRANTED[self.role]
 
     def require(self, right: Right) -> None:
-        """Raise :class:`core.errors.AccessError` if the role does not grant a right."""
+        """Raise :class:`themescope.core.errors.AccessError` if the role does not grant a right."""
         if self.may(right):
             return
         logger.warning("Refused %.100r, who has the role %s, to %s.", self.name, self.role.value, right.value)
@@ -130,7 +130,7 @@ def actor_of(connection: Connection) -> Actor | None:
 
 
 def check_write(connection: Connection, table: str) -> None:
-    """Raise :class:`core.errors.AccessError` if the person of the transaction may not write to ``table``."""
+    """Raise :class:`themescope.core.errors.AccessError` if the person of the transaction may not write to ``table``."""
     actor = actor_of(connection)
     if actor is not None:
         actor.require(right_to_write(table))

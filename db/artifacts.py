@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import ArtifactError
+from themescope.core.errors import ArtifactError
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 _PARTIAL = "partial-"

@@ -17,9 +17,9 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from core.errors import ConfigError, ConflictError, MissingExtraError, StoreError, StoreUnavailableError
-from db.access import enforce
-from db.settings import Settings, sqlite_path
+from themescope.core.errors import ConfigError, ConflictError, MissingExtraError, StoreError, StoreUnavailableError
+from themescope.db.access import enforce
+from themescope.db.settings import Settings, sqlite_path
 
 TIMEOUT_SECONDS = 15.0
 

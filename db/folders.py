@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ArtifactError, MissingExtraError, StoreError
+from themescope.core.errors import ArtifactError, MissingExtraError, StoreError
 
 Bytes = npt.NDArray[np.uint8]
 """Bytes of a file, (n,); a view of a memory-mapped file or a copy."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from core.labelling.changes import ChangeSet, ClusterChange, apply
-from core.labelling.history import Kind, Step
-from core.labelling.partition import Partition
-from core.types import Ids
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, apply
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
 
 
 class Role(StrEnum):
@@ -137,7 +137,7 @@ class LabellingRecord:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Step to be appended, see :class:`core.labelling.history.Step`."""
+    """Step to be appended, see :class:`themescope.core.labelling.history.Step`."""
 
     kind: Kind
     operation: str

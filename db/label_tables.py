@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from db.tables import metadata
-from db.types import Big, Json, Text, UtcDateTime
+from themescope.db.tables import metadata
+from themescope.db.types import Big, Json, Text, UtcDateTime
 
 _CASCADE = "CASCADE"
 NOT_IN_BACKUPS = "not in backups"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.errors import SchemaError
-from db.engine import open_engine, readers_of
-from db.password_file import delete_password_file
-from db.repositories.jobs import Jobs
-from db.settings import Settings
+from themescope.core.errors import SchemaError
+from themescope.db.engine import open_engine, readers_of
+from themescope.db.password_file import delete_password_file
+from themescope.db.repositories.jobs import Jobs
+from themescope.db.settings import Settings
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.error_cases import CaseFacts, CaseKind
-from db.types import dump_json
+from themescope.core.error_cases import CaseFacts, CaseKind
+from themescope.db.types import dump_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from db.tables import metadata
-from db.types import Big, Json, Text, UtcDateTime
+from themescope.db.tables import metadata
+from themescope.db.types import Big, Json, Text, UtcDateTime
 
 
 def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core.errors import ConfigError
+from themescope.core.errors import ConfigError
 
 _NAME = "logins.json"
 _VERSION = 1

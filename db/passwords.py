@@ -10,7 +10,7 @@ import unicodedata
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
-from core.errors import ConfigError, DataError
+from themescope.core.errors import ConfigError, DataError
 
 SHORTEST, LONGEST = 10, 1_000
 """Minimum and maximum length of a password in characters."""

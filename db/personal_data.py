@@ -17,12 +17,12 @@ from urllib.parse import quote, quote_plus
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.errors import StoreError
-from db import label_tables as lt
-from db import tables as t
-from db.settings import Settings, sqlite_path
-from db.sql import contains, from_bytes
-from db.types import Json, Text
+from themescope.core.errors import StoreError
+from themescope.db import label_tables as lt
+from themescope.db import tables as t
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.sql import contains, from_bytes
+from themescope.db.types import Json, Text
 
 PSEUDONYM = "former-user"
 """Beginning of pseudonyms, which are the same in texts and in links."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.columns import ColumnLevel
-from core.types import Ids, Matrix, Points, Split
+from themescope.core.columns import ColumnLevel
+from themescope.core.types import Ids, Matrix, Points, Split
 
 Json = Mapping[str, Any]
 
@@ -78,7 +78,7 @@ class ArticleRecord:
     @property
     def split(self) -> Split:
         """Return the split, a hash of the title."""
-        from core.types import split_of_bucket
+        from themescope.core.types import split_of_bucket
 
         return split_of_bucket(self.bucket)
 
@@ -93,7 +93,7 @@ class ColumnRecord:
     name: str
     level: ColumnLevel
     type: str
-    """One of :class:`core.columns.ColumnType`; "" while the corpus is being imported."""
+    """One of :class:`themescope.core.columns.ColumnType`; "" while the corpus is being imported."""
     about: Json
     """``missing``; of a category ``categories``, most frequent first, with ``counts``; of a number ``low``, ``high``
     and whether all are ``whole``; of a date ``low``, ``high`` and whether all are ``days``."""
@@ -319,7 +319,7 @@ class PaperTableRecord:
     arguments: Json
     """Arguments of the job that made it: corpus, files, seeds; sufficient to reproduce it."""
     content: Json
-    """Rows, columns, tests and the data used, as ``jobs.papers`` wrote them."""
+    """Rows, columns, tests and the data used, as ``themescope.jobs.papers`` wrote them."""
     created: datetime
 
 
@@ -430,7 +430,7 @@ class SelectionRecord:
     person: str
     created: datetime
     origin: Json
-    """How the selection was made, see ``core.selections.Origin``."""
+    """How the selection was made, see ``themescope.core.selections.Origin``."""
     digest: str
     """Hash of the ids."""
     sentences: int

@@ -49,8 +49,8 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from core.errors import ConfigError
-from core.paths import expand_home
+from themescope.core.errors import ConfigError
+from themescope.core.paths import expand_home
 
 BACKUP_HOURS, BACKUPS_KEPT = 24, 7
 VECTOR_FILES_FROM = 50_000

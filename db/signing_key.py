@@ -8,7 +8,7 @@ import stat
 import time
 from pathlib import Path
 
-from core.errors import ConfigError
+from themescope.core.errors import ConfigError
 
 _LENGTH = 64
 _TRIES = 100

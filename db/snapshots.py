@@ -15,13 +15,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, make_url
 
-from core.errors import StoreError
-from db import tables as t
-from db.label_tables import NOT_IN_BACKUPS
-from db.migrate import check_known, current_revision
-from db.settings import Settings, sqlite_path
-from db.store import Store
-from db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX
+from themescope.core.errors import StoreError
+from themescope.db import tables as t
+from themescope.db.label_tables import NOT_IN_BACKUPS
+from themescope.db.migrate import check_known, current_revision
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.store import Store
+from themescope.db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX
 
 SQLITE, POSTGRES = "sqlite", "postgresql"
 _VERSION_TABLE = "alembic_version"

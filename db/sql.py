@@ -13,9 +13,9 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult
 
-from core.types import Ids, Split, split_of_bucket
-from db.access import check_write
-from db.types import clean_text
+from themescope.core.types import Ids, Split, split_of_bucket
+from themescope.db.access import check_write
+from themescope.db.types import clean_text
 
 T = TypeVar("T")
 BATCH = 2_000

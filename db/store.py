@@ -13,35 +13,35 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from db import tables as t
-from db.access import act_as
-from db.artifacts import Artifacts
-from db.engine import as_store_error, open_engine, readers_of
-from db.folders import open_folder
-from db.migrate import check_current, up_to_date, upgrade
-from db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
-from db.repositories.api_tokens import ApiTokens
-from db.repositories.benchmarks import Benchmarks
-from db.repositories.columns import Columns
-from db.repositories.corpora import Corpora
-from db.repositories.embeddings import Embeddings
-from db.repositories.error_categories import ErrorCategories
-from db.repositories.error_notebook import ErrorNotebook
-from db.repositories.jobs import Jobs, Workers
-from db.repositories.label_steps import LabelSteps
-from db.repositories.labellings import Labellings
-from db.repositories.maps import Maps
-from db.repositories.models import Models
-from db.repositories.notebook_rows import NotebookRows
-from db.repositories.people import People, Views
-from db.repositories.practice import Practice
-from db.repositories.runs import Papers, Runs
-from db.repositories.selections import Selections
-from db.repositories.tasks import Tasks
-from db.repositories.text_search import TextSearch
-from db.repositories.triplets import TripletReviews, Triplets
-from db.settings import Settings
-from db.vector_files import VectorFiles
+from themescope.db import tables as t
+from themescope.db.access import act_as
+from themescope.db.artifacts import Artifacts
+from themescope.db.engine import as_store_error, open_engine, readers_of
+from themescope.db.folders import open_folder
+from themescope.db.migrate import check_current, up_to_date, upgrade
+from themescope.db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
+from themescope.db.repositories.api_tokens import ApiTokens
+from themescope.db.repositories.benchmarks import Benchmarks
+from themescope.db.repositories.columns import Columns
+from themescope.db.repositories.corpora import Corpora
+from themescope.db.repositories.embeddings import Embeddings
+from themescope.db.repositories.error_categories import ErrorCategories
+from themescope.db.repositories.error_notebook import ErrorNotebook
+from themescope.db.repositories.jobs import Jobs, Workers
+from themescope.db.repositories.label_steps import LabelSteps
+from themescope.db.repositories.labellings import Labellings
+from themescope.db.repositories.maps import Maps
+from themescope.db.repositories.models import Models
+from themescope.db.repositories.notebook_rows import NotebookRows
+from themescope.db.repositories.people import People, Views
+from themescope.db.repositories.practice import Practice
+from themescope.db.repositories.runs import Papers, Runs
+from themescope.db.repositories.selections import Selections
+from themescope.db.repositories.tasks import Tasks
+from themescope.db.repositories.text_search import TextSearch
+from themescope.db.repositories.triplets import TripletReviews, Triplets
+from themescope.db.settings import Settings
+from themescope.db.vector_files import VectorFiles
 
 
 class Unit:

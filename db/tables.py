@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from db.types import Big, Json, Number, Text, UtcDateTime
+from themescope.db.types import Big, Json, Number, Text, UtcDateTime
 
 metadata = sa.MetaData(
     naming_convention={

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ArtifactError, DataError
-from core.types import Matrix
-from db.folders import DAY, Folder
-from db.records import VectorBlock
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.types import Matrix
+from themescope.db.folders import DAY, Folder
+from themescope.db.records import VectorBlock
 
 DTYPES = {"float16": "<f2", "float32": "<f4"}
 """Storage types of values, and their names in numpy."""

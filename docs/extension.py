@@ -19,7 +19,7 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
-PACKAGES = ("core", "db", "jobs", "webapp")
+PACKAGE = "themescope"
 ROOT = Path(__file__).resolve().parents[1]
 GENERATED = ROOT / "docs" / "generated"
 OUTSIDE = {
@@ -50,7 +50,7 @@ def _without_page(app: Sphinx, env: Any, node: nodes.Element, content: nodes.Ele
     if node.get("refdomain") != "py":
         return None
     target = str(node["reftarget"])
-    ours = target.split(".")[0] in PACKAGES and "." in target
+    ours = target.split(".")[0] == PACKAGE and "." in target
     return content if not ours or _exists(target) else None
 
 
@@ -127,11 +127,11 @@ def _included(name: str) -> str:
 
 
 def settings_page() -> str:
-    """Return the table of settings, from the documentation of :mod:`db.settings`."""
-    import db.settings
+    """Return the table of settings, from the documentation of :mod:`themescope.db.settings`."""
+    from themescope.db import settings
 
     rows: list[tuple[str, str]] = []
-    for line in (db.settings.__doc__ or "").splitlines():
+    for line in (settings.__doc__ or "").splitlines():
         if found := re.match(r"``(\w+)``\s+(.*)", line):
             rows.append((found[1], found[2]))
         elif rows and line.startswith("   "):
@@ -142,19 +142,29 @@ def settings_page() -> str:
 
 
 def library_page() -> str:
-    """Return the interface of ``core``: its public names, and the modules that they and plug-ins refer to."""
-    import core
+    """Return the interface of the library: its public names, and the modules that they and plug-ins refer to."""
+    import themescope
 
-    lines = ["# Python library", "", "The public names of `core`, and the modules that their arguments come from.", ""]
-    for name in core.__all__:
-        kind = "class" if inspect.isclass(getattr(core, name)) else "function"
+    lines = [
+        "# Python library",
+        "",
+        "The public names of `themescope`, and the modules that their arguments come from.",
+        "",
+    ]
+    for name in themescope.__all__:
+        kind = "class" if inspect.isclass(getattr(themescope, name)) else "function"
         members = "\n:members:\n:inherited-members: object" if kind == "class" else ""
         if name in ("SentenceClusterer", "SentenceVectorizer"):
             members = "\n:members:"  # what scikit-learn adds is documented there
-        lines += [f"## {name}", "", f"```{{eval-rst}}\n.. auto{kind}:: core.{name}{_indented(members)}\n```", ""]
+        lines += [f"## {name}", "", f"```{{eval-rst}}\n.. auto{kind}:: themescope.{name}{_indented(members)}\n```", ""]
     for module in MODULES:
         options = _indented("\n:members:\n:undoc-members:")
-        lines += [f"## core.{module}", "", f"```{{eval-rst}}\n.. automodule:: core.{module}{options}\n```", ""]
+        lines += [
+            f"## themescope.core.{module}",
+            "",
+            f"```{{eval-rst}}\n.. automodule:: themescope.core.{module}{options}\n```",
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -164,7 +174,7 @@ def _indented(text: str) -> str:
 
 def formats_page() -> str:
     """Return the formats of files that readers recognise, each with a tiny file."""
-    from core.readers import REGISTRY
+    from themescope.core.readers import REGISTRY
 
     head = (
         "Formats that imports recognise from the content of a file, each with a tiny file. "
@@ -183,7 +193,7 @@ def formats_page() -> str:
 
 def api_page() -> str:
     """Return the operations and records of the HTTP API, from its OpenAPI document."""
-    from webapp.api.application import TAGS, description
+    from themescope.webapp.api.application import TAGS, description
 
     document = description()
     about = document["info"]
@@ -248,7 +258,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 def _enumeration(name: str) -> list[str] | None:
     """Return the values of a schema that is an enumeration."""
-    from webapp.api.application import description
+    from themescope.webapp.api.application import description
 
     found: list[str] | None = description()["components"]["schemas"][name].get("enum")
     return found
@@ -261,7 +271,7 @@ def _record(name: str) -> str:
 
 def commands_page() -> str:
     """Return the commands of ``themescope`` with their arguments and options."""
-    from jobs.cli.main import main
+    from themescope.jobs.cli.main import main
 
     context = click.Context(main, info_name="themescope")
     head = "Each command prints its options with `--help`, and JSON with `--json` where it has results."

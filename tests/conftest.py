@@ -15,12 +15,12 @@ import hypothesis
 import pytest
 from argon2 import PasswordHasher
 
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
 from tests.homes import CopyHome, MakeHome
 from tests.servers import PostgresServer, postgres_server, redis_server, s3_server, usearch
 from tests.transactions import guard
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
 
 __all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
 
@@ -116,7 +116,7 @@ def settings(themescope_home: Path) -> Settings:
 @pytest.fixture
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that cost next to nothing."""
-    monkeypatch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr("themescope.db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 @pytest.fixture(scope="session")

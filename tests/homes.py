@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from db.store import Store
+from themescope.db.store import Store
 
 MakeHome: TypeAlias = Callable[[Callable[[Store], object]], Path]
 CopyHome: TypeAlias = Callable[[Path], Store]

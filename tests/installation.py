@@ -27,8 +27,8 @@ from tests.strings import ROOT
 
 _START_S = 120.0
 _LIBRARY = """
-import core
-found = core.find_themes(["The cat sleeps.", "A dog barks.", "Shares fell.", "The bank lends."] * 3)
+import themescope
+found = themescope.find_themes(["The cat sleeps.", "A dog barks.", "Shares fell.", "The bank lends."] * 3)
 assert len(found.labels) == 12, found
 """
 
@@ -64,7 +64,7 @@ def start(interpreter: Path, folder: Path) -> float:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [str(interpreter), "-m", "webapp", "--no-demo", "--port", str(port)]
+    command = [str(interpreter), "-m", "themescope", "--no-demo", "--port", str(port)]
     variables = {**clean_environment(), "THEMESCOPE_HOME": str(folder / "home")}
     began = time.monotonic()
     process = subprocess.Popen(command, cwd=folder, env=variables)

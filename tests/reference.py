@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import default_of, options
-from core.metrics import REGISTRY as METRICS
-from core.models import REGISTRY as METHODS
-from core.readers import REGISTRY as READERS
-from core.registry import Card, Registry
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from jobs.executors import REGISTRY as EXECUTORS
-from jobs.kinds import REGISTRY as JOB_KINDS
-from webapp.features import REGISTRY as PAGES
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import default_of, options
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.registry import Card, Registry
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.jobs.executors import REGISTRY as EXECUTORS
+from themescope.jobs.kinds import REGISTRY as JOB_KINDS
+from themescope.webapp.features import REGISTRY as PAGES
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 FAMILIES: tuple[tuple[str, Registry[Any]], ...] = (

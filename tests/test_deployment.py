@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-import db.settings
-from db.settings import Settings
-from jobs.cli.main import main as commands
+from themescope.db import settings
+from themescope.db.settings import Settings
+from themescope.jobs.cli.main import main as commands
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "deploy"
@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 SERVICES = COMPOSE["services"]
 DOCKERFILE = re.sub(r"\\\n", "", (ROOT / "Dockerfile").read_text("utf-8"))
-SETTINGS = set(re.findall(r"^``([A-Z_]+)``", db.settings.__doc__ or "", re.MULTILINE))
+SETTINGS = set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
 OTHERS = {
     "FORWARDED_ALLOW_IPS",
     "HEALTH_URL",

@@ -29,15 +29,15 @@ import click
 import numpy as np
 import pytest
 
-import core
-import db.settings
-from core.models import REGISTRY as METHODS
-from db.label_records import Role
-from db.store import Store
-from jobs.cli.main import main
-from jobs.services import api_tokens, people
+import themescope
 from tests.reference import FAMILIES
 from tests.strings import PACKAGES, ROOT
+from themescope.core.models import REGISTRY as METHODS
+from themescope.db import settings
+from themescope.db.label_records import Role
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.services import api_tokens, people
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/tutorials/*.md")])
 GENERATED = ROOT / "docs" / "generated"
@@ -127,7 +127,7 @@ def test_requests_with_curl_are_answered(server: str) -> None:
 
 
 def test_the_converted_table_of_word_vectors_is_readable(files_of_a_release: Path) -> None:
-    from core.text.word_tables import load_word_vectors
+    from themescope.core.text.word_tables import load_word_vectors
 
     for code in blocks(ROOT / "docs" / "recurrent-weights.md", "python"):
         exec(code, {})
@@ -144,8 +144,8 @@ def test_doctests_pass(module: str) -> None:
 
 def test_the_public_names_have_examples() -> None:
     """All but ``reproduce``, which takes minutes, and the class that ``load`` returns."""
-    for name in set(core.__all__) - {"reproduce", "SentenceModel"}:
-        assert ">>>" in (getattr(core, name).__doc__ or ""), name
+    for name in set(themescope.__all__) - {"reproduce", "SentenceModel"}:
+        assert ">>>" in (getattr(themescope, name).__doc__ or ""), name
 
 
 # Commands
@@ -311,7 +311,7 @@ def test_named_groups_of_entry_points_are_read(document: Path) -> None:
 
 def test_the_readme_has_every_setting() -> None:
     found = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
-    assert found == set(re.findall(r"^``([A-Z_]+)``", db.settings.__doc__ or "", re.MULTILINE))
+    assert found == set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
 
 
 def test_the_readme_has_every_extra() -> None:
@@ -334,9 +334,9 @@ USE_IT = """
 import json
 import sys
 from pathlib import Path
-from core.models import REGISTRY
-from core.models.artifact import load_model, save_model
-from core.types import Corpus, Sentence
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import load_model, save_model
+from themescope.core.types import Corpus, Sentence
 id = sys.argv[1]
 model = REGISTRY.build(id, seed=0).fit(Corpus("tiny"))
 sentences = [Sentence("A banana."), Sentence("")]
@@ -372,7 +372,7 @@ def in_a_process(tmp_path: Path) -> Callable[..., str]:
 def test_the_method_of_the_guide_is_found_fitted_saved_and_loaded(
     in_a_process: Callable[..., str], tmp_path: Path
 ) -> None:
-    listed = json.loads(in_a_process("-m", "jobs.cli", "list", "methods", "--json"))
+    listed = json.loads(in_a_process("-m", "themescope.jobs.cli", "list", "methods", "--json"))
     assert "letter-counts" in {row["id"] for row in listed["methods"]}
     (tmp_path / "saved").mkdir()
     vectors, again = json.loads(in_a_process("-c", USE_IT, "letter-counts", str(tmp_path / "saved")))

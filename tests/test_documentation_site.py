@@ -9,14 +9,13 @@ from pathlib import Path
 import click
 import pytest
 
-import core
-import db.settings
-from jobs.cli.main import main
+import themescope
 from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
 from tests.strings import ROOT
-from webapp import documentation
-from webapp.content_policy import documentation_policy
-from webapp.features import REGISTRY
+from themescope.jobs.cli.main import main
+from themescope.webapp import documentation
+from themescope.webapp.content_policy import documentation_policy
+from themescope.webapp.features import REGISTRY
 
 GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")
 
@@ -84,9 +83,11 @@ def test_the_help_of_every_page_is_there(site: Path, page: str) -> None:
 def test_the_reference_has_every_command_name_and_setting(site: Path) -> None:
     commands = read_page(site / "generated" / "commands.html").anchors
     assert {path.replace(" ", "-") for path in command_paths(main, "themescope")} <= commands
-    assert {f"core.{name}" for name in core.__all__} <= read_page(site / "generated" / "library.html").anchors
+    assert {f"themescope.{name}" for name in themescope.__all__} <= read_page(
+        site / "generated" / "library.html"
+    ).anchors
     settings = (site / "generated" / "settings.html").read_text("utf-8")
-    for name in re.findall(r"^``([A-Z_]+)``", db.settings.__doc__ or "", re.MULTILINE):
+    for name in re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE):
         assert f">{name}<" in settings
 
 

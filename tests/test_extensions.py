@@ -24,10 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.config import Config, option
-from core.models.storage import read_settings, write_settings
-from core.protocols import SILENT
-from core.registry import Card
+from themescope.core.config import Config, option
+from themescope.core.models.storage import read_settings, write_settings
+from themescope.core.protocols import SILENT
+from themescope.core.registry import Card
 
 CARD = Card("toy-letters", "Toy letters", "Counts letters.", "A test", "toy.model:Letters", "toy.model:LettersConfig")
 
@@ -62,9 +62,9 @@ class Letters:
 """A clusterer that deals the rows out in turn."""
 import numpy as np
 
-from core.registry import Card
+from themescope.core.registry import Card
 
-CARD = Card("toy-turns", "Toy turns", "Deals rows out.", "A test", "toy.clusterer:Turns", "core.config:Config",
+CARD = Card("toy-turns", "Toy turns", "Deals rows out.", "Test", "toy.clusterer:Turns", "themescope.core.config:Config",
             frozenset({"needs-k"}))
 
 
@@ -77,13 +77,14 @@ class Turns:
 ''',
     "reader.py": '''
 """A reader of files that begin with TOY."""
-from core.readers import ReaderCard
-from core.readers.streams import whole_text
-from core.types import Article, Paragraph, Section
+from themescope.core.readers import ReaderCard
+from themescope.core.readers.streams import whole_text
+from themescope.core.types import Article, Paragraph, Section
 
 SAMPLE = b"TOY\\nAda\\nIt was founded in 1200.\\n"
 CARD = ReaderCard("toy-format", "Toy format", "Files that begin with TOY.", "A test", "toy.reader:Toy",
-                  "core.config:Config", detector="toy.reader:recognises", sample="toy.reader:SAMPLE", suffixes=("toy",))
+                  "themescope.core.config:Config",
+                  detector="toy.reader:recognises", sample="toy.reader:SAMPLE", suffixes=("toy",))
 
 
 def recognises(head):
@@ -102,10 +103,10 @@ class Toy:
 ''',
     "metric.py": '''
 """A metric: the difference between the numbers of clusters."""
-from core.registry import Card
+from themescope.core.registry import Card
 
 CARD = Card("toy-difference", "Toy difference", "Compares numbers of clusters.", "A test", "toy.metric:Difference",
-            "core.config:Config")
+            "themescope.core.config:Config")
 
 
 class Difference:
@@ -119,9 +120,9 @@ class Difference:
 """A job that adds two numbers."""
 from dataclasses import dataclass
 
-from core.config import option
-from jobs.common.job import JobConfig
-from jobs.kinds import JobCard
+from themescope.core.config import option
+from themescope.jobs.common.job import JobConfig
+from themescope.jobs.kinds import JobCard
 
 CARD = JobCard("toy-add", "Add two numbers", "Adds two numbers.", factory="toy.job:run", config="toy.job:AddConfig")
 
@@ -149,7 +150,7 @@ st.title("A toy page")
 
 
 def __getattr__(name):
-    from webapp.shared.pages import PageCard
+    from themescope.webapp.shared.pages import PageCard
 
     return PageCard(id="toy", title="Toy page", summary="A page.", factory="toy.page", icon=":material/toys:")
 ''',
@@ -205,7 +206,7 @@ def run(package: Path, *command: str) -> str:
 COMMANDS = """
 import json, sys
 from click.testing import CliRunner
-from jobs.cli.main import main
+from themescope.jobs.cli.main import main
 
 for arguments in json.loads(sys.argv[1]):
     done = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)
@@ -233,7 +234,7 @@ def test_the_reference_tables_have_it(package: Path) -> None:
 
 
 def test_the_job_runs_from_the_command_line(package: Path) -> None:
-    command = ["-m", "jobs.cli", "jobs", "run", "toy-add", "--set", "second=5", "--json"]
+    command = ["-m", "themescope.jobs.cli", "jobs", "run", "toy-add", "--set", "second=5", "--json"]
     assert json.loads(run(package, *command))["sum"] == 6
 
 
@@ -261,9 +262,9 @@ PAGES = """
 import json
 from streamlit import config
 from streamlit.testing.v1 import AppTest
-from core.readers.formats import suffixes
-from webapp.features import REGISTRY
-import webapp
+from themescope.core.readers.formats import suffixes
+from themescope.webapp.features import REGISTRY
+from themescope import webapp
 from pathlib import Path
 
 config.set_option("server.address", "127.0.0.1")

@@ -124,7 +124,7 @@ def test_two_builds_are_equal_and_the_wheel_of_the_sdist_is_the_same(tmp_path: P
     pytest.importorskip("hatchling", reason="pip install 'themescope[test]'")
     first = tmp_path / "first"
     hidden = shutil.ignore_patterns("__pycache__", "*.py[cod]", "data", ".*cache", "node_modules")
-    for folder in ("core", "db", "jobs", "webapp", "tests", "requirements"):
+    for folder in ("themescope", "core", "db", "jobs", "webapp", "tests", "requirements"):
         shutil.copytree(ROOT / folder, first / folder, ignore=hidden)
     for file in ROOT.iterdir():
         if file.is_file() and file.name != ".git":
@@ -145,4 +145,4 @@ def test_two_builds_are_equal_and_the_wheel_of_the_sdist_is_the_same(tmp_path: P
     assert build(unpacked, tmp_path / "c", "-t", "wheel") == {wheel.name: files[wheel.name]}
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}
-    assert tops == {"core", "db", "jobs", "webapp", f"themescope-{version}.dist-info"}
+    assert tops == {"themescope", f"themescope-{version}.dist-info"}

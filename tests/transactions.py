@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from db.store import Store, Unit
-from jobs.queue.huey_queue import JobQueue
+from themescope.db.store import Store, Unit
+from themescope.jobs.queue.huey_queue import JobQueue
 
 _CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC

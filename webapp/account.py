@@ -11,16 +11,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
-from db.label_records import ApiTokenRecord, SessionRecord, SignInMethod
-from db.passwords import SHORTEST
-from db.sql import now
-from db.store import Store
-from jobs.services import api_tokens, sign_in
-from webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
-from webapp.sessions import ACCOUNT, SIGN_IN
-from webapp.shared import cookies
-from webapp.shared import store as server_store
+from themescope.core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
+from themescope.db.label_records import ApiTokenRecord, SessionRecord, SignInMethod
+from themescope.db.passwords import SHORTEST
+from themescope.db.sql import now
+from themescope.db.store import Store
+from themescope.jobs.services import api_tokens, sign_in
+from themescope.webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
+from themescope.webapp.sessions import ACCOUNT, SIGN_IN
+from themescope.webapp.shared import cookies
+from themescope.webapp.shared import store as server_store
 
 CHANGED = "Your password has been changed, and you are signed out in all other browsers."
 SIGNED_OUT = "You are signed out in all other browsers."

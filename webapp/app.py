@@ -1,4 +1,4 @@
-"""Navigation and frame of all pages. Streamlit runs this script for every page; ``python -m webapp`` starts it.
+"""Navigation and frame of all pages. Streamlit runs this script for every page; ``python -m themescope`` starts it.
 
 The pages are in ``features``. With a folder ``pages`` beside this script, Streamlit would use its older kind of pages,
 which are opened without this script.
@@ -9,14 +9,14 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from core.errors import ThemescopeError
-from db.access import Actor, Right
-from jobs.common.logs import about_person
-from webapp.features import REGISTRY
-from webapp.shared import frame, navigation, people, projects, tour
-from webapp.shared import store as server_store
-from webapp.shared.guard import guarded
-from webapp.shared.pages import PageCard
+from themescope.core.errors import ThemescopeError
+from themescope.db.access import Actor, Right
+from themescope.jobs.common.logs import about_person
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared import frame, navigation, people, projects, tour
+from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.guard import guarded
+from themescope.webapp.shared.pages import PageCard
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.
 _ASSETS = Path(__file__).parent / "shared" / "assets"

@@ -1,15 +1,15 @@
-"""The ASGI application: Streamlit behind middleware, and the routes of this server. Run by :mod:`webapp.server`."""
+"""The ASGI application: Streamlit behind middleware, and the routes of this server. Run by ``webapp.server``."""
 
 from pathlib import Path
 
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from webapp import account, documentation, sign_in, status
-from webapp.api import application
-from webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
-from webapp.sessions import SessionCheck
-from webapp.status import RequestMetrics
+from themescope.webapp import account, documentation, sign_in, status
+from themescope.webapp.api import application
+from themescope.webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
+from themescope.webapp.sessions import SessionCheck
+from themescope.webapp.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),

@@ -11,8 +11,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from webapp.content_policy import documentation_policy
-from webapp.shared.pages import DOCUMENTATION, SITE
+from themescope.webapp.content_policy import documentation_policy
+from themescope.webapp.shared.pages import DOCUMENTATION, SITE
 
 NOT_BUILT = (
     "The documentation has not been built. In a checkout of Themescope, run: make docs\n"

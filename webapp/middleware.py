@@ -16,14 +16,14 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.errors import ConfigError
-from db.settings import Settings, canonical_host, split_host
-from webapp.content_policy import page_policy
-from webapp.features import REGISTRY
-from webapp.sessions import API
-from webapp.shared.cookies import is_secure
-from webapp.shared.pages import translated
-from webapp.status import PROBES
+from themescope.core.errors import ConfigError
+from themescope.db.settings import Settings, canonical_host, split_host
+from themescope.webapp.content_policy import page_policy
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.sessions import API
+from themescope.webapp.shared.cookies import is_secure
+from themescope.webapp.shared.pages import translated
+from themescope.webapp.status import PROBES
 
 logger = logging.getLogger(__name__)
 

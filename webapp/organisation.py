@@ -13,10 +13,10 @@ from urllib.parse import urlencode, urljoin
 from starlette.requests import Request
 from starlette.responses import Response
 
-from core.errors import AccessError, ConfigError
-from db.settings import Settings
-from jobs.services.people import tidy
-from webapp.sessions import SIGN_IN
+from themescope.core.errors import AccessError, ConfigError
+from themescope.db.settings import Settings
+from themescope.jobs.services.people import tidy
+from themescope.webapp.sessions import SIGN_IN
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from webapp.shared import cookies
+from themescope.webapp.shared import cookies
 
 EXPIRED = "This form has expired, or the browser accepts no cookies. Try again."
 ONE_AT_A_TIME = CapacityLimiter(1)

@@ -14,15 +14,21 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import ConfigError, ThemescopeError
-from db.settings import Settings
-from db.signing_key import signing_key
-from jobs.common import logs
-from webapp import features
+from themescope.core.errors import ConfigError, ThemescopeError
+from themescope.db.settings import Settings
+from themescope.db.signing_key import signing_key
+from themescope.jobs.common import logs
+from themescope.webapp import features
 
 _START_S = 30.0
 LOOPBACK_ADDRESS = "127.0.0.1"
-_LIBRARIES = ("PIL.Image", "jobs.queue.huey_queue", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
+_LIBRARIES = (
+    "PIL.Image",
+    "themescope.jobs.queue.huey_queue",
+    "pandas.io.formats.style",
+    "scipy.optimize",
+    "scipy.stats",
+)
 
 
 def preload() -> None:
@@ -55,7 +61,7 @@ def _wait_for_the_server() -> None:
 
 def _open_store() -> None:
     """Migrate the store and run the queries of every page; pages report errors themselves."""
-    from webapp.shared import queries
+    from themescope.webapp.shared import queries
 
     with suppress(ThemescopeError):
         queries.fingerprint()
@@ -65,7 +71,7 @@ def _open_store() -> None:
 
 def _draw_chart() -> None:
     """Draw a chart without showing it, because plotly imports its parts on first use."""
-    from webapp.shared.figures import IntervalRow, interval_figure, tones
+    from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
 
     interval_figure([IntervalRow("", 0.5, 0.4, 0.6)], "", tones("light"), chance=0.5).to_json()
 
@@ -82,7 +88,7 @@ def main() -> None:
 
     logs.set_up("web", _log_format())
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
-    importlib.import_module("webapp.sign_in")
+    importlib.import_module("themescope.webapp.sign_in")
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))
@@ -123,9 +129,9 @@ def _host_flags(flags: list[str]) -> list[str]:
     """Return flags with the host names that Streamlit itself accepts for its websocket.
 
     For a server bound to every address of this machine, these names are unknown; then
-    :class:`webapp.middleware.HostCheck` decides alone.
+    :class:`themescope.webapp.middleware.HostCheck` decides alone.
     """
-    from webapp.middleware import allowed_hosts
+    from themescope.webapp.middleware import allowed_hosts
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--server.address", dest="address", default=LOOPBACK_ADDRESS)

@@ -11,13 +11,13 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.errors import ThemescopeError
-from db.repositories.accounts import NAME_KEPT
-from jobs.services.health import METRICS
-from webapp.shared import cookies
-from webapp.shared import store as server_store
-from webapp.shared.people import has_signed_in
-from webapp.status import PROBES
+from themescope.core.errors import ThemescopeError
+from themescope.db.repositories.accounts import NAME_KEPT
+from themescope.jobs.services.health import METRICS
+from themescope.webapp.shared import cookies
+from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.people import has_signed_in
+from themescope.webapp.status import PROBES
 
 SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
 ACCOUNT = "/account"

@@ -12,15 +12,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from core.errors import AccessError, ConfigError, ThemescopeError
-from db.label_records import SignInMethod
-from jobs.services import people, sign_in
-from webapp import organisation
-from webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
-from webapp.sessions import CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
-from webapp.shared import cookies
-from webapp.shared import store as server_store
-from webapp.shared.people import has_signed_in
+from themescope.core.errors import AccessError, ConfigError, ThemescopeError
+from themescope.db.label_records import SignInMethod
+from themescope.jobs.services import people, sign_in
+from themescope.webapp import organisation
+from themescope.webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
+from themescope.webapp.sessions import CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT
+from themescope.webapp.shared import cookies
+from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.people import has_signed_in
 
 _PAGE = template("sign_in.html")
 _LINK = '<a class="button" href="{}">Sign in with your organisation</a>'

@@ -12,11 +12,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from db.settings import Settings
-from db.store import Store
-from jobs.common.metrics import CONTENT_TYPE, PROCESS
-from jobs.services.health import ALIVE, METRICS, METRICS_REFUSED, OK, READY, Health, may_read_metrics
-from webapp.shared import store as server_store
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.metrics import CONTENT_TYPE, PROCESS
+from themescope.jobs.services.health import ALIVE, METRICS, METRICS_REFUSED, OK, READY, Health, may_read_metrics
+from themescope.webapp.shared import store as server_store
 
 PROBES = (ALIVE, READY)
 """Paths that are answered under every host name, since a load balancer uses an address or a name of its own."""

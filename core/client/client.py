@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from core.client.connection import Connection
-from core.client.records import (
+from themescope.core.client.connection import Connection
+from themescope.core.client.records import (
     Article,
     Clustering,
     Column,
@@ -44,11 +44,11 @@ _NO_STEP: Any = Step | None
 class Client:
     """Client of the HTTP API of a server.
 
-    Methods return records (:mod:`core.client.records`), and iterators over long lists, which are read page by page.
-    Changes of a labelling return the step of its history, or None if nothing would change. Every method raises
-    :class:`core.errors.RequestError` with the sentence of the server if it refuses the request.
+    Methods return records (:mod:`themescope.core.client.records`), and iterators over long lists, which are read page
+    by page. Changes of a labelling return the step of its history, or None if nothing would change. Every method raises
+    :class:`themescope.core.errors.RequestError` with the sentence of the server if it refuses the request.
 
-    >>> import core as themescope
+    >>> import themescope
     >>> client = themescope.Client("http://127.0.0.1:8501", token="themescope_0123")
     >>> client
     <Client of http://127.0.0.1:8501>

@@ -1,4 +1,4 @@
-"""Clusterers of sentences. Cards only; see ``core.registry``.
+"""Clusterers of sentences. Cards only; see ``themescope.core.registry``.
 
 Tags: ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
 ``no-vectors`` uses the number of sentences only; ``counts`` rejects negative numbers; ``many-items`` is for tens of
@@ -6,7 +6,7 @@ thousands of sentences at once; ``needs-k`` does not choose the number of cluste
 paper's table.
 """
 
-from core.registry import Card, Registry
+from themescope.core.registry import Card, Registry
 
 _ED18 = "Ein Dor et al. 2018, section 4.3"
 _ICLUST = "Slonim, Atwal, Tkačik, Bialek 2005, Information-based clustering, PNAS 102:18297"
@@ -21,8 +21,8 @@ REGISTRY = Registry(
             summary="Moves one sentence at a time to the cluster with the highest mean cosine; best of several random "
             "starts.",
             source=f"{_ICLUST}; used by {_ED18}",
-            factory="core.clustering.iclust:Iclust",
-            config="core.clustering.iclust:IclustConfig",
+            factory="themescope.core.clustering.iclust:Iclust",
+            config="themescope.core.clustering.iclust:IclustConfig",
             tags=_COMPILED | {"paper"},
         ),
         Card(
@@ -30,8 +30,8 @@ REGISTRY = Registry(
             title="Iclust, annealed",
             summary="Soft Iclust at falling temperatures, then hard assignment and moves of single sentences.",
             source=_ICLUST,
-            factory="core.clustering.iclust:AnnealedIclust",
-            config="core.clustering.iclust:AnnealedConfig",
+            factory="themescope.core.clustering.iclust:AnnealedIclust",
+            config="themescope.core.clustering.iclust:AnnealedConfig",
             tags=frozenset({"needs-k"}),
         ),
         Card(
@@ -39,8 +39,8 @@ REGISTRY = Registry(
             title="k-means on unit vectors",
             summary="Lloyd's algorithm with Euclidean distance on vectors of length 1.",
             source=f"{_ED18}; Lloyd 1982; k-means++ of Arthur and Vassilvitskii 2007",
-            factory="core.clustering.kmeans:UnitKMeans",
-            config="core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.kmeans:UnitKMeans",
+            config="themescope.core.clustering.kmeans:KMeansConfig",
             tags=_COMPILED | {"paper"},
         ),
         Card(
@@ -48,8 +48,8 @@ REGISTRY = Registry(
             title="k-means on raw vectors",
             summary="Lloyd's algorithm with Euclidean distance on unscaled vectors.",
             source="Lloyd 1982; one interpretation of Ein Dor et al. 2018",
-            factory="core.clustering.kmeans:RawKMeans",
-            config="core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.kmeans:RawKMeans",
+            config="themescope.core.clustering.kmeans:KMeansConfig",
             tags=_COMPILED,
         ),
         Card(
@@ -57,8 +57,8 @@ REGISTRY = Registry(
             title="Spherical k-means",
             summary="Assigns each sentence to the centre of largest cosine; a centre is the sum of its unit vectors.",
             source="Dhillon and Modha 2001",
-            factory="core.clustering.kmeans:SphericalKMeans",
-            config="core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.kmeans:SphericalKMeans",
+            config="themescope.core.clustering.kmeans:KMeansConfig",
             tags=_COMPILED,
         ),
         Card(
@@ -66,8 +66,8 @@ REGISTRY = Registry(
             title="k-medians with L1 distance",
             summary="Assigns each sentence to the nearest centre by L1; a centre is the median of each coordinate.",
             source=f"{_ED18}, footnote on L1",
-            factory="core.clustering.kmedians:KMedians",
-            config="core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.kmedians:KMedians",
+            config="themescope.core.clustering.kmeans:KMeansConfig",
             tags=frozenset({"needs-k"}),
         ),
         Card(
@@ -75,8 +75,8 @@ REGISTRY = Registry(
             title="k-means on rows of the cosine matrix",
             summary="Lloyd's algorithm on each sentence's cosines to all sentences of the article.",
             source="one interpretation of Ein Dor et al. 2018",
-            factory="core.clustering.kmeans:RowsKMeans",
-            config="core.clustering.kmeans:KMeansConfig",
+            factory="themescope.core.clustering.kmeans:RowsKMeans",
+            config="themescope.core.clustering.kmeans:KMeansConfig",
             tags=_COMPILED,
         ),
         Card(
@@ -85,8 +85,8 @@ REGISTRY = Registry(
             summary="Repeatedly merges the two clusters whose union raises the variance least. Deterministic; uses "
             "unit vectors.",
             source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
-            factory="core.clustering.baselines:Ward",
-            config="core.config:Config",
+            factory="themescope.core.clustering.baselines:Ward",
+            config="themescope.core.config:Config",
             tags=_COMPILED,
         ),
         Card(
@@ -94,8 +94,8 @@ REGISTRY = Registry(
             title="Spectral",
             summary="k-means on the leading eigenvectors of the graph of nearest neighbours by cosine.",
             source="Ng, Jordan, Weiss 2002, On spectral clustering; this project",
-            factory="core.clustering.baselines:Spectral",
-            config="core.clustering.baselines:SpectralConfig",
+            factory="themescope.core.clustering.baselines:Spectral",
+            config="themescope.core.clustering.baselines:SpectralConfig",
             tags=_COMPILED,
         ),
         Card(
@@ -105,8 +105,8 @@ REGISTRY = Registry(
             "those of word-counts or Tf-idf.",
             source="Slonim, Friedman, Tishby 2002, Unsupervised document classification using sequential information "
             "maximization; package sib-clustering",
-            factory="core.clustering.sib:SequentialInformationBottleneck",
-            config="core.clustering.sib:SibConfig",
+            factory="themescope.core.clustering.sib:SequentialInformationBottleneck",
+            config="themescope.core.clustering.sib:SibConfig",
             tags=frozenset({"needs-k", "counts"}),
         ),
         Card(
@@ -115,8 +115,8 @@ REGISTRY = Registry(
             summary="Iclust for many sentences: random blocks are improved in turn, so that the matrix of all "
             "similarities is never computed.",
             source=f"Yom-Tov and Slonim 2009, Parallel pairwise clustering, SDM; {_ICLUST}",
-            factory="core.clustering.iclust:BlockIclust",
-            config="core.clustering.iclust:BlockConfig",
+            factory="themescope.core.clustering.iclust:BlockIclust",
+            config="themescope.core.clustering.iclust:BlockConfig",
             tags=frozenset({"needs-k", "many-items"}),
         ),
         Card(
@@ -125,8 +125,8 @@ REGISTRY = Registry(
             summary="Maximises the total log-odds of pairs that share a cluster; chooses the number of clusters itself "
             "unless it is given.",
             source="Bansal, Blum, Chawla 2004, Correlation clustering, Machine Learning 56; this project",
-            factory="core.clustering.correlation:CorrelationClustering",
-            config="core.clustering.correlation:CorrelationConfig",
+            factory="themescope.core.clustering.correlation:CorrelationClustering",
+            config="themescope.core.clustering.correlation:CorrelationConfig",
             tags=frozenset({"compiled"}),
         ),
         Card(
@@ -134,8 +134,8 @@ REGISTRY = Registry(
             title="Random labels",
             summary="The lower baseline: labels drawn at random, each cluster with at least one sentence.",
             source="baseline",
-            factory="core.clustering.baselines:RandomLabels",
-            config="core.config:Config",
+            factory="themescope.core.clustering.baselines:RandomLabels",
+            config="themescope.core.config:Config",
             tags=_COMPILED | {"no-vectors"},
         ),
     ],

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.inputs import Square, canonical_labels, check_items, checked, cosine_matrix, kernel_seed
-from core.config import Config, option
-from core.types import Labels, Matrix
+from themescope.core.clustering.inputs import Square, canonical_labels, check_items, checked, cosine_matrix, kernel_seed
+from themescope.core.config import Config, option
+from themescope.core.types import Labels, Matrix
 
 _FEW = 1_500  # maximum number of items for a dense eigendecomposition
 _STARTS = 10
@@ -31,7 +31,7 @@ class Spectral:
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1, every cluster non-empty."""
-        from core.clustering import kernels
+        from themescope.core.clustering import kernels
 
         matrix, k = checked(x, k)
         rows = _leading(neighbour_graph(cosine_matrix(matrix), self.config.neighbours), k)

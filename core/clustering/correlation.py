@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.inputs import MOST_ITEMS, Square, canonical_labels, check_items, checked
-from core.clustering.pairs import DEFAULT_CALIBRATION, centred_cosines, effective_themes
-from core.config import Config, option
-from core.types import Labels, Matrix
+from themescope.core.clustering.inputs import MOST_ITEMS, Square, canonical_labels, check_items, checked
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, centred_cosines, effective_themes
+from themescope.core.config import Config, option
+from themescope.core.types import Labels, Matrix
 
 _DECIMALS = 9
 _ROUNDS = 20
@@ -50,12 +50,12 @@ class CorrelationClustering:
 def best_partition(weights: Square, k: int | None, sweeps: int = 50) -> Labels:
     """Return (n,) labels for symmetric (n, n) ``weights``, whose diagonal is ignored, in ``k`` clusters or any number.
 
-    Raises :class:`core.errors.DataError` if there are too many items, or fewer than ``k``.
+    Raises :class:`themescope.core.errors.DataError` if there are too many items, or fewer than ``k``.
     """
     from scipy.cluster.hierarchy import cut_tree, fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    from core.clustering import correlation_kernels as kernels
+    from themescope.core.clustering import correlation_kernels as kernels
 
     n = len(weights)
     check_items(n, 1 if k is None else k, MOST_ITEMS)

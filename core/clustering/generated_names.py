@@ -14,8 +14,8 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped]
 
-from core.clustering.naming import related
-from core.text.languages import frequent, language_shares, stop_words
+from themescope.core.clustering.naming import related
+from themescope.core.text.languages import frequent, language_shares, stop_words
 
 LONGEST_NAME, MOST_WORDS, LONGEST_DESCRIPTION = 60, 8, 200
 LONGEST_ANSWER = 4_000

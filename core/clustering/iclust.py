@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clustering.inputs import (
+from themescope.core.clustering.inputs import (
     Square,
     canonical_labels,
     check_items,
@@ -26,9 +26,9 @@ from core.clustering.inputs import (
     kernel_seed,
     unit_rows,
 )
-from core.config import Config, option
-from core.errors import ConfigError
-from core.types import Labels, Matrix
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
+from themescope.core.types import Labels, Matrix
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Iclust:
 def best_partition(similarity: Square, k: int, config: IclustConfig, seed: int) -> tuple[Labels, float]:
     """Return (n,) labels and F of the best start, for any symmetric (n, n) ``similarity``.
 
-    Raises :class:`core.errors.DataError` if there are fewer items than clusters.
+    Raises :class:`themescope.core.errors.DataError` if there are fewer items than clusters.
     """
-    from core.clustering import kernels
+    from themescope.core.clustering import kernels
 
     check_items(len(similarity), k)
     if not config.diagonal:
@@ -109,7 +109,7 @@ class AnnealedIclust:
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1, every cluster non-empty."""
-        from core.clustering import kernels
+        from themescope.core.clustering import kernels
 
         matrix, k = checked(x, k)
         config = self.config
@@ -197,7 +197,7 @@ class BlockIclust:
         return labels
 
     def _block(self, unit: Matrix, rows: Integers, labels: Integers, k: int, rng: np.random.Generator) -> Integers:
-        from core.clustering import kernels
+        from themescope.core.clustering import kernels
 
         similarity = gram_matrix(unit[rows])
         if not self.config.diagonal:

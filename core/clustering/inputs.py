@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.errors import ConfigError, DataError
-from core.types import Labels, Matrix
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.types import Labels, Matrix
 
 Square = npt.NDArray[np.float64]  # (n, n)
 MOST_ITEMS = 12_000

@@ -11,9 +11,9 @@ from math import log
 
 import numpy as np
 
-from core.clustering.inputs import Square, canonical_labels, checked, cosine_matrix, gram_matrix, kernel_seed
-from core.config import Config, option
-from core.types import Labels, Matrix
+from themescope.core.clustering.inputs import Square, canonical_labels, checked, cosine_matrix, gram_matrix, kernel_seed
+from themescope.core.config import Config, option
+from themescope.core.types import Labels, Matrix
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _GramKMeans(ABC):
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1, every cluster non-empty."""
-        from core.clustering import kernels
+        from themescope.core.clustering import kernels
 
         matrix, k = checked(x, k)
         config = self.config

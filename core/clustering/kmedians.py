@@ -14,9 +14,9 @@ from numba import njit
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from core.clustering.inputs import canonical_labels, checked
-from core.clustering.kmeans import KMeansConfig
-from core.types import Labels, Matrix
+from themescope.core.clustering.inputs import canonical_labels, checked
+from themescope.core.clustering.kmeans import KMeansConfig
+from themescope.core.types import Labels, Matrix
 
 Dense = npt.NDArray[np.float64]
 

@@ -1,8 +1,8 @@
 """Short names of nested groups of sentences, such as the regions of a map at several levels of zoom.
 
-Words and pairs of words are ranked by class-based tf-idf, as in :mod:`core.clustering.naming`. All levels are named
-from one pass over the texts: the counts of a group are the sums of those of its parts. A word in many sentences of the
-sample is a function word of whatever language the sentences are in, so it is left out.
+Words and pairs of words are ranked by class-based tf-idf, as in :mod:`themescope.core.clustering.naming`. All levels
+are named from one pass over the texts: the counts of a group are the sums of those of its parts. A word in many
+sentences of the sample is a function word of whatever language the sentences are in, so it is left out.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clustering.naming import related
-from core.text.tokens import SMART_STOP_WORDS
-from core.types import Labels
+from themescope.core.clustering.naming import related
+from themescope.core.text.tokens import SMART_STOP_WORDS
+from themescope.core.types import Labels
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
 _COMMON = 0.2

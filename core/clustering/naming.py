@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import regex  # type: ignore[import-untyped]
 
-from core.text.languages import frequent, language_shares, sampled, stop_words
-from core.text.tokens import tokenize
-from core.types import Labels
+from themescope.core.text.languages import frequent, language_shares, sampled, stop_words
+from themescope.core.text.tokens import tokenize
+from themescope.core.types import Labels
 
 Phrase = tuple[str, ...]
 """Keys of the words of a phrase, without the words that link them."""

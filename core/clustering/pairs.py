@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clustering.inputs import Square, gram_matrix, unit_rows
-from core.config import Config, option
-from core.types import Matrix
+from themescope.core.clustering.inputs import Square, gram_matrix, unit_rows
+from themescope.core.config import Config, option
+from themescope.core.types import Matrix
 
 Floats = npt.NDArray[np.float64]
 _ORDERS = (1.5, 2.0)

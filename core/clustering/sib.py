@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from core.clustering.inputs import canonical_labels, checked
-from core.config import Config, option
-from core.errors import DataError, MissingExtraError
-from core.types import Labels, Matrix
+from themescope.core.clustering.inputs import canonical_labels, checked
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError, MissingExtraError
+from themescope.core.types import Labels, Matrix
 
 _MOST = 1_000_000
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.labelling.codebook import entries as codebook
-from core.labelling.operations import free_colour, free_name
-from core.labelling.partition import UNASSIGNED, Cluster, Partition
-from core.types import Ids, Labels
+from themescope.core.labelling.codebook import entries as codebook
+from themescope.core.labelling.operations import free_colour, free_name
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.types import Ids, Labels
 
 Name = Callable[[Ids], str]
 """Function of the sentence ids of a new cluster that returns a name for it."""

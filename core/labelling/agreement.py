@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.matching import match_clusters
-from core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.types import Estimate, Ids, Labels
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.types import Estimate, Ids, Labels
 
 MISSING = -1
 _PAIRED = 3_000

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.links import Links
-from core.labelling.partition import Partition
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.links import Links
+from themescope.core.labelling.partition import Partition
 
 YES, NO, SKIP = "yes", "no", "skip"
 """Values of answers; a question with candidates has their numbers, from "1", as values instead of :data:`YES`."""

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ConflictError
-from core.labelling.entries import Entry, EntryKey, EntryKind, renumbered_key
-from core.labelling.partition import UNASSIGNED, Cluster, Partition, Rows
-from core.types import Ids
+from themescope.core.errors import ConflictError
+from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, renumbered_key
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, Rows
+from themescope.core.types import Ids
 
 
 class Field(StrEnum):

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges
-from core.labelling.dismissals import merge_key, name_key
-from core.labelling.entries import EntryKind
-from core.labelling.history import Kind, Step
-from core.labelling.operations import OperationKind
-from core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges
+from themescope.core.labelling.dismissals import merge_key, name_key
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.operations import OperationKind
+from themescope.core.labelling.partition import UNASSIGNED, Partition
 
 CHANGED = 0.25
 """Share of changed sentences above which a name may be out of date, and above which a dismissal no longer counts."""

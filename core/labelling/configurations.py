@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.clustering.inputs import extended_labels
-from core.models.composite.hybrid import concatenate_with_tfidf
-from core.types import Ids, Labels, Matrix, Sentence
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.models.composite.hybrid import concatenate_with_tfidf
+from themescope.core.types import Ids, Labels, Matrix, Sentence
 
 COMPARED = 2_000
 """Maximum number of sentences that are clustered; the others are assigned to the nearest cluster."""

@@ -1,7 +1,7 @@
 """Probability that two sentences belong together given everybody's labels, and what follows from it.
 
-From the reliabilities of :mod:`core.labelling.posterior` follow the consensus of all labellings, the sentences that
-people dispute, and how much another person's labels of a sentence are expected to tell.
+From the reliabilities of :mod:`themescope.core.labelling.posterior` follow the consensus of all labellings, the
+sentences that people dispute, and how much another person's labels of a sentence are expected to tell.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr, expit, logit
 
-from core.labelling.pair_counts import MISSING, Floats, Indices, Profiles, profiles_of
-from core.labelling.posterior import RaterModel
-from core.types import Ids, Labels
+from themescope.core.labelling.pair_counts import MISSING, Floats, Indices, Profiles, profiles_of
+from themescope.core.labelling.posterior import RaterModel
+from themescope.core.types import Ids, Labels
 
 _OFFSETS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Added to the log-odds of all pairs for different candidates of a consensus; see :func:`consensus`."""
@@ -167,7 +167,7 @@ def consensus(found: CoAssignment) -> Consensus:
 
 
 def _candidates(found: CoAssignment, kept: Indices, p: Floats) -> list[Labels]:
-    from core.clustering.correlation import best_partition
+    from themescope.core.clustering.correlation import best_partition
 
     sizes, table = found.profiles.sizes[kept], found.profiles.table[kept]
     known = [_renumbered(column) for column in table.T if (column != MISSING).all()]

@@ -1,7 +1,7 @@
 """Suggestions that people dismissed: merges of two clusters, names that may be out of date, and outliers.
 
 A dismissal is an entry of the labelling, so that it is shared, undoable, and part of exports. How long it counts
-follows from the history, see :mod:`core.labelling.cluster_changes`.
+follows from the history, see :mod:`themescope.core.labelling.cluster_changes`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.labelling.changes import ChangeSet, EntryChange
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.operations import Operation, OperationKind, entries, rename_all
-from core.labelling.partition import Partition
-from core.types import Ids
+from themescope.core.labelling.changes import ChangeSet, EntryChange
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.operations import Operation, OperationKind, entries, rename_all
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
 
 OUTLIERS = "outliers"
 """Key of the entry with all sentences that are no outliers by a person's judgement."""

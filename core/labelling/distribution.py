@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
+from themescope.core.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.statistics.paired_tests import holm
+from themescope.core.metrics.statistics.paired_tests import holm
 
 LAST = 10
 """Number of the last items that are compared with those before."""

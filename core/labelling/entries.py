@@ -25,7 +25,7 @@ class EntryKind(StrEnum):
     TRAINING = "training"
     """Sentence with its right cluster, on which new labellers practise."""
     DISMISSED = "dismissed"
-    """Suggestion that a person dismissed, see :mod:`core.labelling.dismissals`."""
+    """Suggestion that a person dismissed, see :mod:`themescope.core.labelling.dismissals`."""
     METRIC = "metric"
     """Metric learned from the labels, by which suggestions are made."""
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling.changes import Change, ChangeSet, ClusterChange
-from core.labelling.codebook import entries as codebook
-from core.labelling.operations import Operation, OperationKind, new_cluster
-from core.labelling.partition import UNASSIGNED, Cluster, Partition
-from core.types import Ids
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange
+from themescope.core.labelling.codebook import entries as codebook
+from themescope.core.labelling.operations import Operation, OperationKind, new_cluster
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.types import Ids
 
 
 @dataclass(frozen=True, slots=True)

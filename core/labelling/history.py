@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from core.labelling.changes import ChangeSet, apply
-from core.labelling.partition import Partition
+from themescope.core.labelling.changes import ChangeSet, apply
+from themescope.core.labelling.partition import Partition
 
 
 class Kind(StrEnum):

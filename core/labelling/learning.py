@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.inputs import cosine_matrix
-from core.errors import DataError
-from core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges
-from core.labelling.history import Kind, Step
-from core.labelling.operations import BY_SIMILARITY, OperationKind
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Ids, Matrix, Split, TripletRows, split_of_title
+from themescope.core.clustering.inputs import cosine_matrix
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
 FINE_TUNING_SETTINGS: Mapping[str, Any] = {
     "loss": "log",

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.labelling.pairs import Flags, Pairs
-from core.metrics.statistics.intervals import LEVEL
-from core.types import Estimate, Ids
+from themescope.core.errors import DataError
+from themescope.core.labelling.pairs import Flags, Pairs
+from themescope.core.metrics.statistics.intervals import LEVEL
+from themescope.core.types import Estimate, Ids
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 400

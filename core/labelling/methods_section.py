@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from core.labelling.agreement import Alpha
-from core.markup import Cite, Foreign, Part, Reference, Sentence
-from core.types import Estimate
+from themescope.core.labelling.agreement import Alpha
+from themescope.core.markup import Cite, Foreign, Part, Reference, Sentence
+from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {
     found.key: found

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling.changes import ChangeSet, EntryChange, difference
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.operations import Operation, OperationKind
-from core.labelling.pairs import Flags, Pairs
-from core.labelling.partition import Partition
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.models.base import unit_length
-from core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
-from core.types import Estimate, Ids
+from themescope.core.labelling.changes import ChangeSet, EntryChange, difference
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.operations import Operation, OperationKind
+from themescope.core.labelling.pairs import Flags, Pairs
+from themescope.core.labelling.partition import Partition
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.models.base import unit_length
+from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
+from themescope.core.types import Estimate, Ids
 
 Floats = npt.NDArray[np.float64]
 _Vectors = npt.NDArray[np.float32]

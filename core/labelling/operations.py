@@ -12,8 +12,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from core.errors import DataError, DuplicateNameError
-from core.labelling.changes import (
+from themescope.core.errors import DataError, DuplicateNameError
+from themescope.core.labelling.changes import (
     Change,
     ChangeSet,
     ClusterChange,
@@ -23,9 +23,9 @@ from core.labelling.changes import (
     difference,
     marked,
 )
-from core.labelling.codebook import entries as codebook
-from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
-from core.types import Ids
+from themescope.core.labelling.codebook import entries as codebook
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
+from themescope.core.types import Ids
 
 NAME_LIMIT, NOTE_LIMIT = 200, 5_000
 """Maximum number of characters of a cluster's name and of a note."""

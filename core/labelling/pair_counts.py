@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.types import Ids, Labels
+from themescope.core.types import Ids, Labels
 
 MISSING = -1
 MOST_PARTS = 50

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling.answers import Constraints
-from core.labelling.learning import Placed
-from core.labelling.partition import Rows
-from core.types import Ids
+from themescope.core.labelling.answers import Constraints
+from themescope.core.labelling.learning import Placed
+from themescope.core.labelling.partition import Rows
+from themescope.core.types import Ids
 
 MOST_SENTENCES = 400
 """Maximum number of placed sentences that pairs are made of; more are sampled. It bounds memory and time."""

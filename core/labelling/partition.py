@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.labelling.entries import Entry, EntryKey
-from core.types import Ids
+from themescope.core.errors import DataError
+from themescope.core.labelling.entries import Entry, EntryKey
+from themescope.core.types import Ids
 
 UNASSIGNED = -1
 """Cluster number of an unassigned sentence."""
@@ -53,7 +53,7 @@ class Partition:
     clusters: Mapping[int, Cluster] = field(default_factory=dict)
     """Number → cluster, including empty clusters."""
     entries: Mapping[EntryKey, Entry] = field(default_factory=dict)
-    """(kind, key) → entry, see :mod:`core.labelling.entries`."""
+    """(kind, key) → entry, see :mod:`themescope.core.labelling.entries`."""
 
     def rows(self, ids: Iterable[int] | Ids) -> Rows:
         """Return the (m,) rows of sentences in order. Raises :class:`DataError` for one outside the labelling."""

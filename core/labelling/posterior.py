@@ -25,9 +25,9 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from core.labelling.pair_counts import MISSING, Floats, Judgements, PairCounts, PairTable
-from core.metrics.statistics.intervals import LEVEL
-from core.types import Estimate, Ids, Labels
+from themescope.core.labelling.pair_counts import MISSING, Floats, Judgements, PairCounts, PairTable
+from themescope.core.metrics.statistics.intervals import LEVEL
+from themescope.core.types import Estimate, Ids, Labels
 
 RIGHT, WRONG = 3.0, 1.0
 """Prior of sensitivity and specificity: as if each rater had judged four more pairs of each kind, three of them right.

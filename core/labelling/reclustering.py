@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.clustering.inputs import canonical_labels, extended_labels, unit_rows
-from core.errors import DataError
-from core.registry import Card
-from core.types import Ids, Labels, Matrix
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.clustering.inputs import canonical_labels, extended_labels, unit_rows
+from themescope.core.errors import DataError
+from themescope.core.registry import Card
+from themescope.core.types import Ids, Labels, Matrix
 
 MOST = 4_000
 """Maximum number of sentences that are clustered; the others are assigned to the nearest part."""
@@ -39,7 +39,7 @@ def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, clusterer: str = 
 
     Raises :class:`DataError` if there are fewer sentences than parts.
     """
-    from core.clustering.naming import theme_names, theme_words
+    from themescope.core.clustering.naming import theme_names, theme_words
 
     if len(ids) < max(k, FEWEST):
         raise DataError(f"{len(ids)} sentences cannot be divided into {k} parts.")

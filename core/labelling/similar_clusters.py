@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.inputs import unit_rows
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Ids, Matrix
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Ids, Matrix
 
 Floats = npt.NDArray[np.float64]
 _BLOCK, _CELLS = 20_000, 20_000_000

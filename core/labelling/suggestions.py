@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.inputs import unit_rows
-from core.labelling.partition import UNASSIGNED, Partition
-from core.neighbours import nearest_neighbours
-from core.types import Ids, Matrix
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.neighbours import nearest_neighbours
+from themescope.core.types import Ids, Matrix
 
 Floats = npt.NDArray[np.float64]
 

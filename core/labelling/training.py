@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.errors import DataError
-from core.labelling.changes import EntryChange
-from core.labelling.codebook.entries import clean_text
-from core.labelling.entries import Entry, EntryKey, EntryKind
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Estimate
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.codebook.entries import clean_text
+from themescope.core.labelling.entries import Entry, EntryKey, EntryKind
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Estimate
 
 EXPLANATION_LIMIT, ITEM_LIMIT = 5_000, 500
 """Maximum number of characters of an explanation, and of items of a labelling."""

@@ -1,10 +1,10 @@
-"""Metrics that compare two partitions of the same sentences. Cards only; see ``core.registry``.
+"""Metrics that compare two partitions of the same sentences. Cards only; see ``themescope.core.registry``.
 
 Tags: ``chance-corrected`` has mean 0 over random labels; ``paper`` is a column of the paper's table; ``variant`` is an
 alternative computation of another metric, shown only on request.
 """
 
-from core.registry import Card, Registry
+from themescope.core.registry import Card, Registry
 
 _VINH = "Vinh, Epps, Bailey 2010, JMLR 11"
 _PAPER = frozenset({"paper"})
@@ -13,7 +13,7 @@ _VARIANT = frozenset({"variant"})
 
 
 def _card(id: str, title: str, summary: str, source: str, name: str, tags: frozenset[str] = frozenset()) -> Card:
-    module = "core.metrics.partition"
+    module = "themescope.core.metrics.partition"
     return Card(id, title, summary, source, f"{module}:{name}", f"{module}:MetricConfig", tags)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.metrics.statistics.intervals import Floats, bootstrap_mean
-from core.types import Estimate, Labels
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.intervals import Floats, bootstrap_mean
+from themescope.core.types import Estimate, Labels
 
 PARTS = 4
 """Number of slices of about equal size."""

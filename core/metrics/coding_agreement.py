@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.statistics.intervals import LEVEL
-from core.types import Estimate
+from themescope.core.metrics.statistics.intervals import LEVEL
+from themescope.core.types import Estimate
 
 Floats = npt.NDArray[np.float64]
 Categories = frozenset[int]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from core.types import Ids
+from themescope.core.types import Ids
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

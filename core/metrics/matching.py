@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.types import Ids, Labels
+from themescope.core.errors import DataError
+from themescope.core.types import Ids, Labels
 
 Table = npt.NDArray[np.int64]
 UNASSIGNED = -1

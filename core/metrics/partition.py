@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.config import Config
-from core.errors import DataError
-from core.types import Labels
+from themescope.core.config import Config
+from themescope.core.errors import DataError
+from themescope.core.types import Labels
 
 Counts = npt.NDArray[np.int64]  # (u, v): items in class u of the first and class v of the second partition
 _TINY = 1e-12
@@ -76,7 +76,7 @@ class ContingencyTable:
 
     def expected_mutual_information(self) -> float:
         """Return E[MI] over all pairs of partitions with these class sizes (hypergeometric model) in nats."""
-        from core.metrics.expected_information import expected_mutual_information
+        from themescope.core.metrics.expected_information import expected_mutual_information
 
         a, b = self.margins
         return float(expected_mutual_information(a, b))

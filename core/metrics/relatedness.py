@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.metrics.statistics.intervals import LEVEL
-from core.types import Estimate
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.intervals import LEVEL
+from themescope.core.types import Estimate
 
 Floats = npt.NDArray[np.float64]
 _RESAMPLES = 2_000

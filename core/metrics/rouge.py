@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.config import Config, option
-from core.text.tokens import STOP_WORDS
+from themescope.core.config import Config, option
+from themescope.core.text.tokens import STOP_WORDS
 
 _TOKEN = re.compile(r"[a-z0-9]+")
 _SHORT = 3  # tokens of at most so many letters are not stemmed

@@ -9,10 +9,10 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.metrics.triplets import correctness
-from core.types import Estimate, Ids, fold_title
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.triplets import correctness
+from themescope.core.types import Estimate, Ids, fold_title
 
 RESAMPLES = 2_000
 

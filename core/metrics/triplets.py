@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Report
-from core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.protocols import Report
+from themescope.core.types import Estimate, Ids, Sentence, TripletTexts, Vectors
 
 BATCH = 2048
 Context = Callable[[Sequence[int]], Mapping[int, Sequence[Sentence]]]

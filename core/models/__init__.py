@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.registry import Card, Registry
+from themescope.core.registry import Card, Registry
 
 TAGS = {
     "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
@@ -44,10 +44,10 @@ _TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "attention"
 def _card(
     id: str, title: str, summary: str, source: str, *, factory: str, config: str = "", tags: Iterable[str] = ()
 ) -> Card:
-    """Return a card; ``factory`` and ``config`` are given below ``core.models``, the config by default ``…Config``."""
+    """Return a card; ``factory`` and ``config`` are given below this package, the config by default ``…Config``."""
     return Card(
         id=id, title=title, summary=summary, source=source,
-        factory=f"core.models.{factory}", config=f"core.models.{config or factory + 'Config'}", tags=frozenset(tags),
+        factory=f"{__name__}.{factory}", config=f"{__name__}.{config or factory + 'Config'}", tags=frozenset(tags),
     )  # fmt: skip
 
 

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.config import digest_of
-from core.errors import ArtifactError, UnknownNameError
-from core.models import REGISTRY
-from core.models.storage import COMPRESSED, SETTINGS, read_json, write_json
-from core.protocols import Model
-from core.registry import Card
-from core.types import FittedModel, fold_title
+from themescope.core.config import digest_of
+from themescope.core.errors import ArtifactError, UnknownNameError
+from themescope.core.models import REGISTRY
+from themescope.core.models.storage import COMPRESSED, SETTINGS, read_json, write_json
+from themescope.core.protocols import Model
+from themescope.core.registry import Card
+from themescope.core.types import FittedModel, fold_title
 
 FORMAT = 1
 MODEL_FILE = "model.json"
@@ -34,13 +34,13 @@ def save_model(
 ) -> str:
     """Write ``model`` into ``folder``, which is created if needed, and return the digest of its content.
 
-    With ``small`` its files are compacted, see :mod:`core.models.compact`.
+    With ``small`` its files are compacted, see :mod:`themescope.core.models.compact`.
     """
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
     if small:
-        from core.models.compact import compact
+        from themescope.core.models.compact import compact
 
         compact(folder)
     settings = read_json(folder / SETTINGS)
@@ -128,7 +128,7 @@ def load_submodels(folder: Path) -> list[FittedModel]:
 
 
 def title_digests(titles: Iterable[str]) -> list[str]:
-    """Return the sorted 12-digit digests of folded article titles, see :func:`core.types.fold_title`."""
+    """Return the sorted 12-digit digests of folded article titles, see :func:`themescope.core.types.fold_title`."""
     return sorted({_digest(fold_title(title)) for title in titles})
 
 

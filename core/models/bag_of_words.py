@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.config import Config, option
-from core.errors import ArtifactError, DataError
-from core.models.base import BaseModel, unit_length
-from core.models.storage import (
+from themescope.core.config import Config, option
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.storage import (
     read_settings,
     read_tensors,
     read_word_vectors,
@@ -30,11 +30,11 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.protocols import SILENT, Report
-from core.text.tokens import SMART_STOP_WORDS, content_words
-from core.text.word_tables import load_word_vectors
-from core.text.word_vectors import STORAGES, Storage, WordVectors, token_ids
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.protocols import SILENT, Report
+from themescope.core.text.tokens import SMART_STOP_WORDS, content_words
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import STORAGES, Storage, WordVectors, token_ids
+from themescope.core.types import Corpus, Sentence, Vectors
 
 COLUMNS = 1 << 20
 _WEIGHTS = "document-frequencies.safetensors"

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.config import Config
-from core.errors import DataError
-from core.protocols import SILENT, Report
-from core.types import Corpus, FittedModel, Sentence, Vectors
+from themescope.core.config import Config
+from themescope.core.errors import DataError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 
 
 class BaseModel(ABC):
-    """A model as :class:`core.protocols.Model` defines it; subclasses add ``fit``, ``embed``, ``save`` and ``load``."""
+    """A model as ``core.protocols.Model`` defines it; subclasses add ``fit``, ``embed``, ``save`` and ``load``."""
 
     config_class: ClassVar[type[Config]]
     """Class of :attr:`config`, which a saved model is read with."""
@@ -45,7 +45,7 @@ class BaseModel(ABC):
 
     @property
     def distance(self) -> str:
-        """Name of the distance in :data:`core.models.base.DISTANCES` that this model is evaluated with."""
+        """Name of the distance in :data:`themescope.core.models.base.DISTANCES` that this model is evaluated with."""
         return "cosine"
 
     def distances(self, a: Vectors, b: Vectors) -> npt.NDArray[np.float32]:

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from core.models.storage import COMPRESSED, ROW_SCALES, WORD_LISTS, WORD_TABLES, read_tensors, write_tensors
-from core.text.encoder_folders import WEIGHTS
+from themescope.core.models.storage import COMPRESSED, ROW_SCALES, WORD_LISTS, WORD_TABLES, read_tensors, write_tensors
+from themescope.core.text.encoder_folders import WEIGHTS
 
 _WEIGHT_LEVELS, _WORD_LEVELS = 127, 31
 """Largest code of weights and of word vectors."""
 
 
 def compact(folder: Path) -> None:
-    """Replace the files of tensors and words in ``folder`` by compact ones, which :mod:`core.models.storage` reads.
+    """Replace the files of tensors and words in ``folder`` by compact ones, which ``core.models.storage`` reads.
 
     Files in the format of transformers stay as they are.
     """

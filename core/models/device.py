@@ -10,7 +10,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from core.errors import ConfigError
+from themescope.core.errors import ConfigError
 
 Network = TypeVar("Network", bound=nn.Module)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.registry import Card
-from core.text.word_tables import DISTILLED
-from core.text.word_tables import REGISTRY as TABLES
+from themescope.core.registry import Card
+from themescope.core.text.word_tables import DISTILLED
+from themescope.core.text.word_tables import REGISTRY as TABLES
 
 _RESOURCES = ("word_vectors", "folder", "weights")
 

@@ -23,12 +23,12 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors import Cancelled, ConfigError, TrainingError
-from core.machine import available_cores
-from core.models import rank
-from core.models.task_file import write_task
-from core.paths import working_folder
-from core.protocols import Report
+from themescope.core.errors import Cancelled, ConfigError, TrainingError
+from themescope.core.machine import available_cores
+from themescope.core.models import rank
+from themescope.core.models.task_file import write_task
+from themescope.core.paths import working_folder
+from themescope.core.protocols import Report
 
 if TYPE_CHECKING:
     import torch
@@ -47,8 +47,8 @@ def run_processes(task: Callable[[Report], T], devices: int, device: torch.devic
     """Run ``task`` in ``devices`` processes at once and return the result of the first.
 
     ``task`` is written once and read by every process; it finds the others by
-    :func:`core.models.processes.current`. Each process has a GPU of its own if ``device`` is one, else a share of the
-    cores. Raises what ``task`` or ``report`` raises, ``ConfigError`` for more devices than there are, and
+    :func:`themescope.core.models.processes.current`. Each process has a GPU of its own if ``device`` is one, else a
+    share of the cores. Raises what ``task`` or ``report`` raises, ``ConfigError`` for more devices than there are, and
     ``TrainingError`` if a process ends unexpectedly.
     """
     check_devices(devices, device)

@@ -1,4 +1,4 @@
-"""Division of a batch among processes, so that each has about the same work (:mod:`core.models.processes`).
+"""Division of a batch among processes, so that each has about the same work (:mod:`themescope.core.models.processes`).
 
 This module imports no torch, because the settings of the methods are read without it.
 """

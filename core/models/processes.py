@@ -3,7 +3,7 @@
 Training loops are written for any number of processes: they cut a batch into parts, and the methods of
 :class:`Processes` add up what each process computed for its part. In a training with one process, the part is the whole
 batch and these methods do nothing. The gradients are added up by PyTorch's DistributedDataParallel.
-:mod:`core.models.launch` starts the processes.
+:mod:`themescope.core.models.launch` starts the processes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import torch
 from torch import Tensor, distributed, nn
 
-from core.errors import Cancelled
-from core.models.parts import Index
+from themescope.core.errors import Cancelled
+from themescope.core.models.parts import Index
 
 T = TypeVar("T")
 _LEAST = 1e-12  # smallest weight that a sum is divided by

@@ -1,4 +1,4 @@
-"""One of the processes of a training: what :mod:`core.models.launch` starts.
+"""One of the processes of a training: what :mod:`themescope.core.models.launch` starts.
 
 It runs the task that the starting process has written, reports to that process through a connection, and ends as soon
 as the connection is lost, so that no process is left behind.
@@ -20,8 +20,8 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from core.errors import Cancelled, ThemescopeError
-from core.protocols import Report
+from themescope.core.errors import Cancelled, ThemescopeError
+from themescope.core.protocols import Report
 
 PROGRESS, METRIC, RESULT, FAILED, CANCEL = "progress", "metric", "result", "failed", "cancel"
 _SETTINGS, _MEETING = "processes.json", "meeting"
@@ -159,8 +159,8 @@ def _processes(folder: Path, settings: Settings, rank: int) -> Iterator[Callable
     """Join the other processes, and yield the task."""
     import torch
 
-    from core.models.processes import together
-    from core.models.task_file import read_task
+    from themescope.core.models.processes import together
+    from themescope.core.models.task_file import read_task
 
     torch.set_num_threads(settings.threads)
     device = torch.device(settings.device)
@@ -174,5 +174,5 @@ def _processes(folder: Path, settings: Settings, rank: int) -> Iterator[Callable
 
 def command(folder: Path) -> list[str]:
     """Return the arguments of the Python interpreter that runs :func:`main`, with the module paths of this process."""
-    code = f"import sys; sys.path[:] = {sys.path!r}; from core.models.rank import main; main()"
+    code = f"import sys; sys.path[:] = {sys.path!r}; from themescope.core.models.rank import main; main()"
     return ["-c", code, str(folder)]

@@ -13,15 +13,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from core.config import Config, option
-from core.errors import ArtifactError, ConfigError, DataError, ReadError
-from core.models.base import BaseModel, unit_length
-from core.models.storage import read_json, read_settings, write_json, write_settings
-from core.paths import expand_home
-from core.protocols import SILENT, Report
-from core.text.encoder_folders import PLAIN, Reading, reading_of, write_reading
-from core.text.encoders import Encoder, load_encoder
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.config import Config, option
+from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.storage import read_json, read_settings, write_json, write_settings
+from themescope.core.paths import expand_home
+from themescope.core.protocols import SILENT, Report
+from themescope.core.text.encoder_folders import PLAIN, Reading, reading_of, write_reading
+from themescope.core.text.encoders import Encoder, load_encoder
+from themescope.core.types import Corpus, Sentence, Vectors
 
 _BATCH = 32
 _READING = "reading.json"
@@ -64,7 +64,7 @@ class SentenceEncoder(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) pooled last states; a sentence without letters or digits is the zero vector."""
-        from core.models.device import pick_device, thread_count
+        from themescope.core.models.device import pick_device, thread_count
 
         encoder = self._fitted()
         encoder.network.to(pick_device(self.config.device))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from core.errors import ConfigError
-from core.models import REGISTRY
-from core.models.artifact import MODEL_FILE, read_info, save_model
-from core.models.base import ForSentenceTransformers
-from core.protocols import SILENT, Model, Report
-from core.text.encoder_folders import is_encoder
-from core.types import Corpus, FittedModel
+from themescope.core.errors import ConfigError
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import MODEL_FILE, read_info, save_model
+from themescope.core.models.base import ForSentenceTransformers
+from themescope.core.protocols import SILENT, Model, Report
+from themescope.core.text.encoder_folders import is_encoder
+from themescope.core.types import Corpus, FittedModel
 
 _READS_FOLDERS = frozenset({"pretrained", "encoder"})
 """Tags of the method that reads such a folder."""
@@ -25,8 +25,8 @@ def is_foreign(folder: Path) -> bool:
 def read_foreign(folder: Path, report: Report = SILENT) -> tuple[Model, dict[str, Any]]:
     """Return the encoder in ``folder`` as a model, and what a ``model.json`` would say about it.
 
-    Raises :class:`core.errors.ReadError` for encoders with other steps than a transformer and its pooling, and
-    :class:`core.errors.MissingExtraError` without the packages of the extra encoder.
+    Raises :class:`themescope.core.errors.ReadError` for encoders with other steps than a transformer and its pooling,
+    and :class:`themescope.core.errors.MissingExtraError` without the packages of the extra encoder.
     """
     card = next(card for card in REGISTRY if card.tags >= _READS_FOLDERS)
     model: Model = REGISTRY.build(card.id, {"folder": str(folder)}, seed=0).fit(Corpus(), report)
@@ -46,7 +46,7 @@ def save_foreign(source: Path, folder: Path, report: Report = SILENT) -> dict[st
 def save_for_sentence_transformers(model: FittedModel, folder: Path) -> None:
     """Write ``model`` into ``folder``, which ``SentenceTransformer(folder)`` loads; the vectors have length 1.
 
-    Raises :class:`core.errors.ConfigError` for a model that is no encoder of single sentences.
+    Raises :class:`themescope.core.errors.ConfigError` for a model that is no encoder of single sentences.
     """
     if not isinstance(model, ForSentenceTransformers):
         able = ", ".join(card.id for card in REGISTRY if issubclass(card.resolve(), ForSentenceTransformers))

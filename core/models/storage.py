@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.config import Config, config_from_dict
-from core.errors import ArtifactError, ThemescopeError
-from core.text.word_vectors import WordVectors
+from themescope.core.config import Config, config_from_dict
+from themescope.core.errors import ArtifactError, ThemescopeError
+from themescope.core.text.word_vectors import WordVectors
 
 C = TypeVar("C", bound=Config)
 
@@ -61,7 +61,7 @@ def half_precision(tensors: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.
 
 
 def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the arrays of a file, which must include ``names``; of a compact file (:mod:`core.models.compact`) too."""
+    """Return the arrays of a file, which must include ``names``; of a compact file (``core.models.compact``) too."""
     from safetensors import SafetensorError
     from safetensors.numpy import load, load_file
 

@@ -1,7 +1,8 @@
 """What the training loops of networks share: counters, updates of the weights, checkpoints and exact resume.
 
-Several processes may run the same loop, each on a part of every batch (:mod:`core.models.processes`). All of them count
-the same steps and have the same weights; the first writes the checkpoints, which any number of processes can read.
+Several processes may run the same loop, each on a part of every batch (:mod:`themescope.core.models.processes`). All of
+them count the same steps and have the same weights; the first writes the checkpoints, which any number of processes can
+read.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.config import Config, digest_of
-from core.errors import Cancelled, TrainingError
-from core.models.checkpoints import (
+from themescope.core.config import Config, digest_of
+from themescope.core.errors import Cancelled, TrainingError
+from themescope.core.models.checkpoints import (
     Checkpoint,
     Progress,
     adam_tensors,
@@ -27,8 +28,8 @@ from core.models.checkpoints import (
     restore_adam,
     write_checkpoint,
 )
-from core.models.processes import Mean, current
-from core.protocols import Report
+from themescope.core.models.processes import Mean, current
+from themescope.core.protocols import Report
 
 T = TypeVar("T")
 Weights: TypeAlias = Mapping[str, Tensor]
@@ -86,7 +87,7 @@ class TrainingLoop(ABC):
     ) -> None:
         """Take a step down the gradient of the loss of a batch of ``items``, of which this process has ``part``.
 
-        ``part_loss`` is that of :meth:`core.models.processes.Processes.replicate`.
+        ``part_loss`` is that of :meth:`themescope.core.models.processes.Processes.replicate`.
         """
         self.optimizer.zero_grad(set_to_none=True)
         means = self.processes.agree(lambda: part_loss(part))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from core.errors import UnknownNameError
+from themescope.core.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from core.papers.spec import Paper
+    from themescope.core.papers.spec import Paper
 
 PAPERS: dict[str, str] = {
-    "ed18": "core.papers.ed18:ED18",
-    "sjh17": "core.papers.sjh17:SJH17",
-    "modern": "core.papers.modern:MODERN",
+    "ed18": "themescope.core.papers.ed18:ED18",
+    "sjh17": "themescope.core.papers.sjh17:SJH17",
+    "modern": "themescope.core.papers.modern:MODERN",
 }
 """Id of a paper → "module:NAME" of its spec. ``modern`` is no paper but a comparison in the same form."""
 

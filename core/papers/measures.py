@@ -18,7 +18,7 @@ class CountTriplets:
 
 @dataclass(frozen=True, slots=True)
 class CountBenchmark:
-    """The size of a benchmark, under the names of ``core.tasks.scb.PUBLISHED``."""
+    """The size of a benchmark, under the names of ``themescope.core.tasks.scb.PUBLISHED``."""
 
     benchmark: str
 

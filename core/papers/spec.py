@@ -1,8 +1,8 @@
 """Data classes of experiment specs.
 
 A :class:`Paper` consists of its data (triplet sets, benchmarks), models and tables; a row of a table has a measurement
-(see :mod:`core.papers.measures`), the published numbers, and a sentence on how ours differs. Specs contain only
-names, numbers and settings; the job ``reproduce`` runs them.
+(see :mod:`themescope.core.papers.measures`), the published numbers, and a sentence on how ours differs. Specs contain
+only names, numbers and settings; the job ``reproduce`` runs them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
-from core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from core.papers.measures import Combined, Measure, Settings, models_of
-from core.types import Split
+from themescope.core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from themescope.core.papers.measures import Combined, Measure, Settings, models_of
+from themescope.core.types import Split
 
 Numbers: TypeAlias = Mapping[str, float]
 

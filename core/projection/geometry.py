@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.types import Points
+from themescope.core.errors import DataError
+from themescope.core.types import Points
 
 Polygon = npt.NDArray[np.float64]  # (m, 2) corners in order; the last is connected to the first
 _FEWEST_SHARED = 3

@@ -2,12 +2,12 @@
 
 Neighbours are found exactly, block by block, and the layout is umap-learn's own. Every stage reports progress and can
 be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a sample is laid out, and the
-others are placed by the transform of UMAP (:mod:`core.projection.placement`), so that time grows linearly with their
-number.
+others are placed by the transform of UMAP (:mod:`themescope.core.projection.placement`), so that time grows linearly
+with their number.
 
 umap-learn compiles its loops in every process, for about ten seconds, so :func:`load_umap` lets numba cache them on
 disk. pynndescent, which umap-learn imports for an approximate search that is not used here, caches its own functions;
-:mod:`core.precompile` fills both caches.
+:mod:`themescope.core.precompile` fills both caches.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.config import Config, option
-from core.errors import Cancelled, DataError
-from core.protocols import Report, SubReport
-from core.types import Matrix, Points
+from themescope.core.config import Config, option
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.protocols import Report, SubReport
+from themescope.core.types import Matrix, Points
 
 if TYPE_CHECKING:
-    from core.projection.placement import FittedMap
+    from themescope.core.projection.placement import FittedMap
 
 Floats = npt.NDArray[np.float32]
 Neighbours = npt.NDArray[np.int64]  # (n, k) rows, nearest first
@@ -100,7 +100,7 @@ def sample(n: int, size: int, seed: int) -> Neighbours:
 
 def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> FittedMap:
     """Return the layout of (n, dim) vectors, dense or CSR, which places others; raises as :func:`project` does."""
-    from core.projection.placement import FittedMap
+    from themescope.core.projection.placement import FittedMap
 
     reduction = Reduction.fit(vectors, config, seed)
     rows = reduction.apply(vectors)

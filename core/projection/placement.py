@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.projection.maps import Floats, Neighbours, Reduction, UmapConfig, as_metric, load_umap, nearest
-from core.types import Matrix, Points
+from themescope.core.projection.maps import Floats, Neighbours, Reduction, UmapConfig, as_metric, load_umap, nearest
+from themescope.core.types import Matrix, Points
 
 EPOCHS = 30
 """Epochs of the descent; of the numbers in ``UMAP.transform``, the one for many points."""

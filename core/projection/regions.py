@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.types import Labels
+from themescope.core.types import Labels
 
 Places = npt.NDArray[np.floating]  # (n, 2) coordinates in the plane
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.registry import Card, Registry
+from themescope.core.registry import Card, Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ReaderCard(Card):
     """Declaration of a reader and of its file format."""
 
     detector: str = ""
-    """``"module:function"``: a function that recognises the format in a :class:`core.readers.streams.FileHead`."""
+    """``"module:function"``: a function that recognises the format in a ``FileHead`` (``core.readers.streams``)."""
     sample: str = ""
     """``"module:NAME"`` of the bytes of a tiny file in this format."""
     suffixes: tuple[str, ...] = ()
@@ -33,10 +33,10 @@ REGISTRY = Registry(
             title="MediaWiki XML dump",
             summary="Articles of the export of a wiki (.xml, also compressed with bz2, gzip or xz), without markup.",
             source="mediawiki.org, Help:Export and Help:Formatting",
-            factory="core.readers.mediawiki_dump:MediawikiDump",
-            config="core.readers.mediawiki_dump:MediawikiDumpConfig",
-            detector="core.readers.mediawiki_dump:recognises",
-            sample="core.readers.mediawiki_dump:SAMPLE",
+            factory="themescope.core.readers.mediawiki_dump:MediawikiDump",
+            config="themescope.core.readers.mediawiki_dump:MediawikiDumpConfig",
+            detector="themescope.core.readers.mediawiki_dump:recognises",
+            sample="themescope.core.readers.mediawiki_dump:SAMPLE",
             suffixes=("xml",),
         ),
         ReaderCard(
@@ -44,11 +44,11 @@ REGISTRY = Registry(
             title="Reuters-21578 (SGML)",
             summary="Newswire stories with a topic and the ModApte split: the 22 files of distribution 1.0.",
             source="Saha et al. 2017, section 4.1; Lewis 1997, Reuters-21578, distribution 1.0",
-            factory="core.readers.reuters_sgml:ReutersSgml",
-            config="core.readers.reuters_sgml:ReutersSgmlConfig",
+            factory="themescope.core.readers.reuters_sgml:ReutersSgml",
+            config="themescope.core.readers.reuters_sgml:ReutersSgmlConfig",
             tags=frozenset({"topics", "latin-1"}),
-            detector="core.readers.reuters_sgml:recognises",
-            sample="core.readers.reuters_sgml:SAMPLE",
+            detector="themescope.core.readers.reuters_sgml:recognises",
+            sample="themescope.core.readers.reuters_sgml:SAMPLE",
             suffixes=("sgm",),
         ),
         ReaderCard(
@@ -57,10 +57,10 @@ REGISTRY = Registry(
             summary="The running text of a web page under its headings, without menus, tables and scripts.",
             source="HTML Living Standard, sections 4.3, 4.4 and 13.2.5",
             revision=2,
-            factory="core.readers.html:Html",
-            config="core.readers.html:HtmlConfig",
-            detector="core.readers.html:recognises",
-            sample="core.readers.html:SAMPLE",
+            factory="themescope.core.readers.html:Html",
+            config="themescope.core.readers.html:HtmlConfig",
+            detector="themescope.core.readers.html:recognises",
+            sample="themescope.core.readers.html:SAMPLE",
             suffixes=("html", "htm"),
         ),
         ReaderCard(
@@ -68,11 +68,11 @@ REGISTRY = Registry(
             title="Sentence Clustering Benchmark (CSV)",
             summary="One sentence per row with Article Title, Sentence, SectionTitle and Article Link.",
             source="Ein Dor et al. 2018, section 5: IBM Debater Thematic Clustering of Sentences 1.0.2",
-            factory="core.readers.scb_csv:ScbCsv",
-            config="core.config:Config",
+            factory="themescope.core.readers.scb_csv:ScbCsv",
+            config="themescope.core.config:Config",
             tags=frozenset({"split"}),
-            detector="core.readers.scb_csv:recognises",
-            sample="core.readers.scb_csv:SAMPLE",
+            detector="themescope.core.readers.scb_csv:recognises",
+            sample="themescope.core.readers.scb_csv:SAMPLE",
             suffixes=("csv",),
         ),
         ReaderCard(
@@ -80,10 +80,10 @@ REGISTRY = Registry(
             title="Documents with summaries (JSON lines)",
             summary="The documents of a summarisation collection, without their reference summaries.",
             source="Saha et al. 2017, section 4.3; the format of scisummnet (Yasunaga et al. 2019) and BillSum",
-            factory="core.readers.summaries:Summaries",
-            config="core.readers.summaries:SummariesConfig",
-            detector="core.readers.summaries:recognises",
-            sample="core.readers.summaries:SAMPLE",
+            factory="themescope.core.readers.summaries:Summaries",
+            config="themescope.core.readers.summaries:SummariesConfig",
+            detector="themescope.core.readers.summaries:recognises",
+            sample="themescope.core.readers.summaries:SAMPLE",
             suffixes=("jsonl",),
         ),
         ReaderCard(
@@ -91,11 +91,11 @@ REGISTRY = Registry(
             title="20 Newsgroups",
             summary="Usenet messages whose group is their topic: message files, their tar archive, or JSON lines.",
             source="Saha et al. 2017, section 4.1; Lang 1995; Rennie 2008 (the “bydate” version)",
-            factory="core.readers.newsgroups:Newsgroups",
-            config="core.readers.newsgroups:NewsgroupsConfig",
+            factory="themescope.core.readers.newsgroups:Newsgroups",
+            config="themescope.core.readers.newsgroups:NewsgroupsConfig",
             tags=frozenset({"topics"}),
-            detector="core.readers.newsgroups:recognises",
-            sample="core.readers.newsgroups:SAMPLE",
+            detector="themescope.core.readers.newsgroups:recognises",
+            sample="themescope.core.readers.newsgroups:SAMPLE",
             suffixes=("tar", "jsonl", "txt"),
         ),
         ReaderCard(
@@ -104,11 +104,11 @@ REGISTRY = Registry(
             summary="CSV, TSV, Excel, Parquet, JSON lines, or the folder of a dataset, with a column of sentences or "
             "of documents to be split. Other columns are kept.",
             source="RFC 4180; ECMA-376; Apache Parquet",
-            factory="core.readers.table:TableReader",
-            config="core.readers.table:TableConfig",
+            factory="themescope.core.readers.table:TableReader",
+            config="themescope.core.readers.table:TableConfig",
             tags=frozenset({"latin-1", "table", "folders"}),
-            detector="core.readers.table:recognises",
-            sample="core.readers.table:SAMPLE",
+            detector="themescope.core.readers.table:recognises",
+            sample="themescope.core.readers.table:SAMPLE",
             suffixes=("tsv", "xlsx", "parquet", "jsonl", "csv"),
         ),
         ReaderCard(
@@ -116,10 +116,10 @@ REGISTRY = Registry(
             title="JSON lines",
             summary="One article per line: title, url, source, and a flat list of sections with level and paragraphs.",
             source="Exchange format of Themescope",
-            factory="core.readers.jsonl:Jsonl",
-            config="core.config:Config",
-            detector="core.readers.jsonl:recognises",
-            sample="core.readers.jsonl:SAMPLE",
+            factory="themescope.core.readers.jsonl:Jsonl",
+            config="themescope.core.config:Config",
+            detector="themescope.core.readers.jsonl:recognises",
+            sample="themescope.core.readers.jsonl:SAMPLE",
             suffixes=("jsonl",),
         ),
         ReaderCard(
@@ -127,11 +127,11 @@ REGISTRY = Registry(
             title="Text with = Heading = lines",
             summary="Plain text with headings between equals signs; = Title = starts an article.",
             source="The format of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
-            factory="core.readers.plain_text:HeadedText",
-            config="core.readers.plain_text:HeadedTextConfig",
+            factory="themescope.core.readers.plain_text:HeadedText",
+            config="themescope.core.readers.plain_text:HeadedTextConfig",
             tags=frozenset({"text"}),
-            detector="core.readers.plain_text:has_headings",
-            sample="core.readers.plain_text:HEADED_SAMPLE",
+            detector="themescope.core.readers.plain_text:has_headings",
+            sample="themescope.core.readers.plain_text:HEADED_SAMPLE",
             suffixes=("txt",),
         ),
         ReaderCard(
@@ -139,11 +139,11 @@ REGISTRY = Registry(
             title="Markdown",
             summary="A Markdown document with its headings, without code, tables and images.",
             source="CommonMark 0.31, parsed by pulldown-cmark (pyromark)",
-            factory="core.readers.markdown:Markdown",
-            config="core.readers.markdown:MarkdownConfig",
+            factory="themescope.core.readers.markdown:Markdown",
+            config="themescope.core.readers.markdown:MarkdownConfig",
             tags=frozenset({"text"}),
-            detector="core.readers.markdown:recognises",
-            sample="core.readers.markdown:SAMPLE",
+            detector="themescope.core.readers.markdown:recognises",
+            sample="themescope.core.readers.markdown:SAMPLE",
             suffixes=("md", "markdown"),
         ),
         ReaderCard(
@@ -151,11 +151,11 @@ REGISTRY = Registry(
             title="Plain text",
             summary="A text without headings: one article named after the file, with paragraphs between blank lines.",
             source="Convention",
-            factory="core.readers.plain_text:Plain",
-            config="core.readers.plain_text:PlainConfig",
+            factory="themescope.core.readers.plain_text:Plain",
+            config="themescope.core.readers.plain_text:PlainConfig",
             tags=frozenset({"text"}),
-            detector="core.readers.plain_text:is_text",
-            sample="core.readers.plain_text:PLAIN_SAMPLE",
+            detector="themescope.core.readers.plain_text:is_text",
+            sample="themescope.core.readers.plain_text:PLAIN_SAMPLE",
             suffixes=("txt",),
         ),
     ],

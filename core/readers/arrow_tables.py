@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.columns import STRING, ColumnType
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.streams import BOMB_RATIO, BOMB_SIZE
+from themescope.core.columns import STRING, ColumnType
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.streams import BOMB_RATIO, BOMB_SIZE
 
 METADATA = b"themescope"
 """Key of the metadata of a schema in which exports record the types of columns, as JSON."""
@@ -32,7 +32,7 @@ class ArrowTable:
     names: list[str]
     rows: Iterator[tuple[Any, ...]]
     types: Mapping[str, str]
-    """Types that the file declares for columns, see :data:`core.columns.DECLARED`."""
+    """Types that the file declares for columns, see :data:`themescope.core.columns.DECLARED`."""
     metadata: Mapping[bytes, bytes]
 
 

@@ -10,8 +10,8 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from core.errors import ReadError
-from core.readers.dataset_folders import CARD, SUFFIXES, is_dataset
+from themescope.core.errors import ReadError
+from themescope.core.readers.dataset_folders import CARD, SUFFIXES, is_dataset
 
 _MOST_FILES = 10_000
 _MOST_UNPACKED = 4_000_000_000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import ReadError
+from themescope.core.errors import ReadError
 
 SUFFIXES = ("parquet", "csv", "tsv", "jsonl", "arrow")
 """Suffixes of data files."""

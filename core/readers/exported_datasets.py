@@ -15,11 +15,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from core.errors import ReadError
-from core.protocols import SILENT, Report
-from core.readers.arrow_tables import METADATA, ArrowTable, read_parquet
-from core.readers.dataset_folders import dataset_files
-from core.types import PARTS, Article, Paragraph, Section
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.arrow_tables import METADATA, ArrowTable, read_parquet
+from themescope.core.readers.dataset_folders import dataset_files
+from themescope.core.types import PARTS, Article, Paragraph, Section
 
 SENTENCES, ARTICLES = "sentences", "articles"
 """Names of the subsets."""

@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from core.errors import ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY
-from core.readers.dataset_folders import is_dataset
-from core.readers.streams import FileHead
-from core.registry import resolve
-from core.types import Article
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.dataset_folders import is_dataset
+from themescope.core.readers.streams import FileHead
+from themescope.core.registry import resolve
+from themescope.core.types import Article
 
 COMPRESSIONS = ("bz2", "gz", "xz")
 """Suffixes of compressed files, which every reader accepts."""
@@ -46,7 +46,7 @@ def detect(path: Path) -> str:
     if is_dataset(path):
         return next(card.id for card in REGISTRY if "folders" in card.tags)
     head = FileHead.of(path)
-    cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("core."))
+    cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("themescope.core."))
     structured = (card for card in cards if "text" not in card.tags)
     running = (card for card in cards if "text" in card.tags)
     for card in structured:

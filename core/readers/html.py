@@ -11,12 +11,12 @@ from pathlib import Path
 
 import regex  # type: ignore[import-untyped]
 
-from core.config import Config, option
-from core.protocols import Report
-from core.readers.html_tokens import Tag, tokens
-from core.readers.outline import BaseReader, Outline, title_of
-from core.readers.streams import FileHead, head, whole_text
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.protocols import Report
+from themescope.core.readers.html_tokens import Tag, tokens
+from themescope.core.readers.outline import BaseReader, Outline, title_of
+from themescope.core.readers.streams import FileHead, head, whole_text
+from themescope.core.types import Article
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}

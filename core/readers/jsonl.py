@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.columns import plain_value
-from core.config import Config
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.outline import BasePiecewiseReader, Outline
-from core.readers.streams import FileHead, json_value, text_lines
-from core.types import PARTS, Article, Value
+from themescope.core.columns import plain_value
+from themescope.core.config import Config
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BasePiecewiseReader, Outline
+from themescope.core.readers.streams import FileHead, json_value, text_lines
+from themescope.core.types import PARTS, Article, Value
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
 _JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')

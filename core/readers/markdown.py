@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.config import Config, option
-from core.protocols import Report
-from core.readers.outline import BaseReader, Outline, title_of
-from core.readers.streams import FileHead, whole_text
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline, title_of
+from themescope.core.readers.streams import FileHead, whole_text
+from themescope.core.types import Article
 
 _MARKDOWN = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+\S|\S.*\n {0,3}(?:={3,}|-{3,})[ \t]*$)", re.MULTILINE)
 

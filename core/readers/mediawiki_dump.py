@@ -15,14 +15,14 @@ from xml.parsers import expat
 
 import regex  # type: ignore[import-untyped]
 
-from core.config import Config, option
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.outline import BasePiecewiseReader, Outline
-from core.readers.streams import ByteStream, FileHead, check_article, open_stream
-from core.readers.wikitext.links import CATEGORIES, FILES, Links
-from core.readers.wikitext.page import read_page
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BasePiecewiseReader, Outline
+from themescope.core.readers.streams import ByteStream, FileHead, check_article, open_stream
+from themescope.core.readers.wikitext.links import CATEGORIES, FILES, Links
+from themescope.core.readers.wikitext.page import read_page
+from themescope.core.types import Article
 
 _REDIRECT = re.compile(r"\s*+#\w++\s*+:?\s*+\[\[")
 _DISAMBIG = r"\bdisambig(?:uation)?\b(?! needed)"

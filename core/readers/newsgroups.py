@@ -13,12 +13,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from core.config import Config, option
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.outline import BaseReader, Outline
-from core.readers.streams import BLOCK, ByteStream, FileHead, check_article, head, json_lines, open_stream, whole_text
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline
+from themescope.core.readers.streams import (
+    BLOCK,
+    ByteStream,
+    FileHead,
+    check_article,
+    head,
+    json_lines,
+    open_stream,
+    whole_text,
+)
+from themescope.core.types import Article
 
 PAPER_GROUPS = (
     "sci.space",

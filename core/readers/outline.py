@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.protocols import Report
-from core.types import Article, Paragraph, Section
+from themescope.core.protocols import Report
+from themescope.core.types import Article, Paragraph, Section
 
 
 class Outline:
@@ -82,7 +82,7 @@ class BaseReader:
 
 
 class BasePiecewiseReader(BaseReader, ABC):
-    """Base of readers whose articles can be parsed one by one, see :class:`core.protocols.PiecewiseReader`."""
+    """Base of readers whose articles can be parsed one by one, see ``core.protocols.PiecewiseReader``."""
 
     @abstractmethod
     def pieces(self, path: Path, report: Report) -> Iterator[tuple[Any, int]]:

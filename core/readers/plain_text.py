@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.config import Config, option
-from core.protocols import Report
-from core.readers.outline import BaseReader, Outline, title_of
-from core.readers.streams import FileHead, check_article, lines
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline, title_of
+from themescope.core.readers.streams import FileHead, check_article, lines
+from themescope.core.types import Article
 
 _ITEM = re.compile(r"\s*(?:[*#•–-]|\d{1,3}[.)])\s+")
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import regex  # type: ignore[import-untyped]
 
-from core.config import Config, option
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, whole_text
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline
+from themescope.core.readers.streams import FileHead, whole_text
+from themescope.core.types import Article
 
 TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship")
 """The eight topics of Saha et al. 2017."""

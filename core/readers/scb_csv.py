@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.config import Config
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, lines
-from core.types import Article
+from themescope.core.config import Config
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline
+from themescope.core.readers.streams import FileHead, lines
+from themescope.core.types import Article
 
 COLUMNS = ("Article Title", "Sentence", "SectionTitle", "Article Link")
 _OPTIONAL = frozenset({"Article Link"})

@@ -1,4 +1,4 @@
-"""Lists of sentences and other small tables as text: the first rows of any table that :mod:`core.readers.tables` reads.
+"""Lists of sentences and other small tables as text: the first rows of any table that ``core.readers.tables`` reads.
 
 Files are not trusted: rows and characters are limited in addition to the limits there.
 """
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from core.columns import as_text
-from core.errors import ReadError
-from core.readers import tables
-from core.types import Value
+from themescope.core.columns import as_text
+from themescope.core.errors import ReadError
+from themescope.core.readers import tables
+from themescope.core.types import Value
 
 KINDS = tables.KINDS
 MOST_BYTES = 100_000_000
@@ -55,7 +55,7 @@ def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
 
 
 def likely_column(sheet: Sheet) -> str:
-    """Return the column that probably contains the sentences, see :func:`core.readers.tables.likely_column`."""
+    """Return the column that probably contains the sentences, see ``core.readers.tables.likely_column``."""
     return tables.likely_column(sheet.columns, sheet.rows)
 
 

@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from core.errors import ReadError
-from core.protocols import Report
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
 
 BLOCK = 1 << 16
 """Bytes read at once."""

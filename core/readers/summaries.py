@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import Config, option
-from core.errors import ReadError
-from core.protocols import Report
-from core.readers.outline import BaseReader, Outline
-from core.readers.streams import FileHead, json_lines
-from core.types import Article
+from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline
+from themescope.core.readers.streams import FileHead, json_lines
+from themescope.core.types import Article
 
 _DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
 _SUMMARY = re.compile(r'"(?:summary|summaries)"\s*:')

@@ -1,6 +1,6 @@
 """Tables as corpora: one column has the text, and the others become columns of articles or sentences.
 
-A table is a file, or the folder of a Hugging Face dataset (:mod:`core.readers.dataset_folders`).
+A table is a file, or the folder of a Hugging Face dataset (:mod:`themescope.core.readers.dataset_folders`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from core.columns import as_text
-from core.config import Config, option
-from core.errors import ConfigError, ReadError, UnknownNameError
-from core.protocols import SILENT, Report
-from core.readers.dataset_folders import dataset_files, is_dataset
-from core.readers.exported_datasets import ExportedDataset, is_exported
-from core.readers.outline import BaseReader, Outline, title_of
-from core.readers.streams import FileHead
-from core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, Row, Table, is_excel, likely_column, open_tables
-from core.types import PARTS, Article, Value
+from themescope.core.columns import as_text
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError, ReadError, UnknownNameError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.dataset_folders import dataset_files, is_dataset
+from themescope.core.readers.exported_datasets import ExportedDataset, is_exported
+from themescope.core.readers.outline import BaseReader, Outline, title_of
+from themescope.core.readers.streams import FileHead
+from themescope.core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, Row, Table, is_excel, likely_column, open_tables
+from themescope.core.types import PARTS, Article, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
 MOST_IN_ARTICLE = 50_000
@@ -92,7 +92,7 @@ class TableReader(BaseReader):
 
     @property
     def types(self) -> Mapping[str, str]:
-        """Column → type that the files read so far declare, see :data:`core.columns.DECLARED`."""
+        """Column → type that the files read so far declare, see :data:`themescope.core.columns.DECLARED`."""
         return self._types
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:

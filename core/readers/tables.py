@@ -14,12 +14,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from core.columns import MOST_COLUMNS, column_name, plain_value
-from core.errors import ReadError, ThemescopeError
-from core.protocols import SILENT, Report
-from core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
-from core.readers.streams import FileHead, check_file, json_lines, lines, readable_as
-from core.types import Value
+from themescope.core.columns import MOST_COLUMNS, column_name, plain_value
+from themescope.core.errors import ReadError, ThemescopeError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
+from themescope.core.readers.streams import FileHead, check_file, json_lines, lines, readable_as
+from themescope.core.types import Value
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx", "parquet")
 """Kinds of tables, which are the suffixes of their files."""
@@ -42,7 +42,7 @@ class Table:
     columns: tuple[str, ...]
     rows: Iterator[Row]
     types: Mapping[str, str] = field(default_factory=dict)
-    """Types that the file declares for columns, see :data:`core.columns.DECLARED`."""
+    """Types that the file declares for columns, see :data:`themescope.core.columns.DECLARED`."""
 
 
 def kind_of(path: Path) -> str:

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import Config
-from core.errors import DataError
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Clusterer, Executor, Records, Report
-from core.types import Estimate, Labels, Matrix, Shard
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import Config
+from themescope.core.errors import DataError
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.protocols import Clusterer, Executor, Records, Report
+from themescope.core.types import Estimate, Labels, Matrix, Shard
 
 CHUNK = 16
 Item: TypeAlias = "tuple[Labels, Matrix | None]"

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.errors import DataError
-from core.text.tokens import content_words
-from core.types import Ids, Matrix
+from themescope.core.errors import DataError
+from themescope.core.text.tokens import content_words
+from themescope.core.types import Ids, Matrix
 
 Scores = npt.NDArray[np.float64]
 

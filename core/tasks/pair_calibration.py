@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, centred_cosines, effective_themes
-from core.config import config_from_dict
-from core.errors import DataError
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.models.storage import read_json, write_json
-from core.types import Estimate, Matrix
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, centred_cosines, effective_themes
+from themescope.core.config import config_from_dict
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.models.storage import read_json, write_json
+from themescope.core.types import Estimate, Matrix
 
 FILE = "pair-calibration.json"
 _PAIRS = 4_000  # pairs of a list that the log-odds are fitted on
@@ -52,7 +52,8 @@ def fit_calibration(kinds: Sequence[Sequence[KnownList]], seed: int) -> PairCali
     """Fit all coefficients on lists of one or more kinds, such as articles and mixtures.
 
     Every kind has the same weight, and every list of a kind. The log-odds are a logistic regression; the number of
-    themes minimises the absolute error of its logarithm. Raises :class:`core.errors.DataError` without lists.
+    themes minimises the absolute error of its logarithm. Raises :class:`themescope.core.errors.DataError` without
+    lists.
     """
     from scipy.optimize import minimize
     from sklearn.linear_model import LogisticRegression

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError, ReadError
-from core.metrics.relatedness import agreement_with_scores
-from core.models.base import cosine_distances
-from core.protocols import Model, Report
-from core.types import Estimate, Sentence, Vectors
+from themescope.core.errors import DataError, ReadError
+from themescope.core.metrics.relatedness import agreement_with_scores
+from themescope.core.models.base import cosine_distances
+from themescope.core.protocols import Model, Report
+from themescope.core.types import Estimate, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from core.tasks.relatedness_regressor import Relatedness
+    from themescope.core.tasks.relatedness_regressor import Relatedness
 
 Floats = npt.NDArray[np.float64]
 FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
@@ -99,7 +99,7 @@ def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report
 class RelatednessOrder:
     """Model for triplet accuracy by predicted relatedness: "skip-thoughts-SICK" of Ein Dor et al. 2018, section 4.1.
 
-    It takes the place of the model in :func:`core.metrics.triplets.triplet_accuracy`.
+    It takes the place of the model in :func:`themescope.core.metrics.triplets.triplet_accuracy`.
     """
 
     def __init__(self, model: Model, regressor: Relatedness) -> None:
@@ -115,7 +115,7 @@ class RelatednessOrder:
 
 
 def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Report) -> Relatedness:
-    from core.tasks.relatedness_regressor import RelatednessData, train_relatedness
+    from themescope.core.tasks.relatedness_regressor import RelatednessData, train_relatedness
 
     end, last = len(pairs.train), len(pairs.train) + len(pairs.trial)
     training = RelatednessData(first[:end], second[:end], pairs.train.scores)

@@ -15,9 +15,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from core.errors import DataError
-from core.metrics.relatedness import pearson
-from core.protocols import Report
+from themescope.core.errors import DataError
+from themescope.core.metrics.relatedness import pearson
+from themescope.core.protocols import Report
 
 CLASSES = 5
 PENALTIES = (0.0, 1e-4, 1e-3)

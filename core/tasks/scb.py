@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.config import option
-from core.errors import ConfigError
-from core.protocols import SILENT, Report
-from core.triplets.draws import article_key
-from core.triplets.rules import (
+from themescope.core.config import option
+from themescope.core.errors import ConfigError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.triplets.draws import article_key
+from themescope.core.triplets.rules import (
     ArticleSentences,
     KeptSection,
     SectionRules,
@@ -28,7 +28,7 @@ from core.triplets.rules import (
     length_rule,
     token_count,
 )
-from core.types import BenchmarkItem, Sentence, Split
+from themescope.core.types import BenchmarkItem, Sentence, Split
 
 PUBLISHED: dict[str, float] = {
     "articles": 692,

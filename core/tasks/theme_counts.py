@@ -1,8 +1,8 @@
 """Number of themes of a list, with an interval, and curves over other numbers: silhouette, gain and stability.
 
-The number follows from the effective number of themes in the similarities (:mod:`core.clustering.pairs`). The curves
-describe the partitions around it and take no part in the choice: the gain rises with every cluster, and a coarse
-partition can be stable because it is coarse.
+The number follows from the effective number of themes in the similarities (:mod:`themescope.core.clustering.pairs`).
+The curves describe the partitions around it and take no part in the choice: the gain rises with every cluster, and a
+coarse partition can be stable because it is coarse.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.iclust import IclustConfig, best_partition
-from core.clustering.inputs import Square, checked, cosine_matrix, unit_rows
-from core.clustering.pairs import PairCalibration, effective_themes
-from core.metrics.partition import AdjustedRandIndex, MetricConfig
-from core.protocols import Report
-from core.types import Labels, Matrix
+from themescope.core.clustering.iclust import IclustConfig, best_partition
+from themescope.core.clustering.inputs import Square, checked, cosine_matrix, unit_rows
+from themescope.core.clustering.pairs import PairCalibration, effective_themes
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
+from themescope.core.protocols import Report
+from themescope.core.types import Labels, Matrix
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.clustering.inputs import extended_labels
-from core.clustering.naming import theme_names, theme_words
-from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
-from core.config import Config, option
-from core.errors import ConfigError, DataError
-from core.models.composite.hybrid import WORDS, concatenate_with_tfidf
-from core.protocols import Report, SubReport
-from core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
-from core.types import Labels, Matrix, Sentence
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.clustering.naming import theme_names, theme_words
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.models.composite.hybrid import WORDS, concatenate_with_tfidf
+from themescope.core.protocols import Report, SubReport
+from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
+from themescope.core.types import Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 100_000
 """Minimum and maximum number of sentences of a list; 100,000 take 20 s and 1.3 GB on two cores."""
@@ -96,7 +96,7 @@ def find_themes(
     The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, unless ``config.shared`` is 0. The curves over k are
     measured also for a given number of themes, so that it can be compared with others. Raises
-    :class:`core.errors.DataError` for too few or too many sentences.
+    :class:`themescope.core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
     _check(n, vectors, config)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.config import Config, option
-from core.errors import DataError
-from core.protocols import SILENT, Report
-from core.tasks.lexrank import lexrank, ranked
-from core.text.tokens import content_words
-from core.types import Ids, Labels, Matrix, Sentence, fold_title
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError
+from themescope.core.protocols import SILENT, Report
+from themescope.core.tasks.lexrank import lexrank, ranked
+from themescope.core.text.tokens import content_words
+from themescope.core.types import Ids, Labels, Matrix, Sentence, fold_title
 
 
 @dataclass(frozen=True)

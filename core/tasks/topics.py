@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clustering.inputs import unit_rows
-from core.config import Config, option
-from core.errors import DataError
-from core.metrics.partition import ContingencyTable
-from core.metrics.statistics.intervals import LEVEL
-from core.protocols import SILENT, Report
-from core.types import Estimate, Ids, Labels, Matrix
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError
+from themescope.core.metrics.partition import ContingencyTable
+from themescope.core.metrics.statistics.intervals import LEVEL
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Estimate, Ids, Labels, Matrix
 
 Floats = npt.NDArray[np.float64]
 

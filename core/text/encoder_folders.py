@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core.errors import MissingExtraError, ReadError
+from themescope.core.errors import MissingExtraError, ReadError
 
 BASE_ENCODER = "all-minilm-l6-v2"
 """Name of the installed encoder in saved models: sentence-transformers/all-MiniLM-L6-v2, Apache-2.0."""

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import ConfigError, MissingExtraError, ReadError
-from core.text.encoder_folders import PLAIN, Reading
-from core.text.word_vectors import Float32, WordVectors
+from themescope.core.errors import ConfigError, MissingExtraError, ReadError
+from themescope.core.text.encoder_folders import PLAIN, Reading
+from themescope.core.text.word_vectors import Float32, WordVectors
 
 _BATCH, _DISTILLED_DIM = 512, 128
 

@@ -15,8 +15,8 @@ from importlib.resources import files
 
 import regex  # type: ignore[import-untyped]
 
-from core.errors import ConfigError, UnknownNameError
-from core.types import Article, Paragraph, Section
+from themescope.core.errors import ConfigError, UnknownNameError
+from themescope.core.types import Article, Paragraph, Section
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
@@ -73,7 +73,7 @@ def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
 class SentenceSplitter:
     """Splitter of paragraphs of one language into sentences. Cheap to build and to send to another process.
 
-    Raises :class:`core.errors.ConfigError` for a language that is not one of :data:`LANGUAGES`.
+    Raises :class:`themescope.core.errors.ConfigError` for a language that is not one of :data:`LANGUAGES`.
     """
 
     __slots__ = ("_always", "_marks", "_numeric", "_reach", "language")

@@ -15,10 +15,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ConfigError, ReadError
-from core.paths import expand_home
-from core.registry import Card, Registry
-from core.text.word_vectors import Rows, WordVectors
+from themescope.core.errors import ConfigError, ReadError
+from themescope.core.paths import expand_home
+from themescope.core.registry import Card, Registry
+from themescope.core.text.word_vectors import Rows, WordVectors
 
 DISTILLED = "distilled:"
 """Prefix of a source that is the folder of a sentence encoder; without a folder, of the installed one."""
@@ -31,8 +31,8 @@ REGISTRY = Registry(
             title="GloVe 6B, 50 dimensions",
             summary="400,000 lower-case words from Wikipedia 2014 and Gigaword 5, most frequent first.",
             source="Pennington, Socher, Manning 2014, GloVe: Global Vectors for Word Representation; PDDL 1.0",
-            factory="core.text.word_tables:read_glove_package",
-            config="core.config:Config",
+            factory="themescope.core.text.word_tables:read_glove_package",
+            config="themescope.core.config:Config",
             tags=frozenset({"lower-case", "english"}),
         )
     ],
@@ -49,8 +49,8 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
     if source.startswith(DISTILLED):
-        from core.text.encoder_folders import installed_encoder
-        from core.text.encoders import distil_table
+        from themescope.core.text.encoder_folders import installed_encoder
+        from themescope.core.text.encoders import distil_table
 
         given = source.removeprefix(DISTILLED)
         folder = expand_home(given) if given else installed_encoder("Distilling word vectors")

@@ -18,8 +18,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.text.tokens import tokenize
+from themescope.core.errors import DataError
+from themescope.core.text.tokens import tokenize
 
 Float32: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import ReadError
-from core.triplets.rules import fold
-from core.types import Ids, TripletTexts
+from themescope.core.errors import ReadError
+from themescope.core.triplets.rules import fold
+from themescope.core.types import Ids, TripletTexts
 
 COLUMNS = ("Sentence1", "Sentence2", "Sentence3")
 GROUP_COLUMNS = ("article id", "article", "article title", "group")

@@ -14,9 +14,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.random_numbers import GOLDEN, mix
-from core.triplets.rules import ArticleSentences, KeptSection, TripletRules, eligible, fold
-from core.types import Split, fold_title
+from themescope.core.random_numbers import GOLDEN, mix
+from themescope.core.triplets.rules import ArticleSentences, KeptSection, TripletRules, eligible, fold
+from themescope.core.types import Split, fold_title
 
 Keys = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]

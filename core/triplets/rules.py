@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from core.config import Config, option
-from core.errors import ConfigError
-from core.types import Article, SectionRecord, Sentence, Split, split_of_bucket, title_bucket
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
+from themescope.core.types import Article, SectionRecord, Sentence, Split, split_of_bucket, title_bucket
 
 BACKGROUND = frozenset({"background"})
 BACK_MATTER = frozenset(

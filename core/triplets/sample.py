@@ -11,11 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import ConfigError, DataError
-from core.protocols import Report
-from core.triplets.draws import Drawn, Indices, Texts, article_key, draw_sentences, draw_titles, keys, two_below
-from core.triplets.rules import ArticleSentences, TripletRules, kept_sections
-from core.types import Split, TripletRows
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.protocols import Report
+from themescope.core.triplets.draws import (
+    Drawn,
+    Indices,
+    Texts,
+    article_key,
+    draw_sentences,
+    draw_titles,
+    keys,
+    two_below,
+)
+from themescope.core.triplets.rules import ArticleSentences, TripletRules, kept_sections
+from themescope.core.types import Split, TripletRows
 
 KINDS = {"sentences": draw_sentences, "titles": draw_titles}
 REPORT_EVERY = 200

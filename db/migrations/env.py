@@ -1,8 +1,8 @@
-"""Alembic environment, which runs the revisions on the connection that ``db.migrate`` provides."""
+"""Alembic environment, which runs the revisions on the connection that ``themescope.db.migrate`` provides."""
 
 from alembic import context
 
-from db.tables import metadata
+from themescope.db.tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, transactional_ddl=True, render_as_batch=True)

@@ -9,12 +9,12 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from db import label_tables as t
-from db.label_records import AuditRecord, SessionRecord, SignInMethod
-from db.repositories.base import Repository
-from db.settings import Settings
-from db.sql import now
-from db.types import clean_text
+from themescope.db import label_tables as t
+from themescope.db.label_records import AuditRecord, SessionRecord, SignInMethod
+from themescope.db.repositories.base import Repository
+from themescope.db.settings import Settings
+from themescope.db.sql import now
+from themescope.db.types import clean_text
 
 NAME_KEPT = timedelta(days=400)
 """How long an entered name is kept without use, which is how long browsers keep a cookie."""

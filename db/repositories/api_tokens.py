@@ -7,12 +7,12 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from core.errors import UnknownNameError
-from db import label_tables as t
-from db.label_records import ApiTokenRecord
-from db.repositories.accounts import token_hash
-from db.repositories.base import RecordRepository
-from db.sql import now
+from themescope.core.errors import UnknownNameError
+from themescope.db import label_tables as t
+from themescope.db.label_records import ApiTokenRecord
+from themescope.db.repositories.accounts import token_hash
+from themescope.db.repositories.base import RecordRepository
+from themescope.db.sql import now
 
 PREFIX = "themescope_"
 """Beginning of tokens, by which programs that search files for secrets recognise them."""

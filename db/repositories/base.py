@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.errors import DataError, DuplicateNameError, UnknownNameError
-from db.access import Right, actor_of
-from db.types import clean_text
+from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.db.access import Right, actor_of
+from themescope.db.types import clean_text
 
 NAME_LIMIT = 200
 """Maximum length of a name in characters."""
@@ -33,7 +33,7 @@ class Repository:
         self.connection = connection
 
     def _require(self, right: Right) -> None:
-        """Raise :class:`core.errors.AccessError` without the right, for operations that no table decides."""
+        """Raise :class:`themescope.core.errors.AccessError` without the right, for operations that no table decides."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require(right)

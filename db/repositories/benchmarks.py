@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from core.errors import DataError
-from core.types import BenchmarkItem
-from db import tables as t
-from db.records import BenchmarkRecord, Json
-from db.repositories.base import NamedRepository
-from db.sql import bulk_insert, from_bytes, now, to_bytes
+from themescope.core.errors import DataError
+from themescope.core.types import BenchmarkItem
+from themescope.db import tables as t
+from themescope.db.records import BenchmarkRecord, Json
+from themescope.db.repositories.base import NamedRepository
+from themescope.db.sql import bulk_insert, from_bytes, now, to_bytes
 
 _ITEM = ("benchmark_id", "position", "article_id", "sentence_ids", "truth")
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from core.columns import ColumnLevel, ColumnType, TypedColumn, Values
-from core.errors import StoreError
-from core.types import Article, Ids, Value
-from db import tables as t
-from db.records import ColumnRecord
-from db.repositories.base import RecordRepository
-from db.sql import bulk_insert, from_bytes, to_bytes, within
-from db.types import clean_text
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, Values
+from themescope.core.errors import StoreError
+from themescope.core.types import Article, Ids, Value
+from themescope.db import tables as t
+from themescope.db.records import ColumnRecord
+from themescope.db.repositories.base import RecordRepository
+from themescope.db.sql import bulk_insert, from_bytes, to_bytes, within
+from themescope.db.types import clean_text
 
 RAW = ""
 """Type of a column while its corpus is being imported; its values are as the source gave them."""
@@ -37,7 +37,7 @@ _DTYPES = {ColumnType.TEXT: "O", ColumnType.CATEGORY: "i4", ColumnType.NUMBER: "
 
 
 class Columns(RecordRepository[ColumnRecord]):
-    """Repository of columns. Values are numpy arrays in the form of :data:`core.columns.Values`."""
+    """Repository of columns. Values are numpy arrays in the form of :data:`themescope.core.columns.Values`."""
 
     table, record = t.corpus_column, ColumnRecord
 

@@ -10,14 +10,25 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from core.errors import DataError
-from core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, fold_title, title_bucket
-from db import tables as t
-from db.records import ArticleRecord, CorpusRecord, Json
-from db.repositories.base import NamedRepository
-from db.repositories.columns import Columns
-from db.sql import BATCH, batches, bucket_range, bulk_insert, contains, id_chunks, id_columns, now, plain_rows, within
-from db.types import clean_text, dump_json
+from themescope.core.errors import DataError
+from themescope.core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, fold_title, title_bucket
+from themescope.db import tables as t
+from themescope.db.records import ArticleRecord, CorpusRecord, Json
+from themescope.db.repositories.base import NamedRepository
+from themescope.db.repositories.columns import Columns
+from themescope.db.sql import (
+    BATCH,
+    batches,
+    bucket_range,
+    bulk_insert,
+    contains,
+    id_chunks,
+    id_columns,
+    now,
+    plain_rows,
+    within,
+)
+from themescope.db.types import clean_text, dump_json
 
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
 _SECTION = [t.section.c[f] for f in SectionRecord.__dataclass_fields__]

@@ -7,14 +7,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.errors import ConflictError, DataError, DuplicateNameError
-from core.labelling.partition import COLOURS
-from db import notebook_tables as t
-from db.notebook_records import ErrorCategory, ErrorCoding
-from db.repositories.base import NAME_LIMIT, RecordRepository
-from db.repositories.people import People
-from db.sql import now
-from db.types import clean_text
+from themescope.core.errors import ConflictError, DataError, DuplicateNameError
+from themescope.core.labelling.partition import COLOURS
+from themescope.db import notebook_tables as t
+from themescope.db.notebook_records import ErrorCategory, ErrorCoding
+from themescope.db.repositories.base import NAME_LIMIT, RecordRepository
+from themescope.db.repositories.people import People
+from themescope.db.sql import now
+from themescope.db.types import clean_text
 
 DESCRIPTION_LIMIT = 2_000
 MOST_CATEGORIES = 200

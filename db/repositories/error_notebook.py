@@ -9,15 +9,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
-from core.errors import ConflictError, DataError
-from db import notebook_tables as t
-from db.notebook_records import ErrorCase, ErrorNote, ErrorSample, NewCase, Notebook
-from db.repositories.base import NAME_LIMIT, RecordRepository
-from db.repositories.error_categories import ErrorCategories
-from db.repositories.people import People
-from db.sql import id_chunks, now, within
-from db.types import clean_text
+from themescope.core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
+from themescope.core.errors import ConflictError, DataError
+from themescope.db import notebook_tables as t
+from themescope.db.notebook_records import ErrorCase, ErrorNote, ErrorSample, NewCase, Notebook
+from themescope.db.repositories.base import NAME_LIMIT, RecordRepository
+from themescope.db.repositories.error_categories import ErrorCategories
+from themescope.db.repositories.people import People
+from themescope.db.sql import id_chunks, now, within
+from themescope.db.types import clean_text
 
 NOTE_LIMIT = 5_000
 """Maximum length of a note in characters."""

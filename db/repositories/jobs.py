@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from core.errors import StoreError
-from db import tables as t
-from db.records import JobRecord, JobStatistics, JobStatus, Json, MetricPoint, WorkerRecord
-from db.repositories.base import RecordRepository, Repository
-from db.sql import now
+from themescope.core.errors import StoreError
+from themescope.db import tables as t
+from themescope.db.records import JobRecord, JobStatistics, JobStatus, Json, MetricPoint, WorkerRecord
+from themescope.db.repositories.base import RecordRepository, Repository
+from themescope.db.sql import now
 
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
 _ADVISORY_LOCK = 0x6A6F6273  # "jobs": an arbitrary number that nothing else in this database uses

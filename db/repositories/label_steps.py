@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from core.errors import StoreError
-from core.labelling.changes import (
+from themescope.core.errors import StoreError
+from themescope.core.labelling.changes import (
     Change,
     ChangeSet,
     ClusterChange,
@@ -23,17 +23,17 @@ from core.labelling.changes import (
     misplaced,
     renumbered,
 )
-from core.labelling.entries import EntryKind, unpacked
-from core.labelling.history import Kind, Step
-from core.labelling.partition import UNASSIGNED, Cluster, Partition
-from core.types import Ids
-from db import label_tables as t
-from db.access import Right
-from db.label_records import Draft, Snapshot
-from db.repositories.base import Repository
-from db.repositories.labellings import Labellings
-from db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
-from db.types import dump_json
+from themescope.core.labelling.entries import EntryKind, unpacked
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.types import Ids
+from themescope.db import label_tables as t
+from themescope.db.access import Right
+from themescope.db.label_records import Draft, Snapshot
+from themescope.db.repositories.base import Repository
+from themescope.db.repositories.labellings import Labellings
+from themescope.db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
+from themescope.db.types import dump_json
 
 _CLUSTER_ITSELF = "itself"
 _ENTRY = "entry"

@@ -7,18 +7,18 @@ import builtins
 import numpy as np
 import sqlalchemy as sa
 
-from core.errors import AccessError, StoreError
-from core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
-from core.labelling.partition import Cluster, Partition
-from core.types import Ids
-from db import label_tables as t
-from db import tables as s
-from db.access import Right, only_its_maker
-from db.label_records import HIDDEN, LabellingRecord, NewLabelling, Role, Sharing, Snapshot
-from db.repositories.base import NamedRepository
-from db.repositories.people import People
-from db.sql import bulk_insert, id_columns, now
-from db.types import dump_json
+from themescope.core.errors import AccessError, StoreError
+from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
+from themescope.core.labelling.partition import Cluster, Partition
+from themescope.core.types import Ids
+from themescope.db import label_tables as t
+from themescope.db import tables as s
+from themescope.db.access import Right, only_its_maker
+from themescope.db.label_records import HIDDEN, LabellingRecord, NewLabelling, Role, Sharing, Snapshot
+from themescope.db.repositories.base import NamedRepository
+from themescope.db.repositories.people import People
+from themescope.db.sql import bulk_insert, id_columns, now
+from themescope.db.types import dump_json
 
 _LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
 _CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version", "parent")

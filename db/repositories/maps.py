@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from core.errors import ConflictError, DataError
-from core.types import Ids
-from db import tables as t
-from db.records import Json, MapPoints, MapRecord, SentencePlaces
-from db.repositories.base import RecordRepository
-from db.repositories.sentence_arrays import sentence_places
-from db.sql import from_bytes, now, to_bytes
+from themescope.core.errors import ConflictError, DataError
+from themescope.core.types import Ids
+from themescope.db import tables as t
+from themescope.db.records import Json, MapPoints, MapRecord, SentencePlaces
+from themescope.db.repositories.base import RecordRepository
+from themescope.db.repositories.sentence_arrays import sentence_places
+from themescope.db.sql import from_bytes, now, to_bytes
 
 
 class Maps(RecordRepository[MapRecord]):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.errors import ConflictError
-from db import tables as t
-from db.records import Json, ModelRecord
-from db.repositories.base import NamedRepository
-from db.sql import now
+from themescope.core.errors import ConflictError
+from themescope.db import tables as t
+from themescope.db.records import Json, ModelRecord
+from themescope.db.repositories.base import NamedRepository
+from themescope.db.sql import now
 
 
 class Models(NamedRepository[ModelRecord]):

@@ -7,11 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.error_cases import CaseFacts, CaseKind
-from core.types import Ids
-from db import notebook_tables as t
-from db.notebook_records import NewCase
-from db.repositories.base import Repository
+from themescope.core.error_cases import CaseFacts, CaseKind
+from themescope.core.types import Ids
+from themescope.db import notebook_tables as t
+from themescope.db.notebook_records import NewCase
+from themescope.db.repositories.base import Repository
 
 Row = dict[str, Any]
 REFERENCES: Mapping[str, Mapping[str, str]] = {

@@ -7,15 +7,15 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from core.errors import DataError, DuplicateNameError, StoreError, UnknownNameError
-from db import label_tables as t
-from db import tables as s
-from db.access import Actor, Right
-from db.label_records import PersonRecord, Presence, Role
-from db.records import SavedViewRecord
-from db.repositories.base import NAME_LIMIT, RecordRepository, Repository
-from db.sql import now
-from db.types import clean_text
+from themescope.core.errors import DataError, DuplicateNameError, StoreError, UnknownNameError
+from themescope.db import label_tables as t
+from themescope.db import tables as s
+from themescope.db.access import Actor, Right
+from themescope.db.label_records import PersonRecord, Presence, Role
+from themescope.db.records import SavedViewRecord
+from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
+from themescope.db.sql import now
+from themescope.db.types import clean_text
 
 _FORGET_AFTER = timedelta(minutes=10)
 _ADVISORY_LOCK = 0x70656F706C65  # "people": an arbitrary number that nothing else in this database uses

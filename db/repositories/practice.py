@@ -6,13 +6,13 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from core.errors import DataError
-from db import label_tables as t
-from db.label_records import PracticeRecord
-from db.repositories.base import RecordRepository
-from db.repositories.people import People
-from db.sql import now
-from db.types import clean_text
+from themescope.core.errors import DataError
+from themescope.db import label_tables as t
+from themescope.db.label_records import PracticeRecord
+from themescope.db.repositories.base import RecordRepository
+from themescope.db.repositories.people import People
+from themescope.db.sql import now
+from themescope.db.types import clean_text
 
 _MOST_ITEMS = 500
 

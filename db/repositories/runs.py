@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
-from core.types import Ids, Labels, Split
-from db import tables as t
-from db.records import Json, PaperTableRecord, RunRecord, ScoreRecord
-from db.repositories.base import NAME_LIMIT, RecordRepository, Repository
-from db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
-from db.types import clean_text
+from themescope.core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
+from themescope.core.types import Ids, Labels, Split
+from themescope.db import tables as t
+from themescope.db.records import Json, PaperTableRecord, RunRecord, ScoreRecord
+from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
+from themescope.db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
+from themescope.db.types import clean_text
 
 Margins = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]

@@ -7,15 +7,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.errors import DataError, DuplicateNameError
-from core.selections import Origin, Selection
-from core.types import Ids
-from db import tables as t
-from db.records import SelectionRecord
-from db.repositories.base import NAME_LIMIT, RecordRepository
-from db.repositories.people import People
-from db.sql import from_bytes, now, to_bytes
-from db.types import clean_text
+from themescope.core.errors import DataError, DuplicateNameError
+from themescope.core.selections import Origin, Selection
+from themescope.core.types import Ids
+from themescope.db import tables as t
+from themescope.db.records import SelectionRecord
+from themescope.db.repositories.base import NAME_LIMIT, RecordRepository
+from themescope.db.repositories.people import People
+from themescope.db.sql import from_bytes, now, to_bytes
+from themescope.db.types import clean_text
 
 _LARGEST = 5_000_000
 """Maximum number of sentences of a stored selection (40 MB)."""

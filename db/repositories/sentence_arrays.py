@@ -14,10 +14,10 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.types import Ids, TripletRows
-from db import tables as t
-from db.records import SentencePlaces, TripletMeasures, TripletSections
-from db.sql import grouped_columns, id_chunks, id_columns, plain_rows, within
+from themescope.core.types import Ids, TripletRows
+from themescope.db import tables as t
+from themescope.db.records import SentencePlaces, TripletMeasures, TripletSections
+from themescope.db.sql import grouped_columns, id_chunks, id_columns, plain_rows, within
 
 _Codes = npt.NDArray[np.int32]
 _Table = tuple[Ids, _Codes]

@@ -9,14 +9,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.errors import DataError, StoreError
-from db import label_tables as t
-from db import tables as s
-from db.repositories.base import NamedRepository
-from db.repositories.people import People
-from db.sql import bulk_insert, now
-from db.task_records import ItemRecord, MemberRecord, NewItem, NewTask, Reason, TaskRecord
-from db.types import clean_text
+from themescope.core.errors import DataError, StoreError
+from themescope.db import label_tables as t
+from themescope.db import tables as s
+from themescope.db.repositories.base import NamedRepository
+from themescope.db.repositories.people import People
+from themescope.db.sql import bulk_insert, now
+from themescope.db.task_records import ItemRecord, MemberRecord, NewItem, NewTask, Reason, TaskRecord
+from themescope.db.types import clean_text
 
 _INSTRUCTIONS = 20_000
 _ITEM = ("task_id", "article_id", "first", "last", "person", "place", "reason")

@@ -8,11 +8,11 @@ from enum import Enum
 
 import sqlalchemy as sa
 
-from core.types import Sentence
-from db import tables as t
-from db.records import ArticleRecord
-from db.repositories.base import Repository
-from db.sql import contains
+from themescope.core.types import Sentence
+from themescope.db import tables as t
+from themescope.db.records import ArticleRecord
+from themescope.db.repositories.base import Repository
+from themescope.db.sql import contains
 
 _ASCII = re.compile(r"[ -~]+")
 _ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]

@@ -11,10 +11,10 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.errors import DataError
-from core.types import Ids, SectionRecord, Sentence, Split, TripletRows, TripletTexts
-from db import tables as t
-from db.records import (
+from themescope.core.errors import DataError
+from themescope.core.types import Ids, SectionRecord, Sentence, Split, TripletRows, TripletTexts
+from themescope.db import tables as t
+from themescope.db.records import (
     ArticleRecord,
     Json,
     TripletCard,
@@ -24,12 +24,12 @@ from db.records import (
     TripletSetRecord,
     Verdict,
 )
-from db.repositories.base import NamedRepository, RecordRepository
-from db.repositories.corpora import Corpora
-from db.repositories.people import People
-from db.repositories.sentence_arrays import measures, section_titles
-from db.sql import SPLITS, bulk_insert, id_chunks, id_columns, now, within
-from db.types import clean_text
+from themescope.db.repositories.base import NamedRepository, RecordRepository
+from themescope.db.repositories.corpora import Corpora
+from themescope.db.repositories.people import People
+from themescope.db.repositories.sentence_arrays import measures, section_titles
+from themescope.db.sql import SPLITS, bulk_insert, id_chunks, id_columns, now, within
+from themescope.db.types import clean_text
 
 
 class TripletReader:

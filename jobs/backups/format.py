@@ -14,10 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from core.errors import ReadError
-from db.migrate import is_known, newest
-from db.snapshots import POSTGRES, SQLITE
-from jobs.common.archive import ArchiveFormat, ArchiveReader
+from themescope.core.errors import ReadError
+from themescope.db.migrate import is_known, newest
+from themescope.db.snapshots import POSTGRES, SQLITE
+from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader
 
 DATABASES = {SQLITE: "database.sqlite", POSTGRES: "database.dump"}
 BACKUP_JOB = "back-up"

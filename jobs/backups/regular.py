@@ -10,13 +10,13 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from core.errors import ConfigError, DataError
-from db.records import JobRecord, JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.backups.format import BACKUP_JOB
-from jobs.backups.writing import PARTIAL, Backup, write_backup
-from jobs.common.archive import Progress
+from themescope.core.errors import ConfigError, DataError
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.backups.format import BACKUP_JOB
+from themescope.jobs.backups.writing import PARTIAL, Backup, write_backup
+from themescope.jobs.common.archive import Progress
 
 TITLE = "Back up the store"
 _NAME = re.compile(r"themescope-\d{8}-\d{6}\.zip", re.ASCII)
@@ -61,7 +61,8 @@ def queue_if_due(store: Store, send: Callable[[int], None]) -> int | None:
 def write_regular(store: Store, progress: Progress) -> tuple[Backup, list[Path]]:
     """Write a backup into the folder of backups, and remove older ones; return it, and what was removed.
 
-    Raises :class:`ConfigError` if no folder is set, and the errors of :func:`~jobs.backups.writing.write_backup`.
+    Raises :class:`ConfigError` if no folder is set, and the errors of
+    :func:`~themescope.jobs.backups.writing.write_backup`.
     """
     folder = store.settings.backup_folder
     if folder is None:

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors import DataError, StoreError
-from core.paths import working_folder
-from db.artifacts import Artifacts
-from db.settings import Settings, sqlite_path
-from db.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
-from db.store import Store
-from jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, VECTORS, About, about_of
-from jobs.backups.writing import check_backup
-from jobs.common.archive import ArchiveReader, Progress
-from jobs.common.files import whole
+from themescope.core.errors import DataError, StoreError
+from themescope.core.paths import working_folder
+from themescope.db.artifacts import Artifacts
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
+from themescope.db.store import Store
+from themescope.jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, VECTORS, About, about_of
+from themescope.jobs.backups.writing import check_backup
+from themescope.jobs.common.archive import ArchiveReader, Progress
+from themescope.jobs.common.files import whole
 
 _ALLOWED = frozenset({"secrets.toml", "lost+found"})
 """Entries that an empty data folder may have: configuration, and what file systems make."""

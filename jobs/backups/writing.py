@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from core.errors import ArtifactError, DataError
-from core.paths import working_folder
-from db.artifacts import files_below
-from db.snapshots import SQLITE, engine_of, open_snapshot
-from db.store import Store
-from jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, VECTORS, About, about_of
-from jobs.common.archive import ArchiveReader, ArchiveWriter, Progress
-from jobs.common.files import check_new, whole
-from jobs.common.results import code_version
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.paths import working_folder
+from themescope.db.artifacts import files_below
+from themescope.db.snapshots import SQLITE, engine_of, open_snapshot
+from themescope.db.store import Store
+from themescope.jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, VECTORS, About, about_of
+from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter, Progress
+from themescope.jobs.common.files import check_new, whole
+from themescope.jobs.common.results import code_version
 
 _PIECE = 1 << 20
 _INCOMPRESSIBLE = frozenset({".safetensors", ".xz", ".gz"})

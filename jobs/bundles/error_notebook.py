@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
-from core.errors import ReadError, ThemescopeError
-from core.labelling.partition import COLOURS
-from core.types import Ids
-from db.repositories.notebook_rows import REFERENCES, Row, columns_of
-from db.store import Store
-from jobs.bundles.parts import string, whole_number
+from themescope.core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
+from themescope.core.errors import ReadError, ThemescopeError
+from themescope.core.labelling.partition import COLOURS
+from themescope.core.types import Ids
+from themescope.db.repositories.notebook_rows import REFERENCES, Row, columns_of
+from themescope.db.store import Store
+from themescope.jobs.bundles.parts import string, whole_number
 
 Rows = dict[str, list[Row]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jobs.common.archive import ArchiveFormat
+from themescope.jobs.common.archive import ArchiveFormat
 
 ARTICLES, SELECTIONS, ERROR_NOTEBOOK = "articles.jsonl", "selections.jsonl", "error-notebook.jsonl"
 BUNDLE = ArchiveFormat(

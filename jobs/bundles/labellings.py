@@ -17,16 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import ReadError
-from core.labelling.changes import Change, ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges, misplaced
-from core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
-from core.labelling.history import Kind, Step, replay, rewind
-from core.labelling.partition import COLOURS, Cluster, Partition
-from core.labelling.partition import start as begun
-from core.types import Ids
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.store import Store, Unit
-from jobs.bundles.parts import string, whole_number
+from themescope.core.errors import ReadError
+from themescope.core.labelling.changes import (
+    Change,
+    ChangeSet,
+    ClusterChange,
+    EntryChange,
+    Field,
+    SentenceChanges,
+    misplaced,
+)
+from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
+from themescope.core.labelling.history import Kind, Step, replay, rewind
+from themescope.core.labelling.partition import COLOURS, Cluster, Partition
+from themescope.core.labelling.partition import start as begun
+from themescope.core.types import Ids
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.store import Store, Unit
+from themescope.jobs.bundles.parts import string, whole_number
 
 FORMAT, VERSION = "themescope labelling", 1
 

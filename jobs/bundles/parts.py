@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from core.columns import ColumnType, as_text
-from core.errors import ReadError
-from core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
-from db.records import ArticleRecord
-from jobs.common.archive import ArchiveReader
+from themescope.core.columns import ColumnType, as_text
+from themescope.core.errors import ReadError
+from themescope.core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
+from themescope.db.records import ArticleRecord
+from themescope.jobs.common.archive import ArchiveReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class BundledCorpus:
     articles: int
     sentences: int
     digest: str
-    """Digest of the text, see ``jobs.common.results.TextDigest``."""
+    """Digest of the text, see ``themescope.jobs.common.results.TextDigest``."""
     report: Mapping[str, Any]
     """Report of the original import."""
     types: Mapping[tuple[str, str], str]

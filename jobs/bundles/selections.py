@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import ReadError, ThemescopeError
-from core.selections import Origin, Selection
-from core.types import Ids
-from db.store import Store, Unit
-from jobs.bundles.parts import string, whole_number
+from themescope.core.errors import ReadError, ThemescopeError
+from themescope.core.selections import Origin, Selection
+from themescope.core.types import Ids
+from themescope.db.store import Store, Unit
+from themescope.jobs.bundles.parts import string, whole_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)

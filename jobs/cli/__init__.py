@@ -1,1 +1,1 @@
-"""Commands of the command line, assembled in :mod:`jobs.cli.main`."""
+"""Commands of the command line, assembled in :mod:`themescope.jobs.cli.main`."""

@@ -6,9 +6,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, see :mod:`jobs.cli.main`."""
+    """Run the command line, see :mod:`themescope.jobs.cli.main`."""
     try:
-        from jobs.cli.main import main as commands
+        from themescope.jobs.cli.main import main as commands
     except KeyboardInterrupt:
         sys.stderr.write("Cancelled.\n")
         sys.exit(130)

@@ -6,12 +6,12 @@ import sys
 
 import click
 
-from core.errors import DataError
-from db.label_records import Role
-from db.passwords import SHORTEST
-from db.settings import Settings
-from jobs.cli.shell import FAILED, Shell, common, pass_shell, table
-from jobs.services import people
+from themescope.core.errors import DataError
+from themescope.db.label_records import Role
+from themescope.db.passwords import SHORTEST
+from themescope.db.settings import Settings
+from themescope.jobs.cli.shell import FAILED, Shell, common, pass_shell, table
+from themescope.jobs.services import people
 
 
 @click.command()
@@ -24,16 +24,16 @@ from jobs.services import people
 @pass_shell
 def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
-    from jobs.common import logs
-    from jobs.queue.worker import Worker
+    from themescope.jobs.common import logs
+    from themescope.jobs.queue.worker import Worker
 
     logs.set_up("worker", Settings.from_environment().log_format)
     process = Worker(shell.store, queue_name, warm_up)
     if not shell.store.settings.status_address:
         process.run(workers)
         return
-    from jobs.services.health import Health
-    from jobs.services.status_server import serving_status
+    from themescope.jobs.services.health import Health
+    from themescope.jobs.services.status_server import serving_status
 
     health = Health(shell.store, lambda: process.heartbeat_age)
     with serving_status(shell.store.settings, health):
@@ -45,7 +45,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 @pass_shell
 def demo(shell: Shell) -> None:
     """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Requires an empty store."""
-    from jobs.services.demo import seed_demo
+    from themescope.jobs.services.demo import seed_demo
 
     jobs = seed_demo(shell.store)
     text = (
@@ -62,7 +62,7 @@ def demo(shell: Shell) -> None:
 @pass_shell
 def doctor(shell: Shell, vectors: bool) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
-    from jobs.services.doctor import examine
+    from themescope.jobs.services.doctor import examine
 
     checks = examine(vectors)
     rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]

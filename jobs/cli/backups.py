@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from db.settings import Settings
-from db.store import Store
-from jobs.backups.format import About
-from jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell
-from jobs.queue.foreground import Bar
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.backups.format import About
+from themescope.jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell
+from themescope.jobs.queue.foreground import Bar
 
 
 @click.command()
@@ -22,7 +22,7 @@ def backup(shell: Shell, file: Path) -> int:
 
     Exits with 1 if files of models or vectors were missing or damaged; the backup has all others.
     """
-    from jobs.backups.writing import write_backup
+    from themescope.jobs.backups.writing import write_backup
 
     # Not migrated: before an upgrade, the tables are saved as they are.
     store = Store(Settings.from_environment())
@@ -43,8 +43,8 @@ def backup(shell: Shell, file: Path) -> int:
 @pass_shell
 def restore(shell: Shell, file: Path, check: bool) -> None:
     """Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums."""
-    from jobs.backups.restoring import restore_backup
-    from jobs.backups.writing import check_backup
+    from themescope.jobs.backups.restoring import restore_backup
+    from themescope.jobs.backups.writing import check_backup
 
     bar = Bar("Checking" if check else "Restoring", shell.json)
     if check:

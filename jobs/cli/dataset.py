@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from jobs.cli.shell import Shell, background, common, pairs, pass_shell
+from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell
 
 
 @click.group("dataset")

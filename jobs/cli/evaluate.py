@@ -8,13 +8,22 @@ from typing import Any
 
 import click
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.errors import ReadError
-from core.metrics import REGISTRY as METRICS
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
-from jobs.cli.shell import Shell, common, interval, pass_shell, seed_option, settings_of, settings_option, table
-from jobs.common.models import find_model
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.errors import ReadError
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
+from themescope.jobs.cli.shell import (
+    Shell,
+    common,
+    interval,
+    pass_shell,
+    seed_option,
+    settings_of,
+    settings_option,
+    table,
+)
+from themescope.jobs.common.models import find_model
 
 METHODS = click.option("--method", "methods", multiple=True, required=True, help=f"{MODEL_HELP} (Repeat it.)")
 
@@ -37,7 +46,7 @@ def evaluate() -> None:
 @pass_shell
 def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[str, ...], **options: Any) -> None:
     """Cluster SOURCE (a published CSV file, a corpus or a benchmark) and compare the clusters with its sections."""
-    from core.tasks.scb import ScbRules
+    from themescope.core.tasks.scb import ScbRules
 
     for clusterer in clusterers:
         CLUSTERERS.get(clusterer)
@@ -62,7 +71,7 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
 
     A model whose vectors depend on the article has a second row for a set, with the whole article as context.
     """
-    from jobs.common.vectors import method_of
+    from themescope.jobs.common.vectors import method_of
 
     corpus = ""
     if looks_like_file(source):

@@ -7,12 +7,22 @@ from typing import Any
 
 import click
 
-from db.records import JobRecord, JobStatus
-from jobs.cli.shell import CANCELLED, FAILED, Shell, background, common, pass_shell, settings_of, settings_option, table
-from jobs.cli.shell import pairs as fields
-from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.control import cancel, forget, retry, worker_alive
-from jobs.queue.foreground import Bar, follow
+from themescope.db.records import JobRecord, JobStatus
+from themescope.jobs.cli.shell import (
+    CANCELLED,
+    FAILED,
+    Shell,
+    background,
+    common,
+    pass_shell,
+    settings_of,
+    settings_option,
+    table,
+)
+from themescope.jobs.cli.shell import pairs as fields
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.queue.control import cancel, forget, retry, worker_alive
+from themescope.jobs.queue.foreground import Bar, follow
 
 
 @click.group("jobs")

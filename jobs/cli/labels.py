@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from core.errors import ConfigError, DataError, UnknownNameError
-from core.readers.sentence_lists import Sheet, read_sheet
-from db.label_records import LabellingRecord, NewLabelling
-from db.store import Store
-from jobs.cli.shell import Shell, common, pairs, pass_shell, table
-from jobs.common.files import check_target, whole
-from jobs.services.columns import file_content
-from jobs.services.labelling import bertopic, files, starts, tables
-from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
+from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.readers.sentence_lists import Sheet, read_sheet
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
+from themescope.jobs.common.files import check_target, whole
+from themescope.jobs.services.columns import file_content
+from themescope.jobs.services.labelling import bertopic, files, starts, tables
+from themescope.jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
 
 _SHOWN = 20
 

@@ -7,23 +7,23 @@ from typing import Any
 
 import click
 
-from core.config import default_of, options
-from core.registry import Card
-from db.store import Store
-from jobs.cli.shell import Shell, common, pass_shell, table
-from jobs.common.models import NOT_STORED, pretrained_models, selectable_models
-from jobs.common.results import estimates
+from themescope.core.config import default_of, options
+from themescope.core.registry import Card
+from themescope.db.store import Store
+from themescope.jobs.cli.shell import Shell, common, pass_shell, table
+from themescope.jobs.common.models import NOT_STORED, pretrained_models, selectable_models
+from themescope.jobs.common.results import estimates
 
 Rows = list[dict[str, Any]]
 
 
 _FAMILIES = {
-    "methods": "core.models",
-    "clusterers": "core.clustering",
-    "readers": "core.readers",
-    "metrics": "core.metrics",
-    "summarizers": "core.tasks.summaries",
-    "jobs": "jobs.kinds",
+    "methods": "themescope.core.models",
+    "clusterers": "themescope.core.clustering",
+    "readers": "themescope.core.readers",
+    "metrics": "themescope.core.metrics",
+    "summarizers": "themescope.core.tasks.summaries",
+    "jobs": "themescope.jobs.kinds",
 }
 
 

@@ -10,16 +10,16 @@ from typing import Any, Literal
 import click
 import numpy as np
 
-from core.errors import ConfigError, DataError, UnknownNameError
-from core.paths import DEFAULT
-from core.readers.sentence_lists import KINDS, likely_column, read_sheet
-from core.types import Vectors
-from jobs.cli.resolve import MODEL_HELP, model_for
-from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table
-from jobs.common.files import check_target, whole
-from jobs.common.models import find_model
-from jobs.queue.foreground import Bar
-from jobs.services.table_files import csv_text, excel_bytes, json_lines
+from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.paths import DEFAULT
+from themescope.core.readers.sentence_lists import KINDS, likely_column, read_sheet
+from themescope.core.types import Vectors
+from themescope.jobs.cli.resolve import MODEL_HELP, model_for
+from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table
+from themescope.jobs.common.files import check_target, whole
+from themescope.jobs.common.models import find_model
+from themescope.jobs.queue.foreground import Bar
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
 COLUMN = click.option("--column", default="", help="Column of the sentences; default: the one with the longest cells.")
@@ -82,7 +82,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
 @pass_shell
 def similar(shell: Shell, sentence: str, source: str, top: int, method: str, column: str) -> None:
     """Find the nearest neighbours of SENTENCE in a corpus or a file."""
-    from core.neighbours import nearest_neighbours
+    from themescope.core.neighbours import nearest_neighbours
 
     if not sentence.strip():
         raise DataError("Give a sentence to search for.")
@@ -114,8 +114,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
 
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
-    from core.models.composite.hybrid import WORDS
-    from core.tasks.themes import ThemesConfig, find_themes
+    from themescope.core.models.composite.hybrid import WORDS
+    from themescope.core.tasks.themes import ThemesConfig, find_themes
 
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
     if not is_file(source):
@@ -170,7 +170,7 @@ def is_file(source: str) -> bool:
 
 def _model(shell: Shell, wanted: str, precision: Precision) -> Embed:
     """Return the function that encodes strings with a pretrained model, a folder, a stored model or a method."""
-    from core import load
+    from themescope import load
 
     try:
         return load(wanted, precision).encode
@@ -194,7 +194,7 @@ def _texts(path: Path, column: str) -> list[str]:
 
 def _through_index(shell: Shell, sentence: str, source: str, top: int, method: str) -> dict[str, Any] | None:
     """Return what a search through the index of a corpus finds; None if the corpus has no index by this model."""
-    from jobs.services import inference, search
+    from themescope.jobs.services import inference, search
 
     with shell.store.reading() as r:
         corpus = r.corpora.by_name(source)

@@ -9,24 +9,24 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import click
 
-from jobs.cli.administration import demo, doctor, people_, worker
-from jobs.cli.backups import backup, restore
-from jobs.cli.dataset import dataset
-from jobs.cli.evaluate import evaluate
-from jobs.cli.jobs import jobs_
-from jobs.cli.labels import labels
-from jobs.cli.lists import list_
-from jobs.cli.lists_of_sentences import cluster, embed, similar
-from jobs.cli.mcp import mcp
-from jobs.cli.methods import methods
-from jobs.cli.names import name_themes
-from jobs.cli.personal_data import export_person, forget
-from jobs.cli.plan import plan
-from jobs.cli.reproduce import reproduce
-from jobs.cli.shell import Commands
-from jobs.cli.tokens import token
-from jobs.cli.work import add_model, bundle, export_model, import_, map_, train, triplets
-from jobs.common.results import code_version
+from themescope.jobs.cli.administration import demo, doctor, people_, worker
+from themescope.jobs.cli.backups import backup, restore
+from themescope.jobs.cli.dataset import dataset
+from themescope.jobs.cli.evaluate import evaluate
+from themescope.jobs.cli.jobs import jobs_
+from themescope.jobs.cli.labels import labels
+from themescope.jobs.cli.lists import list_
+from themescope.jobs.cli.lists_of_sentences import cluster, embed, similar
+from themescope.jobs.cli.mcp import mcp
+from themescope.jobs.cli.methods import methods
+from themescope.jobs.cli.names import name_themes
+from themescope.jobs.cli.personal_data import export_person, forget
+from themescope.jobs.cli.plan import plan
+from themescope.jobs.cli.reproduce import reproduce
+from themescope.jobs.cli.shell import Commands
+from themescope.jobs.cli.tokens import token
+from themescope.jobs.cli.work import add_model, bundle, export_model, import_, map_, train, triplets
+from themescope.jobs.common.results import code_version
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,12 +7,12 @@ from functools import partial
 
 import click
 
-from core.errors import MissingExtraError
-from db.access import Actor
-from db.store import Store
-from jobs.cli.shell import Shell, pass_shell
-from jobs.services import api_tokens
-from jobs.services.people import tidy
+from themescope.core.errors import MissingExtraError
+from themescope.db.access import Actor
+from themescope.db.store import Store
+from themescope.jobs.cli.shell import Shell, pass_shell
+from themescope.jobs.services import api_tokens
+from themescope.jobs.services.people import tidy
 
 _HERE = "this machine"
 
@@ -28,7 +28,7 @@ def mcp(shell: Shell, read_only: bool, person: str) -> None:
     the data folder.
     """
     try:
-        from jobs.mcp.server import server_for
+        from themescope.jobs.mcp.server import server_for
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("mcp", "pydantic"):
             raise

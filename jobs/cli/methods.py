@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from jobs.cli.shell import Shell, common, pass_shell
-from jobs.services.methods import methods_section
+from themescope.jobs.cli.shell import Shell, common, pass_shell
+from themescope.jobs.services.methods import methods_section
 
 _FORMATS = ("markdown", "latex", "bibtex")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from core.errors import DataError
-from db.records import RunRecord
-from jobs.cli.shell import Shell, background, common, pass_shell, table
-from jobs.common.language_model import Endpoint
-from jobs.common.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
+from themescope.core.errors import DataError
+from themescope.db.records import RunRecord
+from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
+from themescope.jobs.common.language_model import Endpoint
+from themescope.jobs.common.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
 
 
 @click.command("name-themes")

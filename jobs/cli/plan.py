@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.errors import ConfigError
-from jobs.cli.resolve import MODEL_HELP
-from jobs.cli.shell import Shell, common, pass_shell, table
+from themescope.core.errors import ConfigError
+from themescope.jobs.cli.resolve import MODEL_HELP
+from themescope.jobs.cli.shell import Shell, common, pass_shell, table
 
 if TYPE_CHECKING:
-    from jobs.planning.plan import Plan
+    from themescope.jobs.planning.plan import Plan
 
 
 @click.command()
@@ -42,8 +42,8 @@ def plan(shell: Shell, articles: int, sentences: float, triplets: int, model: st
 
     The rates are measured once, by short runs of the real jobs, and kept in the data folder.
     """
-    from jobs.planning.plan import Conditions, Load, predict
-    from jobs.planning.rates import Rates, measure
+    from themescope.jobs.planning.plan import Conditions, Load, predict
+    from themescope.jobs.planning.rates import Rates, measure
 
     workers = _numbers(given["workers"])
     home = shell.store.settings.home
@@ -69,7 +69,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _text(found: Plan, workers: tuple[int, ...]) -> str:
-    from jobs.planning.plan import hours_as_text
+    from themescope.jobs.planning.plan import hours_as_text
 
     names = [f"{count} worker{'s' * (count > 1)}" for count in workers]
     rows: list[Mapping[str, Any]] = [
@@ -97,7 +97,7 @@ def _text(found: Plan, workers: tuple[int, ...]) -> str:
 
 def _waiting(found: Plan, workers: tuple[int, ...]) -> list[str]:
     """Return a line for each step whose workers wait for the process of the job."""
-    from jobs.planning.plan import bottleneck
+    from themescope.jobs.planning.plan import bottleneck
 
     lines = [
         f"- {step.name}: from {workers[at]} workers on, they wait more than half of the time for the one process that "

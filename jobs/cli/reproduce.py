@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.papers import PAPERS
-from jobs.cli.resolve import model_for
-from jobs.cli.shell import Shell, background, common, pass_shell, table
-from jobs.queue.foreground import resume_here
+from themescope.core.papers import PAPERS
+from themescope.jobs.cli.resolve import model_for
+from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
+from themescope.jobs.queue.foreground import resume_here
 
 if TYPE_CHECKING:
-    from core.papers.spec import Paper
+    from themescope.core.papers.spec import Paper
 
 _PATH = click.Path(exists=True, path_type=Path)
 
@@ -76,7 +76,7 @@ def _stored_model(shell: Shell, text: str) -> str:
 
 
 def _text(shell: Shell, result: dict[str, Any]) -> str:
-    from core.papers import paper
+    from themescope.core.papers import paper
 
     declared = paper(result["paper"])
     texts = [_table_text(shell, declared, id, result["profile"]) for id in result["tables"]]
@@ -91,7 +91,7 @@ def _text(shell: Shell, result: dict[str, Any]) -> str:
 
 
 def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
-    from jobs.papers.document import cell
+    from themescope.jobs.papers.document import cell
 
     with shell.store.reading() as r:
         record = r.papers.get(declared.id, id, profile)

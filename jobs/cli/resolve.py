@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from core.errors import ConfigError, UnknownNameError
-from core.registry import Card
-from core.types import Split
-from jobs.cli.shell import Shell
-from jobs.common.languages import corpus_shares
-from jobs.common.model_notes import language_note
-from jobs.common.models import find_model, pretrained_models
-from jobs.papers.sources import corpus_of
+from themescope.core.errors import ConfigError, UnknownNameError
+from themescope.core.registry import Card
+from themescope.core.types import Split
+from themescope.jobs.cli.shell import Shell
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_notes import language_note
+from themescope.jobs.common.models import find_model, pretrained_models
+from themescope.jobs.papers.sources import corpus_of
 
 MODEL_HELP = "Name or folder of a model, or id of a method; “default” is the pretrained model."
 
@@ -44,7 +44,7 @@ def _note(shell: Shell, name: str, corpus: str) -> None:
 
 def _name_of(shell: Shell, wanted: str, corpus: str) -> str:
     """Return the name of the stored model that ``wanted`` refers to, see :func:`model_for`."""
-    from core.models import REGISTRY as METHODS
+    from themescope.core.models import REGISTRY as METHODS
 
     try:
         return find_model(shell.store, wanted).name

@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from core.config import Config, json_or_text, parse_value
-from core.errors import (
+from themescope.core.config import Config, json_or_text, parse_value
+from themescope.core.errors import (
     ArtifactError,
     Cancelled,
     ConfigError,
@@ -26,11 +26,11 @@ from core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.queue.execution import sentence_for
-from jobs.queue.foreground import JobFailed, run_here
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.execution import sentence_for
+from themescope.jobs.queue.foreground import JobFailed, run_here
 
 FAILED, BAD_INPUT, CANCELLED = 1, 2, 130
 _INPUT = (ArtifactError, ConfigError, DataError, DuplicateNameError, MissingExtraError, ReadError, UnknownNameError)
@@ -138,7 +138,7 @@ class Commands(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command and exit with 0 (success), 1 (failure), 2 (bad input) or 130 (cancelled)."""
         # The traceback of a defect is stored with the job and shown with --debug, so it is not logged as well.
-        logging.getLogger("jobs").addHandler(logging.NullHandler())
+        logging.getLogger("themescope").addHandler(logging.NullHandler())
         kwargs.pop("standalone_mode", None)
         shell = kwargs.setdefault("obj", Shell())
         sys.exit(self._guarded(shell, args, kwargs))

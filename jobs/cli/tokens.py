@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from db.sql import now
-from jobs.cli.shell import Shell, common, pass_shell, table
-from jobs.services import api_tokens
+from themescope.db.sql import now
+from themescope.jobs.cli.shell import Shell, common, pass_shell, table
+from themescope.jobs.services import api_tokens
 
 
 @click.group("token")

@@ -9,16 +9,25 @@ from typing import Any
 
 import click
 
-from core.errors import ArtifactError, ConfigError
-from core.types import FittedModel
-from jobs.bundles.format import BUNDLE
-from jobs.bundles.parts import contents
-from jobs.cli.resolve import MODEL_HELP, model_for
-from jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, settings_of, settings_option
-from jobs.common.archive import ArchiveReader
-from jobs.common.languages import language_of_file
-from jobs.common.models import announcement, find_model
-from jobs.services.pipeline import follow_ups, queue_pipeline
+from themescope.core.errors import ArtifactError, ConfigError
+from themescope.core.types import FittedModel
+from themescope.jobs.bundles.format import BUNDLE
+from themescope.jobs.bundles.parts import contents
+from themescope.jobs.cli.resolve import MODEL_HELP, model_for
+from themescope.jobs.cli.shell import (
+    Shell,
+    background,
+    common,
+    pairs,
+    pass_shell,
+    seed_option,
+    settings_of,
+    settings_option,
+)
+from themescope.jobs.common.archive import ArchiveReader
+from themescope.jobs.common.languages import language_of_file
+from themescope.jobs.common.models import announcement, find_model
+from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
 
 _MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
 KINDS = click.Choice(("sentences", "titles"))
@@ -85,7 +94,7 @@ def import_(
 @pass_shell
 def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[str, ...], **options: Any) -> None:
     """Sample weakly labelled triplets from CORPUS."""
-    from core.triplets.rules import TripletRules
+    from themescope.core.triplets.rules import TripletRules
 
     if not options["name"]:
         with shell.store.reading() as r:
@@ -112,7 +121,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
 @pass_shell
 def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> None:
     """Fit METHOD and store it as a model. Ctrl-C stops it; `jobs retry` resumes from the checkpoint."""
-    from core.models import REGISTRY as METHODS
+    from themescope.core.models import REGISTRY as METHODS
 
     settings = settings_of(METHODS.get(method).config_class(), pairs)
     options |= {name: list(options[name]) for name in ("models", "without")} | {"name": options["name"] or method}
@@ -151,7 +160,7 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
 @pass_shell
 def export_model(shell: Shell, model: str, folder: Path, format_: str, small: bool) -> None:
     """Write MODEL to FOLDER. `add-model` adds it to another store."""
-    from core.models.artifact import load_model
+    from themescope.core.models.artifact import load_model
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArtifactError(f"{str(folder)!r} exists and is not an empty folder. Choose a new one.")
@@ -169,9 +178,9 @@ def _written(
     fitted: FittedModel, info: Mapping[str, Any], source: Path, folder: Path, format_: str, small: bool
 ) -> dict[str, Any]:
     """Write a model in one of the formats, and return what the command shows about it."""
-    from core.models.artifact import save_model
-    from core.models.sentence_transformers_folder import save_for_sentence_transformers
-    from core.tasks.pair_calibration import copy_calibration
+    from themescope.core.models.artifact import save_model
+    from themescope.core.models.sentence_transformers_folder import save_for_sentence_transformers
+    from themescope.core.tasks.pair_calibration import copy_calibration
 
     if format_ == "sentence-transformers":
         save_for_sentence_transformers(fitted, folder)
@@ -196,7 +205,7 @@ def _written(
 @pass_shell
 def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **options: Any) -> None:
     """Compute a map of CORPUS, or of some of its articles."""
-    from core.projection.maps import UmapConfig
+    from themescope.core.projection.maps import UmapConfig
 
     options["settings"] = settings_of(UmapConfig, options.pop("pairs"))
     options["articles"] = [int(article) for article in articles if article.isdecimal()]
@@ -217,8 +226,8 @@ def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str,
 
 
 def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> dict[str, Any]:
-    from core.readers import REGISTRY as READERS
-    from core.readers.formats import detect
+    from themescope.core.readers import REGISTRY as READERS
+    from themescope.core.readers.formats import detect
 
     return settings_of(READERS.get(reader or detect(path)).config_class(), pairs)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from core.errors import ReadError
+from themescope.core.errors import ReadError
 
 MANIFEST = "manifest.json"
 MOST_LINE = 200_000_000

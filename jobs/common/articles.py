@@ -9,11 +9,11 @@ from typing import overload
 
 import numpy as np
 
-from core.errors import ConfigError, DataError
-from core.triplets.rules import ArticleSentences, SectionRules, section_sentences
-from core.types import Sentence, Split, fold_title
-from db.records import ArticleRecord, CorpusRecord
-from db.store import Store
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.triplets.rules import ArticleSentences, SectionRules, section_sentences
+from themescope.core.types import Sentence, Split, fold_title
+from themescope.db.records import ArticleRecord, CorpusRecord
+from themescope.db.store import Store
 
 _SAMPLE_SEED = 0
 

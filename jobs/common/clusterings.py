@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import DataError
-from core.types import Ids, Labels, Matrix
-from db.label_records import LabellingRecord
-from db.records import ModelRecord, RunRecord
-from db.store import Store, Unit
-from jobs.common.languages import corpus_shares
-from jobs.common.model_choice import best_first
-from jobs.common.models import find_model
-from jobs.common.vectors import rows_of
+from themescope.core.errors import DataError
+from themescope.core.types import Ids, Labels, Matrix
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord, RunRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_choice import best_first
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.vectors import rows_of
 
 if TYPE_CHECKING:
-    from core.labelling.configurations import Configuration
+    from themescope.core.labelling.configurations import Configuration
 
 _MOST_MODELS = 3
 
@@ -46,7 +46,7 @@ class LabelledText:
 
     def clustered(self, one: Configuration, seed: int) -> Labels:
         """Return (n,) labels of the sentences by a configuration."""
-        from core.labelling.configurations import clustered, with_shared_words
+        from themescope.core.labelling.configurations import clustered, with_shared_words
 
         key = one.model, one.shared
         if self._matrix is None or self._matrix[0] != key:

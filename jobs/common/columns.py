@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.columns import (
+from themescope.core.columns import (
     DECLARED,
     MOST_COLUMNS,
     OMIT,
@@ -25,13 +25,13 @@ from core.columns import (
     summary,
     typed,
 )
-from core.errors import ConfigError
-from core.protocols import Report
-from core.types import Article, Ids, SectionRecord, Sentence, Value
-from db.records import ArticleRecord, ColumnRecord
-from db.repositories.columns import packed_blocks
-from db.store import Store
-from jobs.common.job import JobContext
+from themescope.core.errors import ConfigError
+from themescope.core.protocols import Report
+from themescope.core.types import Article, Ids, SectionRecord, Sentence, Value
+from themescope.db.records import ArticleRecord, ColumnRecord
+from themescope.db.repositories.columns import packed_blocks
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext
 
 V = TypeVar("V")
 _GROUP_SENTENCES = 20_000

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.errors import AccessError, DataError
-from core.paths import DATA
-from core.text.word_tables import DISTILLED
-from core.text.word_tables import REGISTRY as WORD_TABLES
-from db.settings import Settings
-from jobs.common.job import JobConfig
+from themescope.core.errors import AccessError, DataError
+from themescope.core.paths import DATA
+from themescope.core.text.word_tables import DISTILLED
+from themescope.core.text.word_tables import REGISTRY as WORD_TABLES
+from themescope.db.settings import Settings
+from themescope.jobs.common.job import JobConfig
 
 UPLOADS = "uploads"
 """Folder of uploaded files, in the data folder."""
@@ -33,7 +33,7 @@ NO_FOLDERS = (
 def readable(settings: Settings, path: Path) -> Path:
     """Return the real path behind ``path``, all links followed, which need not exist.
 
-    Raises :class:`core.errors.AccessError` if it is not below a folder that pages may read.
+    Raises :class:`themescope.core.errors.AccessError` if it is not below a folder that pages may read.
     """
     real = _real(path)
     if any(real.is_relative_to(_real(root)) for root in (*settings.import_folders, settings.home / UPLOADS, DATA)):
@@ -48,7 +48,7 @@ def readable(settings: Settings, path: Path) -> Path:
 
 
 def check_files(settings: Settings, config: JobConfig) -> None:
-    """Raise :class:`core.errors.AccessError` for a job with a path that pages may not read or write."""
+    """Raise :class:`themescope.core.errors.AccessError` for a job with a path that pages may not read or write."""
     for name in config.file_names():
         path = _path_in(name)
         if path is None:

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
-from core.types import Article, Shard
-from jobs.common.parsing import Parsed, ParseShard, Piece
-from jobs.common.reading import read_files
+from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
+from themescope.core.types import Article, Shard
+from themescope.jobs.common.parsing import Parsed, ParseShard, Piece
+from themescope.jobs.common.reading import read_files
 
 T = TypeVar("T")
 Files = Sequence[tuple[Path, Reader]]

@@ -8,15 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from core.neighbour_index import INDEX_FROM, NeighbourIndex
-from core.paths import working_folder
-from core.protocols import Report, SubReport
-from core.types import Ids, Matrix
-from db.records import CorpusRecord, ModelRecord, VectorIndexRecord
-from db.sql import batches
-from db.store import Store
-from jobs.common.job import JobContext
-from jobs.common.vectors import method_of
+from themescope.core.neighbour_index import INDEX_FROM, NeighbourIndex
+from themescope.core.paths import working_folder
+from themescope.core.protocols import Report, SubReport
+from themescope.core.types import Ids, Matrix
+from themescope.db.records import CorpusRecord, ModelRecord, VectorIndexRecord
+from themescope.db.sql import batches
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.common.vectors import method_of
 
 POSITION_BITS = 24
 """Bits of a key that hold the position of the sentence in its article; the others hold the id of the article."""

@@ -1,7 +1,7 @@
 """What the function of a job kind receives: its config, and a context with store, progress report and stop request.
 
 A job calls its report about every second. The calls only change values in memory; the heartbeat of the job
-(:mod:`jobs.queue.execution`) writes them to the store, so that reporting never waits for the disk.
+(:mod:`themescope.jobs.queue.execution`) writes them to the store, so that reporting never waits for the disk.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.config import Config, options
-from core.errors import Cancelled, ConfigError
-from core.protocols import SubReport
-from db.records import JobRecord, MetricPoint
-from db.store import Store, Unit
-from jobs.executors import open_executor
-from jobs.executors.base import ShardExecutor
+from themescope.core.config import Config, options
+from themescope.core.errors import Cancelled, ConfigError
+from themescope.core.protocols import SubReport
+from themescope.db.records import JobRecord, MetricPoint
+from themescope.db.store import Store, Unit
+from themescope.jobs.executors import open_executor
+from themescope.jobs.executors.base import ShardExecutor
 
 if TYPE_CHECKING:
-    from jobs.common.shared_models import SharedModels
+    from themescope.jobs.common.shared_models import SharedModels
 
 logger = logging.getLogger(__name__)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.labelling.partition import Partition
-from core.types import Ids, Split, split_of_title
-from db.label_records import LabellingRecord
-from db.store import Store
-from jobs.common.placed import placed_sentences
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Split, split_of_title
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Store
+from themescope.jobs.common.placed import placed_sentences
 
 if TYPE_CHECKING:
-    from core.labelling.pairs import Pairs
+    from themescope.core.labelling.pairs import Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ def judged_pairs(store: Store, record: LabellingRecord, partition: Partition) ->
 
     Pairs on which the two contradict each other are left out.
     """
-    from core.labelling.answers import constraints
-    from core.labelling.learning import Placed
-    from core.labelling.pairs import joined, pairs_of_answers, pairs_of_placed
+    from themescope.core.labelling.answers import constraints
+    from themescope.core.labelling.learning import Placed
+    from themescope.core.labelling.pairs import joined, pairs_of_answers, pairs_of_placed
 
     with store.reading() as r:
         ids = placed_sentences(r, record, partition)

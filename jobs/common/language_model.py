@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ConfigError
-from db.settings import Settings
+from themescope.core.errors import ConfigError
+from themescope.db.settings import Settings
 
 if TYPE_CHECKING:
     import httpx

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import ThemescopeError
-from core.text.languages import Shares, frequent, language_shares, main_language, sampled
-from core.text.splitting import LANGUAGES
-from core.types import Article
-from db.records import CorpusRecord
-from db.store import Store
+from themescope.core.errors import ThemescopeError
+from themescope.core.text.languages import Shares, frequent, language_shares, main_language, sampled
+from themescope.core.text.splitting import LANGUAGES
+from themescope.core.types import Article
+from themescope.db.records import CorpusRecord
+from themescope.db.store import Store
 
 REPORTED = "languages"
 """Key of the shares in the report of a corpus."""
@@ -43,7 +43,7 @@ def splitting_language(shares: Shares) -> str:
 
 def language_of_file(path: Path, reader: str = "") -> str:
     """Return the language for splitting the sentences of a file, by its first articles; English if it has none."""
-    from core.readers.formats import detect, preview
+    from themescope.core.readers.formats import detect, preview
 
     try:
         seen = preview(path, reader or detect(path), {}, n=_PREVIEWED)

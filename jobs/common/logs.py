@@ -34,7 +34,6 @@ from typing import Any
 
 _JOB: ContextVar[int | None] = ContextVar("job", default=None)
 _PERSON: ContextVar[str] = ContextVar("person", default="")
-_OWN = ("core", "db", "jobs", "webapp")
 _FOREIGN = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi", "websockets")
 
 ErrorInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -63,7 +62,7 @@ def set_up(process: str, log_format: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(process) if log_format == "json" else TextLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    for name in (*_OWN, "huey"):
+    for name in ("themescope", "huey"):
         logging.getLogger(name).setLevel(logging.INFO)
     logging.captureWarnings(True)
     redirect()

@@ -14,9 +14,9 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from core.errors import ThemescopeError
-from db.records import JobStatistics, WorkerRecord
-from db.store import Store, database_errors
+from themescope.core.errors import ThemescopeError
+from themescope.db.records import JobStatistics, WorkerRecord
+from themescope.db.store import Store, database_errors
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.paths import default_models, lacks_packages
-from core.text.languages import Shares
-from db.records import BenchmarkRecord, ModelRecord, RunRecord
-from db.store import Store
-from jobs.common.model_notes import is_english, language_note, within_article
-from jobs.common.models import selectable_models
+from themescope.core.paths import default_models, lacks_packages
+from themescope.core.text.languages import Shares
+from themescope.db.records import BenchmarkRecord, ModelRecord, RunRecord
+from themescope.db.store import Store
+from themescope.jobs.common.model_notes import is_english, language_note, within_article
+from themescope.jobs.common.models import selectable_models
 
 LEAST_ARTICLES = 6
 """Articles from which a benchmark tells models apart: the paired tests need six pairs to reach p < 0.05."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from core.models import REGISTRY
-from core.models.languages import english_only
-from core.registry import Card
-from core.text.languages import Shares, frequent, shares_text
-from db.records import ModelRecord
-from db.store import Store
-from jobs.common.models import built_on
+from themescope.core.models import REGISTRY
+from themescope.core.models.languages import english_only
+from themescope.core.registry import Card
+from themescope.core.text.languages import Shares, frequent, shares_text
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.common.models import built_on
 
 WITHIN_ARTICLE = (
     "The vectors of this model are computed within the article: they depend on its other sentences, and similarities "

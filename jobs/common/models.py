@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.config import digest_of
-from core.errors import ArtifactError, ConflictError, DuplicateNameError, UnknownNameError
-from core.paths import DEFAULT, default_models, model_folder, pretrained_folders
-from db.artifacts import digest_of_folder
-from db.records import ModelRecord
-from db.store import Store, Unit
+from themescope.core.config import digest_of
+from themescope.core.errors import ArtifactError, ConflictError, DuplicateNameError, UnknownNameError
+from themescope.core.paths import DEFAULT, default_models, model_folder, pretrained_folders
+from themescope.db.artifacts import digest_of_folder
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store, Unit
 
 Writing = Callable[[], AbstractContextManager[Unit]]
 NOT_STORED = 0
@@ -25,7 +25,7 @@ NOT_STORED = 0
 def find_model(store: Store, name: str) -> ModelRecord:
     """Return the stored model called ``name``; a pretrained model, by its name or as "default", is added if needed.
 
-    Raises :class:`core.errors.UnknownNameError` if there is neither.
+    Raises :class:`themescope.core.errors.UnknownNameError` if there is neither.
     """
     with store.reading() as r:
         try:
@@ -41,7 +41,7 @@ def built_on(store: Store, model: ModelRecord) -> list[ModelRecord]:
 
     Empty if the model's files cannot be read; loading the model reports that.
     """
-    from core.models.artifact import read_info
+    from themescope.core.models.artifact import read_info
 
     try:
         digests = read_info(store.artifacts.path(model.artifact))["record"].get("models", ())
@@ -111,7 +111,7 @@ def add_model(
 
     ``info`` is its ``model.json``. Returns the record and whether the model was stored before.
     """
-    from core.models import REGISTRY as METHODS
+    from themescope.core.models import REGISTRY as METHODS
 
     artifact = store.artifacts.put(lambda folder: _copy(source, folder))
     digest = _digest(artifact)
@@ -149,7 +149,7 @@ def _facts(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    from core.models.artifact import read_info
+    from themescope.core.models.artifact import read_info
 
     return read_info(folder)
 

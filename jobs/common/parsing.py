@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.protocols import PiecewiseReader, Reader
-from core.text.splitting import SentenceSplitter, split_article
-from core.types import Article, Paragraph
-from jobs.common.reading import time_limit
+from themescope.core.protocols import PiecewiseReader, Reader
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import Article, Paragraph
+from themescope.jobs.common.reading import time_limit
 
 Piece = tuple[int, Any]
 """Index of a file, and a piece of it; an article if its reader does not read piecewise."""

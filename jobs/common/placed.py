@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Ids
-from db.label_records import LabellingRecord
-from db.store import Unit
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Ids
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Unit
 
 _BY_PEOPLE = "table"
 """Origin of a labelling whose initial clusters are labels that somebody imported."""
@@ -18,7 +18,7 @@ def placed_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> 
 
     Of a labelling for a task, the assigned sentences of the items that are done count, too: their place was approved.
     """
-    from core.labelling.learning import moved_by_people
+    from themescope.core.labelling.learning import moved_by_people
 
     assigned = partition.ids[partition.numbers != UNASSIGNED]
     if record.origin.get("from") == _BY_PEOPLE:
@@ -42,7 +42,7 @@ def _done(r: Unit, record: LabellingRecord) -> Ids:
 
 def gold_labels(r: Unit, labelling_id: int) -> dict[int, int]:
     """Return sentence → cluster of the gold sentences of a labelling: its training items, or all assigned ones."""
-    from core.labelling.training import items_of
+    from themescope.core.labelling.training import items_of
 
     items = items_of(r.labellings.entries(labelling_id), r.labellings.clusters(labelling_id))
     if items:

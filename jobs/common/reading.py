@@ -1,7 +1,7 @@
 """Files are read in a process of their own, with limits of memory and of time, so that none can stop a worker.
 
 The limits are a second line of defence: the readers themselves take time and memory in proportion to a file, and limit
-lines and articles (:mod:`core.readers.streams`). They hold for readers of plug-ins too.
+lines and articles (:mod:`themescope.core.readers.streams`). They hold for readers of plug-ins too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.errors import ReadError
-from core.protocols import NullReport, Report
-from core.readers.dataset_folders import files_below
-from jobs.executors.base import POLL_S, Failure
-from jobs.executors.local import end_with_parent
+from themescope.core.errors import ReadError
+from themescope.core.protocols import NullReport, Report
+from themescope.core.readers.dataset_folders import files_below
+from themescope.jobs.executors.base import POLL_S, Failure
+from themescope.jobs.executors.local import end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.config import digest_of
-from core.registry import Card
-from core.types import Article, Estimate, Ids
-from db.records import RunRecord, ScoreRecord
-from db.store import Store
-from jobs.common.parsing import article_digest
+from themescope.core.config import digest_of
+from themescope.core.registry import Card
+from themescope.core.types import Article, Estimate, Ids
+from themescope.db.records import RunRecord, ScoreRecord
+from themescope.db.store import Store
+from themescope.jobs.common.parsing import article_digest
 
 
 @cache

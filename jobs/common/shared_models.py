@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.models.base import BuiltOnModels
-from core.protocols import Model
-from core.types import Sentence, Vectors
-from db.records import ModelRecord
-from db.store import Store
-from jobs.common.models import built_on
-from jobs.common.vectors import load_model, method_of
+from themescope.core.models.base import BuiltOnModels
+from themescope.core.protocols import Model
+from themescope.core.types import Sentence, Vectors
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.common.models import built_on
+from themescope.jobs.common.vectors import load_model, method_of
 
 if TYPE_CHECKING:
-    from core.types import FittedModel
+    from themescope.core.types import FittedModel
 
 _OTHER_INPUT = frozenset({"per-article", "transductive", "sparse"})
 _MOST_BYTES = 512 * 2**20

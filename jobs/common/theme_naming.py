@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from core.config import digest_of
-from core.errors import DataError
-from core.labelling.partition import Partition
-from core.types import Ids
-from db.records import RunRecord
-from db.store import Store
-from jobs.common.language_model import Message
+from themescope.core.config import digest_of
+from themescope.core.errors import DataError
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
+from themescope.db.records import RunRecord
+from themescope.db.store import Store
+from themescope.jobs.common.language_model import Message
 
 SENTENCES, LONGEST_SENTENCE = 5, 300
 """Sentences of a theme that are sent, and the characters of each."""
@@ -90,7 +90,7 @@ def materials_of_partition(
 
     The sentences are those with the most key words of the cluster.
     """
-    from core.clustering.naming import theme_words
+    from themescope.core.clustering.naming import theme_words
 
     known = sorted(partition.clusters)
     placed = np.flatnonzero(np.isin(partition.numbers, known))

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from core.errors import DataError
-from core.protocols import Report, SubReport
-from core.registry import Card
-from core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
-from core.triplets.draws import article_key
-from core.types import Labels, Matrix, Sentence
-from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
-from jobs.common.job import JobContext
-from jobs.common.results import work_digest
-from jobs.common.vectors import article_groups, fitted_model, method_of
+from themescope.core.errors import DataError
+from themescope.core.protocols import Report, SubReport
+from themescope.core.registry import Card
+from themescope.core.tasks.topic_data import TopicDocument, TopicSettings, TopicTask, assemble, central
+from themescope.core.triplets.draws import article_key
+from themescope.core.types import Labels, Matrix, Sentence
+from themescope.db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.common.results import work_digest
+from themescope.jobs.common.vectors import article_groups, fitted_model, method_of
 
 KIND = "topic-labels"
 

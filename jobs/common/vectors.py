@@ -10,14 +10,14 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from core.protocols import Executor, Model, Report
-from core.registry import Card
-from core.types import Ids, Matrix, Sentence, Shard, Vectors
-from db.records import ArticleRecord, ModelRecord, VectorBlock
-from db.sql import batches
-from db.store import Store
-from jobs.common.job import JobContext
-from jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.core.protocols import Executor, Model, Report
+from themescope.core.registry import Card
+from themescope.core.types import Ids, Matrix, Sentence, Shard, Vectors
+from themescope.db.records import ArticleRecord, ModelRecord, VectorBlock
+from themescope.db.sql import batches
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
 BATCH_SENTENCES = 4_096
 """Sentences per batch: enough for batches of similar length, few enough to cancel within seconds."""
@@ -29,7 +29,7 @@ MANY_SENTENCES = 200_000
 
 def load_model(store: Store, model: ModelRecord) -> tuple[Model, dict[str, Any]]:
     """Load a stored model; return it with its metadata."""
-    from core.models import artifact
+    from themescope.core.models import artifact
 
     return artifact.load_model(store.artifacts.path(model.artifact))
 
@@ -41,14 +41,14 @@ def fitted_model(context: JobContext, model: ModelRecord) -> Model:
 
 def method_of(model: ModelRecord) -> Card:
     """Return the card of a model's method."""
-    from core.models import REGISTRY as METHODS
+    from themescope.core.models import REGISTRY as METHODS
 
     return METHODS.get(model.method)
 
 
 def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) -> list[str]:
     """Return those of ``titles`` that the model was trained on."""
-    from core.models.artifact import read_info, saw_title
+    from themescope.core.models.artifact import read_info, saw_title
 
     info = read_info(store.artifacts.path(model.artifact))
     return [title for title in titles if saw_title(info, title)]
@@ -56,7 +56,7 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
 
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
     """Embed and store those of ``articles`` that have no block yet; return their number."""
-    from jobs.common import metrics  # imported late: listing vectors does not need it
+    from themescope.jobs.common import metrics  # imported late: listing vectors does not need it
 
     store = context.store
     _forget_outdated(context, model)
@@ -128,7 +128,7 @@ class ModelFunction:
     def __call__(self, data: Any) -> Any:
         """Return the result of a shard."""
         if self.model is None:
-            from core.models import artifact
+            from themescope.core.models import artifact
 
             self.model, _ = artifact.load_model(self._folder)
         return self._function(self.model, data)

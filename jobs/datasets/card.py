@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from core.readers.exported_datasets import LABEL, SENTENCES
-from core.types import Split
-from db.records import CorpusRecord
-from jobs.common.results import code_version
-from jobs.datasets.fields import Fields
+from themescope.core.readers.exported_datasets import LABEL, SENTENCES
+from themescope.core.types import Split
+from themescope.db.records import CorpusRecord
+from themescope.jobs.common.results import code_version
+from themescope.jobs.datasets.fields import Fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.columns import ColumnType
-from core.readers.arrow_tables import FEATURES, METADATA
-from core.readers.exported_datasets import LABEL, OF_ARTICLES, OF_SENTENCES, schema_metadata
-from db.records import ColumnRecord
+from themescope.core.columns import ColumnType
+from themescope.core.readers.arrow_tables import FEATURES, METADATA
+from themescope.core.readers.exported_datasets import LABEL, OF_ARTICLES, OF_SENTENCES, schema_metadata
+from themescope.db.records import ColumnRecord
 
 STRING, STRINGS, INTEGER = pa.string(), pa.list_(pa.string()), pa.int32()
 _SECTION = pa.struct([("title", STRING), ("level", INTEGER), ("path", STRINGS)])

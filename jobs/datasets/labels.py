@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling.partition import UNASSIGNED
-from core.types import Sentence
-from db.records import CorpusRecord
-from db.store import Store
+from themescope.core.errors import DataError
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Sentence
+from themescope.db.records import CorpusRecord
+from themescope.db.store import Store
 
 THEMES = "themes"
 """Kind of the runs that found themes."""

@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.columns import ColumnLevel, ColumnType, plain_values
-from core.protocols import Report
-from core.readers.exported_datasets import ARTICLES, SENTENCES
-from core.types import Ids, SectionRecord, Sentence, Split
-from db.records import ArticleRecord, ColumnRecord, CorpusRecord
-from db.store import Store, Unit
-from jobs.datasets.card import Part, Subset, card
-from jobs.datasets.fields import Fields, article_fields, is_whole, sentence_fields
-from jobs.datasets.labels import DatasetLabels
+from themescope.core.columns import ColumnLevel, ColumnType, plain_values
+from themescope.core.protocols import Report
+from themescope.core.readers.exported_datasets import ARTICLES, SENTENCES
+from themescope.core.types import Ids, SectionRecord, Sentence, Split
+from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.datasets.card import Part, Subset, card
+from themescope.jobs.datasets.fields import Fields, article_fields, is_whole, sentence_fields
+from themescope.jobs.datasets.labels import DatasetLabels
 
 GROUP_ROWS = 20_000
 """Rows of a row group."""

@@ -1,17 +1,17 @@
 """Executors, which compute the shards of a job in several processes. The setting ``EXECUTOR_URL`` chooses one.
 
-An executor is a class with :meth:`~core.protocols.Executor.map`; subclasses of
-:class:`jobs.executors.base.ShardExecutor` provide a pool of workers. The row of the job remains the truth: an executor
-stores nothing itself.
+An executor is a class with :meth:`~themescope.core.protocols.Executor.map`; subclasses of
+:class:`themescope.jobs.executors.base.ShardExecutor` provide a pool of workers. The row of the job remains the truth:
+an executor stores nothing itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.errors import ConfigError
-from core.registry import Card, Registry
-from jobs.executors.base import ShardExecutor
+from themescope.core.errors import ConfigError
+from themescope.core.registry import Card, Registry
+from themescope.jobs.executors.base import ShardExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ REGISTRY = Registry(
             id="local",
             title="Local processes",
             summary="Processes on the machine of the worker, one per core. Models run in the process of the job.",
-            factory="jobs.executors.local:LocalExecutor",
-            config="jobs.executors.local:LocalConfig",
+            factory="themescope.jobs.executors.local:LocalExecutor",
+            config="themescope.jobs.executors.local:LocalConfig",
         ),
         ExecutorCard(
             id="ray",
@@ -40,8 +40,8 @@ REGISTRY = Registry(
             summary="Actors of a Ray cluster, one per CPU, or one per GPU for models. Each loads its own copy of a "
             "model. Needs the extra ray.",
             source="Moritz et al. 2018, Ray: A distributed framework for emerging AI applications",
-            factory="jobs.executors.ray_cluster:RayExecutor",
-            config="jobs.executors.ray_cluster:RayConfig",
+            factory="themescope.jobs.executors.ray_cluster:RayExecutor",
+            config="themescope.jobs.executors.ray_cluster:RayConfig",
             scheme="ray",
         ),
     ],

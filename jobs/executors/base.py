@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Protocol, Self
 
-from core.errors import ExecutorError, ThemescopeError
-from core.protocols import Records, Report
-from core.types import Shard
+from themescope.core.errors import ExecutorError, ThemescopeError
+from themescope.core.protocols import Records, Report
+from themescope.core.types import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class ShardExecutor(ABC):
         unit: str = "",
         records: Records | None = None,
     ) -> Iterator[Any]:
-        """Yield the result of every shard in order; see :meth:`core.protocols.Executor.map`."""
+        """Yield the result of every shard in order; see :meth:`themescope.core.protocols.Executor.map`."""
         progress = _Progress(report, total, unit)
         if not self.remote:
             first = list(islice(coming := iter(shards), 2))

@@ -12,9 +12,9 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from core.config import Config, option
-from core.machine import available_cores
-from jobs.executors.base import Pool, ShardExecutor, WorkerDied, call
+from themescope.core.config import Config, option
+from themescope.core.machine import available_cores
+from themescope.jobs.executors.base import Pool, ShardExecutor, WorkerDied, call
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import Config, option
-from core.errors import ConfigError, ExecutorError, MissingExtraError
-from jobs.executors.base import MAX_DEATHS, Pool, ShardExecutor, WorkerDied, call
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError, ExecutorError, MissingExtraError
+from themescope.jobs.executors.base import MAX_DEATHS, Pool, ShardExecutor, WorkerDied, call
 
 THIS_MACHINE = "local"
 AHEAD = 2
@@ -89,7 +89,7 @@ class _Worker:
         return True
 
     def compute(self, function: bytes, data: Any) -> Any:
-        """Compute a shard; see :func:`jobs.executors.base.call`."""
+        """Compute a shard; see :func:`themescope.jobs.executors.base.call`."""
         return call(function, data)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
-from core.errors import ArtifactError
-from core.paths import working_folder
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import add_model, renamed
+from themescope.core.config import option
+from themescope.core.errors import ArtifactError
+from themescope.core.paths import working_folder
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import add_model, renamed
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class AddModelConfig(JobConfig):
 
 def run(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
     """Load the folder to check it, and add the model to the store unless the same files are stored already."""
-    from core.models.artifact import load_model
-    from core.models.sentence_transformers_folder import is_foreign, save_foreign
+    from themescope.core.models.artifact import load_model
+    from themescope.core.models.sentence_transformers_folder import is_foreign, save_foreign
 
     source = Path(args.folder)
     if not source.is_dir():

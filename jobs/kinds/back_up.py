@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.backups.regular import TITLE, write_regular
-from jobs.common.job import JobConfig, JobContext
+from themescope.jobs.backups.regular import TITLE, write_regular
+from themescope.jobs.common.job import JobConfig, JobContext
 
 
 @dataclass(frozen=True)

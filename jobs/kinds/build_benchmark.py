@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import config_from_dict, option
-from core.errors import DataError
-from db.records import BenchmarkRecord
-from jobs.common.articles import StoredArticles, ready_corpus, splits_of
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.results import work_digest
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import config_from_dict, option
+from themescope.core.errors import DataError
+from themescope.db.records import BenchmarkRecord
+from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.results import work_digest
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class BenchmarkConfig(JobConfig):
 
     def validate(self) -> None:
         """Check names, rules and splits before the job is queued."""
-        from core.tasks.scb import ScbRules
+        from themescope.core.tasks.scb import ScbRules
 
         self.require("corpus", "name")
         config_from_dict(ScbRules, self.rules)
@@ -40,7 +40,7 @@ class BenchmarkConfig(JobConfig):
 
 def run(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:
     """Choose the articles and store them, unless the same benchmark exists."""
-    from core.tasks.scb import ScbRules, build_scb
+    from themescope.core.tasks.scb import ScbRules, build_scb
 
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
     rules, splits = config_from_dict(ScbRules, args.rules), splits_of(args.splits)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import config_from_dict, option
-from core.errors import DataError, DuplicateNameError, UnknownNameError
-from core.types import Split, TripletRows
-from db.records import CorpusRecord, Json, TripletSetRecord
-from jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
-from jobs.common.job import JobConfig, JobContext
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import config_from_dict, option
+from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.types import Split, TripletRows
+from themescope.db.records import CorpusRecord, Json, TripletSetRecord
+from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 BATCH_ROWS = 20_000
 
@@ -33,7 +33,7 @@ class TripletsConfig(JobConfig):
 
     def validate(self) -> None:
         """Check names, rules and splits before the job is queued."""
-        from core.triplets.rules import TripletRules
+        from themescope.core.triplets.rules import TripletRules
 
         self.require("corpus", "name")
         config_from_dict(TripletRules, self.rules)
@@ -46,8 +46,8 @@ class TripletsConfig(JobConfig):
 
 def run(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
     """Sample and store the triplets, unless the same set exists."""
-    from core.triplets.rules import TripletRules
-    from core.triplets.sample import sample_triplets
+    from themescope.core.triplets.rules import TripletRules
+    from themescope.core.triplets.sample import sample_triplets
 
     store, corpus = context.store, ready_corpus(context.store, args.corpus)
     rules, splits = config_from_dict(TripletRules, args.rules), splits_of(args.splits)
@@ -94,7 +94,7 @@ def _existing(
     context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
 ) -> TripletSetRecord | None:
     """Return the same set if it exists; remove leftovers of a killed attempt."""
-    from core.triplets.rules import TripletRules
+    from themescope.core.triplets.rules import TripletRules
 
     wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
     with context.store.reading() as r:

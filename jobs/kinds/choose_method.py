@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.config import option
-from core.errors import ConfigError, DataError
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Labels
-from db.label_records import LabellingRecord
-from db.records import ModelRecord
-from jobs.common.clusterings import LabelledText, models_to_compare, stored_clusterings
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.judged import Judged, judged_pairs
+from themescope.core.config import option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Labels
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord
+from themescope.jobs.common.clusterings import LabelledText, models_to_compare, stored_clusterings
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.judged import Judged, judged_pairs
 
 if TYPE_CHECKING:
-    from core.labelling.configurations import Configuration
-    from core.labelling.method_choice import Choice
+    from themescope.core.labelling.configurations import Configuration
+    from themescope.core.labelling.method_choice import Choice
 
 MOST_SENTENCES = 30_000
 """Maximum number of sentences of a labelling whose clusterings are compared."""
@@ -49,7 +49,7 @@ class ChooseMethodConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that a labelling is given and the clusterers need vectors and a number of clusters."""
-        from core.clustering import REGISTRY as CLUSTERERS
+        from themescope.core.clustering import REGISTRY as CLUSTERERS
 
         self.require("labelling", "clusterers", "shared")
         for clusterer in self.clusterers:
@@ -66,7 +66,7 @@ class ChooseMethodConfig(JobConfig):
 
 def run(args: ChooseMethodConfig, context: JobContext) -> dict[str, Any]:
     """Cluster with every configuration, and rank them by their agreement with the judged pairs."""
-    from core.labelling.method_choice import check, choose
+    from themescope.core.labelling.method_choice import check, choose
 
     work = _Work(context, args)
     check(work.judged.pairs)
@@ -133,7 +133,7 @@ class _Work:
 
     def candidates(self) -> Iterator[tuple[dict[str, Any], Labels]]:
         """Yield every configuration as JSON values, the default first, with the labels of the sentences."""
-        from core.clustering import REGISTRY as CLUSTERERS
+        from themescope.core.clustering import REGISTRY as CLUSTERERS
 
         models = models_to_compare(self.context.store, self.record, self.args.models)
         configurations = self._configurations(models)
@@ -144,7 +144,7 @@ class _Work:
         yield from stored_clusterings(self.context.store, self.record, self.text)
 
     def _configurations(self, models: Sequence[ModelRecord]) -> list[Configuration]:
-        from core.labelling.configurations import Configuration, numbers_of_clusters
+        from themescope.core.labelling.configurations import Configuration, numbers_of_clusters
 
         n = len(self.partition.ids)
         present = len(np.unique(self.partition.numbers[self.partition.numbers != UNASSIGNED]))
@@ -161,8 +161,8 @@ class _Work:
 
     def _suggested(self, model: ModelRecord) -> int:
         """Return the number of clusters that Themes would suggest."""
-        from core.tasks.pair_calibration import load_calibration
-        from core.tasks.theme_counts import suggest
+        from themescope.core.tasks.pair_calibration import load_calibration
+        from themescope.core.tasks.theme_counts import suggest
 
         calibration = load_calibration(self.context.store.artifacts.path(model.artifact))
         return suggest(self.text.vectors(model.name), calibration, _MOST_CLUSTERS, self.args.seed).k

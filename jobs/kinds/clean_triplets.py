@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from core.config import digest_of, option
-from core.errors import ConfigError, DataError
-from core.types import Ids, Split, TripletRows
-from db.records import TripletSetRecord, Verdict
-from jobs.common.articles import splits_of
-from jobs.common.job import JobConfig, JobContext
-from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds.build_triplets import existing_set, set_result, store_triplets
+from themescope.core.config import digest_of, option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.types import Ids, Split, TripletRows
+from themescope.db.records import TripletSetRecord, Verdict
+from themescope.jobs.common.articles import splits_of
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds.build_triplets import existing_set, set_result, store_triplets
 
 ORIGIN = "cleaned"
 """Key of the source and the removed triplets in the rules of a cleaned set."""

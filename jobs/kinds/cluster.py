@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from core.config import Config, option
-from core.errors import ConfigError
-from core.registry import Card
-from core.types import BenchmarkItem, Labels, Matrix
-from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
-from db.sql import batches
-from db.store import Store
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import find_run, run_result, total, work_digest
-from jobs.common.vectors import embed_articles, method_of, seen_in_training
-from jobs.executors.records import ArrayRecords
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
+from themescope.core.registry import Card
+from themescope.core.types import BenchmarkItem, Labels, Matrix
+from themescope.db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.db.sql import batches
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import find_run, run_result, total, work_digest
+from themescope.jobs.common.vectors import embed_articles, method_of, seen_in_training
+from themescope.jobs.executors.records import ArrayRecords
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ClusterConfig(JobConfig):
 
     def validate(self) -> None:
         """Check the clusterer and its settings, and that a model is given if it uses vectors."""
-        from core.clustering import REGISTRY as CLUSTERERS
+        from themescope.core.clustering import REGISTRY as CLUSTERERS
 
         self.require("clusterer", "benchmark")
         CLUSTERERS.configure(self.clusterer, self.settings)
@@ -51,7 +51,7 @@ class ClusterConfig(JobConfig):
 
 def run(args: ClusterConfig, context: JobContext) -> dict[str, Any]:
     """Embed, cluster, score and store. A stored run with the same digest is returned."""
-    from core.clustering import REGISTRY as CLUSTERERS
+    from themescope.core.clustering import REGISTRY as CLUSTERERS
 
     store = context.store
     with store.reading() as r:
@@ -101,8 +101,8 @@ class _Work:
 
     def _cards(self) -> Iterator[Card]:
         """Return the cards of the implementations that affect the result."""
-        from core.clustering import REGISTRY as CLUSTERERS
-        from core.metrics import REGISTRY as METRICS
+        from themescope.core.clustering import REGISTRY as CLUSTERERS
+        from themescope.core.metrics import REGISTRY as METRICS
 
         if self.model is not None:
             yield method_of(self.model)
@@ -118,7 +118,7 @@ class _Work:
 
     def cluster(self, items: Sequence[BenchmarkItem]) -> list[Labels]:
         """Return the labels of every item, with as many clusters as the article has sections."""
-        from core.tasks.clustering import cluster_items
+        from themescope.core.tasks.clustering import cluster_items
 
         pairs = ((item.truth, x) for item, x in self._matrices(items))
         report = self.context.part(0.5, 0.97, "Clustering")
@@ -142,7 +142,7 @@ class _Work:
 
     def keep(self, items: Sequence[BenchmarkItem], labels: Sequence[Labels], seconds: float) -> RunRecord:
         """Score and store the labels."""
-        from core.tasks.clustering import score_labels
+        from themescope.core.tasks.clustering import score_labels
 
         scores = score_labels([item.truth for item in items], labels)
         records = _score_records([item.article_id for item in items], scores)

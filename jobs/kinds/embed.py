@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
-from core.neighbour_index import INDEX_FROM
-from jobs.common.articles import ready_corpus, sampled_articles
-from jobs.common.indexes import ensure_index
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.vectors import embed_articles
+from themescope.core.config import option
+from themescope.core.neighbour_index import INDEX_FROM
+from themescope.jobs.common.articles import ready_corpus, sampled_articles
+from themescope.jobs.common.indexes import ensure_index
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.vectors import embed_articles
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
-from core.errors import ReadError
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import find_run, folder_digest, run_result, total, work_digest
-from jobs.common.vectors import fitted_model, method_of
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import option
+from themescope.core.errors import ReadError
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import find_run, folder_digest, run_result, total, work_digest
+from themescope.jobs.common.vectors import fitted_model, method_of
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 KIND = "relatedness"
 
@@ -38,7 +38,7 @@ class EvaluateRelatednessConfig(JobConfig):
 
 def run(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
     """Evaluate and store. A stored evaluation with the same digest is returned."""
-    from core.tasks.relatedness import evaluate_sick, read_sick
+    from themescope.core.tasks.relatedness import evaluate_sick, read_sick
 
     store, path = context.store, Path(args.sick)
     model = find_model(store, args.model)

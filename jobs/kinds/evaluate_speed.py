@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
-from core.errors import DataError
-from core.protocols import Model
-from core.types import Estimate, Sentence
-from db.records import BenchmarkRecord
-from db.store import Store
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import find_run, run_result, total, work_digest
-from jobs.common.vectors import load_model, method_of
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import option
+from themescope.core.errors import DataError
+from themescope.core.protocols import Model
+from themescope.core.types import Estimate, Sentence
+from themescope.db.records import BenchmarkRecord
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import find_run, run_result, total, work_digest
+from themescope.jobs.common.vectors import load_model, method_of
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 KIND, METRIC = "speed", "sentences per second"
 _WARM_UP = 32

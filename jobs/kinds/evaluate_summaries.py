@@ -9,22 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.config import config_from_dict, option
-from core.errors import ConfigError, ReadError
-from core.protocols import Executor
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.types import Shard
-from db.records import ModelRecord, RunRecord
-from db.store import Store
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import find_run, run_result, total, tree_digest, work_digest
-from jobs.common.vectors import method_of, model_workers
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import config_from_dict, option
+from themescope.core.errors import ConfigError, ReadError
+from themescope.core.protocols import Executor
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.core.types import Shard
+from themescope.db.records import ModelRecord, RunRecord
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import find_run, run_result, total, tree_digest, work_digest
+from themescope.jobs.common.vectors import method_of, model_workers
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from core.tasks.summaries.documents import SummaryDocument
-    from core.tasks.summaries.summarizing import Summarize, Summary
+    from themescope.core.tasks.summaries.documents import SummaryDocument
+    from themescope.core.tasks.summaries.summarizing import Summarize, Summary
 
 KIND = "summaries"
 
@@ -44,7 +44,7 @@ class EvaluateSummariesConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that documents are given, and a model exactly if the method uses vectors."""
-        from core.metrics.rouge import RougeSettings
+        from themescope.core.metrics.rouge import RougeSettings
 
         self.require("documents", "summarizer")
         SUMMARIZERS.configure(self.summarizer, self.settings)
@@ -60,9 +60,9 @@ class EvaluateSummariesConfig(JobConfig):
 
 def run(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
-    from core.metrics.rouge import RougeSettings
-    from core.tasks.summaries.documents import read_summary_documents
-    from core.tasks.summaries.summarizing import Summarize, score_summaries
+    from themescope.core.metrics.rouge import RougeSettings
+    from themescope.core.tasks.summaries.documents import read_summary_documents
+    from themescope.core.tasks.summaries.summarizing import Summarize, score_summaries
 
     store, path = context.store, Path(args.documents)
     if not path.exists():
@@ -108,7 +108,7 @@ def _summarize(
     context: JobContext, model: ModelRecord | None, documents: Sequence[SummaryDocument], summarize: Summarize
 ) -> list[Summary]:
     """Return the extract of every document, computed by the workers of the job."""
-    from core.tasks.summaries.summarizing import document_groups
+    from themescope.core.tasks.summaries.summarizing import document_groups
 
     executor: Executor = context.executor
     function: Callable[[Any], list[Summary]] = partial(summarize, None)

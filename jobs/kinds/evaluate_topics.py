@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.config import config_from_dict, option
-from core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
-from core.types import Matrix
-from db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
-from db.store import Store
-from jobs.common.articles import ready_corpus
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import article_means, find_run, run_result, total, work_digest
-from jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
-from jobs.common.vectors import method_of, stacked
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import config_from_dict, option
+from themescope.core.tasks.topic_data import TopicItems, TopicSettings, TopicTask, joined
+from themescope.core.types import Matrix
+from themescope.db.records import CorpusRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.db.store import Store
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import article_means, find_run, run_result, total, work_digest
+from themescope.jobs.common.topic_labels import text_digest, topic_task_of, vectors_of_articles
+from themescope.jobs.common.vectors import method_of, stacked
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from core.tasks.topics import MaxEntSettings, TopicClusters, TopicScores
+    from themescope.core.tasks.topics import MaxEntSettings, TopicClusters, TopicScores
 
 KIND = "topics"
 PER_DOCUMENT = "accuracy"
@@ -65,7 +65,7 @@ class EvaluateTopicsConfig(JobConfig):
 
     def classifier_settings(self) -> MaxEntSettings:
         """Return the settings of the classifier."""
-        from core.tasks.topics import MaxEntSettings
+        from themescope.core.tasks.topics import MaxEntSettings
 
         return config_from_dict(MaxEntSettings, self.classifier)
 
@@ -145,7 +145,7 @@ class _Measured:
 
     def records(self, seed: int) -> Iterator[ScoreRecord]:
         """Return score rows: means with intervals over documents, accuracy per document, and cluster scores."""
-        from core.tasks.topics import scores_with_intervals
+        from themescope.core.tasks.topics import scores_with_intervals
 
         for name, estimate in scores_with_intervals(self.test.labels, self.scores, self.test.articles, seed).items():
             yield total(name, estimate)
@@ -156,7 +156,7 @@ class _Measured:
 
 
 def _measure(args: EvaluateTopicsConfig, context: JobContext, task: TopicTask, vectors: _Vectors) -> _Measured:
-    from core.tasks.topics import classify, cluster_topics, tuned
+    from themescope.core.tasks.topics import classify, cluster_topics, tuned
 
     settings, train, held = args.classifier_settings(), task.train, task.validation
     x = vectors.of(train)

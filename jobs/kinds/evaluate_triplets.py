@@ -12,21 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.config import option
-from core.errors import ConfigError, DataError
-from core.protocols import Model
-from core.triplets.draws import article_key
-from core.types import Ids, Sentence, Shard, Split, TripletRows, TripletTexts
-from db.records import ArticleRecord, ModelRecord, RunRecord, ScoreRecord
-from db.store import Store
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import article_means, file_digest, find_run, folder_digest, run_result, total, work_digest
-from jobs.common.vectors import fitted_model, method_of, model_workers
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.protocols import Model
+from themescope.core.triplets.draws import article_key
+from themescope.core.types import Ids, Sentence, Shard, Split, TripletRows, TripletTexts
+from themescope.db.records import ArticleRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import (
+    article_means,
+    file_digest,
+    find_run,
+    folder_digest,
+    run_result,
+    total,
+    work_digest,
+)
+from themescope.jobs.common.vectors import fitted_model, method_of, model_workers
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from core.metrics.triplets import Context, TripletAccuracy
+    from themescope.core.metrics.triplets import Context, TripletAccuracy
 
 METRIC = "triplet accuracy"
 SAMPLE = "triplet-sample"
@@ -122,7 +130,7 @@ def _set(store: Store, args: EvaluateTripletsConfig) -> _Data:
 
 def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[TripletTexts, Ids]:
     """Return the triplets as text and their ids; for a file, the ids are row numbers."""
-    from core.triplets.csv import read_triplets_csv
+    from themescope.core.triplets.csv import read_triplets_csv
 
     if data.set_id is None:
         texts = read_triplets_csv(Path(args.file)).texts
@@ -171,7 +179,7 @@ def _by_distance(
     context: JobContext, model: ModelRecord, texts: TripletTexts, context_of: Context | None
 ) -> TripletAccuracy:
     """Compare distances, in the workers of the job."""
-    from core.metrics.triplets import accuracy_of_margins, margins_of_batch, triplet_batches
+    from themescope.core.metrics.triplets import accuracy_of_margins, margins_of_batch, triplet_batches
 
     rows: deque[Ids] = deque()
     margins = np.empty(len(texts), dtype=np.float32)
@@ -197,8 +205,8 @@ def _by_relatedness(
     fitted: Model, texts: TripletTexts, context_of: Context | None, sick: Path, context: JobContext
 ) -> TripletAccuracy:
     """Compare the predictions of a regressor of sentence pairs instead of distances."""
-    from core.metrics.triplets import triplet_accuracy
-    from core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
+    from themescope.core.metrics.triplets import triplet_accuracy
+    from themescope.core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
 
     regressor = fit_relatedness(fitted, read_sick(sick), seed=0, report=context.part(0.02, 0.3))
     return triplet_accuracy(RelatednessOrder(fitted, regressor), texts, context.part(0.3, 0.98), context=context_of)

@@ -12,24 +12,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
-from core.errors import ArtifactError, DataError
-from core.protocols import Report
-from core.types import Matrix
-from db.records import CorpusRecord, ModelRecord
-from db.store import Store
-from jobs.bundles.error_notebook import notebook_lines
-from jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
-from jobs.bundles.labellings import export_document, moved, numbered, to_lines
-from jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
-from jobs.bundles.selections import bundled_selections
-from jobs.common.archive import ArchiveReader, ArchiveWriter
-from jobs.common.articles import ready_corpus
-from jobs.common.columns import with_values
-from jobs.common.files import check_new, made_file, whole
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import TextDigest, code_version
+from themescope.core.config import option
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.protocols import Report
+from themescope.core.types import Matrix
+from themescope.db.records import CorpusRecord, ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.bundles.error_notebook import notebook_lines
+from themescope.jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
+from themescope.jobs.bundles.labellings import export_document, moved, numbered, to_lines
+from themescope.jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
+from themescope.jobs.bundles.selections import bundled_selections
+from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.columns import with_values
+from themescope.jobs.common.files import check_new, made_file, whole
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import TextDigest, code_version
 
 FOLDER = "bundles"
 """Folder of the bundles exported from pages, in the data folder."""

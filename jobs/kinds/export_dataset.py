@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
-from core.errors import ConfigError, DataError
-from core.paths import working_folder
-from jobs.common.articles import ready_corpus
-from jobs.common.files import check_target, made_file, whole
-from jobs.common.job import JobConfig, JobContext
+from themescope.core.config import option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.paths import working_folder
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.files import check_target, made_file, whole
+from themescope.jobs.common.job import JobConfig, JobContext
 
 FOLDER = "datasets"
 """Folder of the ZIP files exported from pages, in the data folder."""
@@ -44,8 +44,8 @@ class ExportDatasetConfig(JobConfig):
 
 def run(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
     """Write to a temporary folder and move it into place."""
-    from jobs.datasets.labels import labels_of
-    from jobs.datasets.writing import write_dataset
+    from themescope.jobs.datasets.labels import labels_of
+    from themescope.jobs.datasets.writing import write_dataset
 
     store = context.store
     corpus = ready_corpus(store, args.corpus)

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from core.config import config_from_dict, option
-from core.errors import DataError
-from core.types import Sentence, Split
-from db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
-from db.store import Store
-from jobs.common.articles import ready_corpus, sampled_articles
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import work_digest
-from jobs.common.vectors import embed_articles, method_of, rows_of
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import config_from_dict, option
+from themescope.core.errors import DataError
+from themescope.core.types import Sentence, Split
+from themescope.db.records import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
+from themescope.db.store import Store
+from themescope.jobs.common.articles import ready_corpus, sampled_articles
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import work_digest
+from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 KIND = "themes"
 
@@ -42,7 +42,7 @@ class FindThemesConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that corpus and model are given and the settings are valid."""
-        from core.tasks.themes import ThemesConfig
+        from themescope.core.tasks.themes import ThemesConfig
 
         self.require("corpus", "model")
         config_from_dict(ThemesConfig, self.settings)
@@ -56,9 +56,9 @@ class FindThemesConfig(JobConfig):
 
 def run(args: FindThemesConfig, context: JobContext) -> dict[str, Any]:
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
-    from core.clustering import REGISTRY as CLUSTERERS
-    from core.tasks.pair_calibration import load_calibration
-    from core.tasks.themes import MOST, ThemesConfig, find_themes
+    from themescope.core.clustering import REGISTRY as CLUSTERERS
+    from themescope.core.tasks.pair_calibration import load_calibration
+    from themescope.core.tasks.themes import MOST, ThemesConfig, find_themes
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from core.config import option
-from core.errors import Cancelled, DataError, ReadError
-from core.types import Article, Ids
-from db.records import CorpusRecord, ModelRecord, VectorBlock
-from db.store import Unit
-from jobs.bundles.error_notebook import notebook_from_lines
-from jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
-from jobs.bundles.labellings import Document, from_lines, moved, store_document
-from jobs.bundles.parts import (
+from themescope.core.config import option
+from themescope.core.errors import Cancelled, DataError, ReadError
+from themescope.core.types import Article, Ids
+from themescope.db.records import CorpusRecord, ModelRecord, VectorBlock
+from themescope.db.store import Unit
+from themescope.jobs.bundles.error_notebook import notebook_from_lines
+from themescope.jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
+from themescope.jobs.bundles.labellings import Document, from_lines, moved, store_document
+from themescope.jobs.bundles.parts import (
     BundledCorpus,
     BundledModel,
     Contents,
@@ -29,13 +29,13 @@ from jobs.bundles.parts import (
     precision,
     vectors_from_bytes,
 )
-from jobs.bundles.selections import selections_from_lines, store_selection
-from jobs.common.archive import ArchiveReader
-from jobs.common.columns import KeptColumns, find_types
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.results import TextDigest
-from jobs.common.vectors import save_blocks
-from jobs.kinds.import_corpus import CANCEL_S, batches, remove_unfinished
+from themescope.jobs.bundles.selections import selections_from_lines, store_selection
+from themescope.jobs.common.archive import ArchiveReader
+from themescope.jobs.common.columns import KeptColumns, find_types
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.results import TextDigest
+from themescope.jobs.common.vectors import save_blocks
+from themescope.jobs.kinds.import_corpus import CANCEL_S, batches, remove_unfinished
 
 _BEGUN, _ADDED = "begun_corpus", "added_models"
 """Keys of notes in the job's row: the corpus begun by an attempt, and the models it added."""
@@ -255,7 +255,7 @@ def _model(
     bundle: ArchiveReader, args: ImportBundleConfig, context: JobContext, listed: BundledModel, place: int
 ) -> ModelRecord:
     """Return the stored model with the same files, else add it after loading it as a check."""
-    from core.models.artifact import load_model
+    from themescope.core.models.artifact import load_model
 
     with context.store.reading() as r:
         known = r.models.by_digest(listed.digest)

@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import option
-from core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
-from core.protocols import Reader, Report, SubReport
-from core.types import Article
-from db.records import CorpusRecord, JobStatus
-from db.store import Store
-from jobs.common.columns import LEFT_OUT, KeptColumns, check_types, find_types
-from jobs.common.import_shards import ShardLog, parsed_shards
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.languages import REPORTED, language_report
-from jobs.common.results import TextDigest, file_digest
-from jobs.executors.local import LocalConfig, LocalExecutor
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import option
+from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
+from themescope.core.protocols import Reader, Report, SubReport
+from themescope.core.types import Article
+from themescope.db.records import CorpusRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.columns import LEFT_OUT, KeptColumns, check_types, find_types
+from themescope.jobs.common.import_shards import ShardLog, parsed_shards
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.languages import REPORTED, language_report
+from themescope.jobs.common.results import TextDigest, file_digest
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 BATCH_SENTENCES = 2_000
 BATCH_ARTICLES = 200
@@ -41,9 +41,9 @@ class Sources:
     """Files, or folders of datasets, with their readers, read one after the other."""
 
     def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
-        from core.readers import REGISTRY as READERS
-        from core.readers.dataset_folders import is_dataset
-        from core.readers.formats import detect
+        from themescope.core.readers import REGISTRY as READERS
+        from themescope.core.readers.dataset_folders import is_dataset
+        from themescope.core.readers.formats import detect
 
         self._paths, self._settings = paths, settings
         for path in self._paths:
@@ -74,7 +74,7 @@ class Sources:
 
     def _all_files(self) -> list[Path]:
         """Return the files, and those in the folders of datasets."""
-        from core.readers.dataset_folders import files_below
+        from themescope.core.readers.dataset_folders import files_below
 
         return [file for path in self._paths for file in files_below(path)]
 
@@ -97,7 +97,7 @@ class Sources:
 
 def revisions(readers: Iterable[str]) -> dict[str, int]:
     """Return id → revision of the cards that affect the sentences of files: the import itself and the readers."""
-    from core.readers import REGISTRY as READERS
+    from themescope.core.readers import REGISTRY as READERS
 
     cards = [KINDS.get("import-corpus"), *(READERS.get(id) for id in sorted(set(readers)) if id in READERS)]
     return {card.id: card.revision for card in cards}
@@ -149,7 +149,7 @@ class ImportConfig(JobConfig):
 
     def validate(self) -> None:
         """Check names, reader and settings before the job is queued."""
-        from core.readers import REGISTRY as READERS
+        from themescope.core.readers import REGISTRY as READERS
 
         self.require("files", "corpus")
         if any(not isinstance(f, str) for f in self.files):
@@ -170,7 +170,7 @@ def _short(name: str) -> str:
 
 def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     """Import the files; raise ``ReadError`` and leave the store unchanged if a file is damaged."""
-    from core.text.splitting import SentenceSplitter
+    from themescope.core.text.splitting import SentenceSplitter
 
     SentenceSplitter(args.language)
     sources = Sources([Path(f) for f in args.files], args.reader, args.settings)

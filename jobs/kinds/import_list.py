@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
-from core.readers.table import SENTENCES
-from jobs.common.columns import check_types
-from jobs.common.job import JobConfig, JobContext
-from jobs.kinds import import_corpus
+from themescope.core.config import option
+from themescope.core.readers.table import SENTENCES
+from themescope.jobs.common.columns import check_types
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.kinds import import_corpus
 
 READER = "table"
 

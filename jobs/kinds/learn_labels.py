@@ -1,7 +1,7 @@
 """Job kind: sample a triplet set from the clusters of labellings.
 
 Only sentences that a person assigned are used, without the pairs on which people contradict each other, and without
-articles of the test split (see ``core.labelling.learning``).
+articles of the test split (see ``themescope.core.labelling.learning``).
 """
 
 from __future__ import annotations
@@ -9,16 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
-from core.errors import ConfigError, DataError
-from core.labelling.learning import Contradiction, Placed, contradictions, labelled_triplets, placed_by_people
-from core.types import Split, TripletRows, split_of_title
-from db.label_records import LabellingRecord
-from db.store import Store
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.results import work_digest
-from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds.build_triplets import existing_set, set_result, store_triplets
+from themescope.core.config import option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.labelling.learning import (
+    Contradiction,
+    Placed,
+    contradictions,
+    labelled_triplets,
+    placed_by_people,
+)
+from themescope.core.types import Split, TripletRows, split_of_title
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.results import work_digest
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds.build_triplets import existing_set, set_result, store_triplets
 
 KIND = "sentences"
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.clustering.generated_names import GeneratedName, NameState, checked_answer, made_unique
-from core.config import digest_of, option
-from core.errors import ConfigError, DataError
-from db.records import RunRecord
-from db.store import Store
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.language_model import Endpoint, LanguageModel, Message, ModelError
-from jobs.common.theme_naming import (
+from themescope.core.clustering.generated_names import GeneratedName, NameState, checked_answer, made_unique
+from themescope.core.config import digest_of, option
+from themescope.core.errors import ConfigError, DataError
+from themescope.db.records import RunRecord
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.language_model import Endpoint, LanguageModel, Message, ModelError
+from themescope.jobs.common.theme_naming import (
     ThemeMaterial,
     agreed_digest,
     amount,

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.config import Config, config_from_dict, option
-from core.errors import DataError, UnknownNameError
-from core.neighbour_index import INDEX_FROM
-from core.types import Ids, Matrix, Points, Shard
-from db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
-from db.sql import batches
-from db.store import Store
-from jobs.common.articles import ready_corpus, sampled_articles
-from jobs.common.indexes import ensure_index
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model
-from jobs.common.results import work_digest
-from jobs.common.vectors import embed_articles, method_of, rows_of
-from jobs.executors.records import ArrayRecords
-from jobs.kinds import REGISTRY as KINDS
+from themescope.core.config import Config, config_from_dict, option
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.neighbour_index import INDEX_FROM
+from themescope.core.types import Ids, Matrix, Points, Shard
+from themescope.db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
+from themescope.db.sql import batches
+from themescope.db.store import Store
+from themescope.jobs.common.articles import ready_corpus, sampled_articles
+from themescope.jobs.common.indexes import ensure_index
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import work_digest
+from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
+from themescope.jobs.executors.records import ArrayRecords
+from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from core.projection.maps import UmapConfig
-    from core.projection.placement import FittedMap
+    from themescope.core.projection.maps import UmapConfig
+    from themescope.core.projection.placement import FittedMap
 
 FEWEST = 5
 """Minimum number of sentences of a map."""
@@ -59,7 +59,7 @@ class ProjectConfig(JobConfig):
 
     def validate(self) -> None:
         """Check that corpus and model are given and the settings are valid."""
-        from core.projection.maps import UmapConfig
+        from themescope.core.projection.maps import UmapConfig
 
         self.require("corpus", "model")
         config_from_dict(UmapConfig, self.settings)
@@ -75,7 +75,7 @@ class ProjectConfig(JobConfig):
 
 def run(args: ProjectConfig, context: JobContext) -> dict[str, Any]:
     """Compute and store the map. A stored map with the same digest is returned."""
-    from core.projection.maps import UmapConfig
+    from themescope.core.projection.maps import UmapConfig
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
@@ -124,7 +124,7 @@ class _Projection:
 
     def points(self, chosen: Mapping[int, Ids]) -> Points:
         """Return (n, 2) positions of sentences, given as article id → positions, in that order."""
-        from core.projection.maps import fit, sample
+        from themescope.core.projection.maps import fit, sample
 
         n = sum(map(len, chosen.values()))
         marks = sample(n, self.config.landmarks, self.seed)
@@ -148,7 +148,7 @@ class _Projection:
 
     def faithfulness(self, chosen: Mapping[int, Ids], points: Points) -> float:
         """Return the share of neighbours that are kept on the map, measured among a sample of many sentences."""
-        from core.projection.maps import faithfulness, sample
+        from themescope.core.projection.maps import faithfulness, sample
 
         measured = sample(len(points), _MEASURED, self.seed + 1)
         return faithfulness(self._vectors(chosen, measured), points[measured], seed=self.seed)

@@ -9,20 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import Config, option
-from core.errors import ConfigError, DataError, ReadError
-from core.protocols import Model
-from core.registry import Card
-from core.types import Corpus, Sentence, Split
-from db.records import CorpusRecord, ModelRecord, TripletSetRecord
-from db.store import Store
-from jobs.common.articles import SectionSentences, StoredSentences, TrainingSentences, ready_corpus, titles_of
-from jobs.common.job import JobConfig, JobContext
-from jobs.common.models import find_model, renamed
-from jobs.common.results import code_version, file_digest, work_digest
-from jobs.common.vectors import load_model, method_of
-from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds.import_corpus import text_key
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError, DataError, ReadError
+from themescope.core.protocols import Model
+from themescope.core.registry import Card
+from themescope.core.types import Corpus, Sentence, Split
+from themescope.db.records import CorpusRecord, ModelRecord, TripletSetRecord
+from themescope.db.store import Store
+from themescope.jobs.common.articles import (
+    SectionSentences,
+    StoredSentences,
+    TrainingSentences,
+    ready_corpus,
+    titles_of,
+)
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.models import find_model, renamed
+from themescope.jobs.common.results import code_version, file_digest, work_digest
+from themescope.jobs.common.vectors import load_model, method_of
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds.import_corpus import text_key
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class TrainConfig(JobConfig):
 
     def validate(self) -> None:
         """Check the method, its settings and the required data."""
-        from core.models import REGISTRY as METHODS
+        from themescope.core.models import REGISTRY as METHODS
 
         self.require("method", "name")
         METHODS.configure(self.method, self.settings)
@@ -69,7 +75,7 @@ class TrainConfig(JobConfig):
 
     def file_names(self) -> list[str]:
         """Return the files of triplets, and those that the settings of the method name."""
-        from core.models import REGISTRY as METHODS
+        from themescope.core.models import REGISTRY as METHODS
 
         return super().file_names() + METHODS.configure(self.method, self.settings).file_names()
 
@@ -128,8 +134,8 @@ class _Data:
 
 def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     """Fit the method and store artifact and model. A stored model with the same digest is returned."""
-    from core.models import REGISTRY as METHODS
-    from core.models.artifact import title_digests
+    from themescope.core.models import REGISTRY as METHODS
+    from themescope.core.models.artifact import title_digests
 
     store = context.store
     card, config, data, digest = _plan(store, args)
@@ -163,7 +169,7 @@ def stored_model(store: Store, args: TrainConfig) -> ModelRecord | None:
 
 def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
     """Return the card and the config of the method, the training data, and the digest of the model."""
-    from core.models import REGISTRY as METHODS
+    from themescope.core.models import REGISTRY as METHODS
 
     card, config = METHODS.get(args.method), METHODS.configure(args.method, args.settings)
     data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
@@ -187,7 +193,7 @@ def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:
 
 def _word_tables(config: Config) -> list[Card]:
     """Return the cards of the word vector tables that a config names."""
-    from core.text.word_tables import REGISTRY as TABLES
+    from themescope.core.text.word_tables import REGISTRY as TABLES
 
     lists = (value if isinstance(value, list) else [value] for value in config.to_dict().values())
     return [TABLES.get(value) for values in lists for value in values if isinstance(value, str) and value in TABLES]
@@ -215,7 +221,7 @@ def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
     """Return the training data and their description for the artifact."""
-    from core.triplets.csv import read_triplets_csv
+    from themescope.core.triplets.csv import read_triplets_csv
 
     record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
     parts: dict[str, Any] = {}
@@ -276,8 +282,8 @@ class _Made:
 
 
 def _keep(context: JobContext, fitted: Model, made: _Made) -> ModelRecord:
-    from core.models import REGISTRY as METHODS
-    from core.models.artifact import save_model
+    from themescope.core.models import REGISTRY as METHODS
+    from themescope.core.models.artifact import save_model
 
     def write(folder: Path) -> None:
         save_model(fitted, made.args.method, folder, {**made.record, "metrics": dict(made.metrics)})

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from core.client import records
-from db.access import Actor
-from db.store import Store
-from jobs.mcp.read_tools import CorpusId, LabellingId
-from jobs.services.remote import MOST_ITEMS, labellings
-from jobs.services.remote.labellings import LabellingChanges, Start
+from themescope.core.client import records
+from themescope.db.access import Actor
+from themescope.db.store import Store
+from themescope.jobs.mcp.read_tools import CorpusId, LabellingId
+from themescope.jobs.services.remote import MOST_ITEMS, labellings
+from themescope.jobs.services.remote.labellings import LabellingChanges, Start
 
 Sentences = Annotated[list[int], Field(max_length=MOST_ITEMS, description="Ids of sentences of the labelling.")]
 ClusterNumber = Annotated[int, Field(description="Number of a cluster, see read_labelling.")]

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from core.client import records
-from db.access import Actor, Right
-from db.records import JobStatus
-from db.store import Store
-from jobs.common.results import code_version
-from jobs.services.remote import MOST_ITEMS, corpora, jobs, labellings, models, runs, search
+from themescope.core.client import records
+from themescope.db.access import Actor, Right
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.results import code_version
+from themescope.jobs.services.remote import MOST_ITEMS, corpora, jobs, labellings, models, runs, search
 
 CorpusId = Annotated[int, Field(description="Id of a corpus, see list_corpora.")]
 ArticleId = Annotated[int, Field(description="Id of an article, see list_articles.")]

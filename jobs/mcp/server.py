@@ -13,14 +13,14 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import RootModel
 
-from core.client.records import Described
-from core.errors import ThemescopeError
-from db.access import Actor, Right
-from db.store import Store
-from jobs.common.results import code_version
-from jobs.mcp.label_tools import LabelTools
-from jobs.mcp.read_tools import ReadTools
-from jobs.services.remote import MOST_ITEMS, corpora
+from themescope.core.client.records import Described
+from themescope.core.errors import ThemescopeError
+from themescope.db.access import Actor, Right
+from themescope.db.store import Store
+from themescope.jobs.common.results import code_version
+from themescope.jobs.mcp.label_tools import LabelTools
+from themescope.jobs.mcp.read_tools import ReadTools
+from themescope.jobs.services.remote import MOST_ITEMS, corpora
 
 F = TypeVar("F", bound=Callable[..., Any])
 _INSTRUCTIONS = (

@@ -1,1 +1,1 @@
-"""Reproduction of the experiment specs of ``core.papers`` with the registered job kinds."""
+"""Reproduction of the experiment specs of ``themescope.core.papers`` with the registered job kinds."""

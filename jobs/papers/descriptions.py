@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.errors import Cancelled, StoreError, ThemescopeError
-from core.papers.measures import (
+from themescope.core.errors import Cancelled, StoreError, ThemescopeError
+from themescope.core.papers.measures import (
     Accuracy,
     ChosenSetting,
     Clustering,
@@ -18,10 +18,10 @@ from core.papers.measures import (
     Summaries,
     Topics,
 )
-from core.papers.spec import Model
-from core.text.word_tables import DISTILLED
-from db.records import ModelRecord
-from jobs.papers.work import Work
+from themescope.core.papers.spec import Model
+from themescope.core.text.word_tables import DISTILLED
+from themescope.db.records import ModelRecord
+from themescope.jobs.papers.work import Work
 
 
 def data_of(wanted: Measure, work: Work) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.papers.spec import Paper, Profile, Table
-from db.records import PaperTableRecord
-from jobs.common.files import whole
+from themescope.core.papers.spec import Paper, Profile, Table
+from themescope.db.records import PaperTableRecord
+from themescope.jobs.common.files import whole
 
 Json = Mapping[str, Any]
 

@@ -10,16 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.config import option
-from core.errors import ConfigError
-from core.papers import PAPERS, paper
-from core.papers.spec import Paper, Profile, Table
-from jobs.common.job import JobConfig, JobContext
-from jobs.papers.document import write_document
-from jobs.papers.queued_trainings import QueuedTrainings, models_for
-from jobs.papers.sources import Wanted, find_sources
-from jobs.papers.tables import reproduce_table
-from jobs.papers.work import Steps, Work
+from themescope.core.config import option
+from themescope.core.errors import ConfigError
+from themescope.core.papers import PAPERS, paper
+from themescope.core.papers.spec import Paper, Profile, Table
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.papers.document import write_document
+from themescope.jobs.papers.queued_trainings import QueuedTrainings, models_for
+from themescope.jobs.papers.sources import Wanted, find_sources
+from themescope.jobs.papers.tables import reproduce_table
+from themescope.jobs.papers.work import Steps, Work
 
 _DOCUMENTS_PER_ARTICLE = 10  # a document of a topic task has about a tenth of the sentences of an article
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import Cancelled, DataError, StoreError, ThemescopeError
-from core.papers.measures import (
+from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from themescope.core.papers.measures import (
     Accuracy,
     ChosenSetting,
     Clustering,
@@ -26,10 +26,10 @@ from core.papers.measures import (
     Summaries,
     Topics,
 )
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.types import Ids, Split, TripletRows
-from jobs.kinds.evaluate_speed import METRIC as SPEED
-from jobs.papers.work import Work
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.core.types import Ids, Split, TripletRows
+from themescope.jobs.kinds.evaluate_speed import METRIC as SPEED
+from themescope.jobs.papers.work import Work
 
 Floats = npt.NDArray[np.float64]
 ACCURACY = "accuracy"
@@ -224,7 +224,7 @@ def _chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Measurement
 
 def _counted_summaries(wanted: CountSummaries, work: Work) -> Measurement:
     """Return the numbers of documents, sentences and references."""
-    from core.tasks.summaries.documents import read_summary_documents
+    from themescope.core.tasks.summaries.documents import read_summary_documents
 
     found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
     means = {name: float(np.mean([len(getattr(d, name)) for d in found])) for name in ("sentences", "references")}

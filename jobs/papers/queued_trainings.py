@@ -10,19 +10,19 @@ import time
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from core.errors import Cancelled, DataError, StoreError, ThemescopeError
-from core.papers.measures import models_of
-from core.papers.spec import Row
-from core.protocols import Report
-from db.records import JobRecord, JobStatus
-from jobs.common.job import JobContext
-from jobs.kinds import check_job
-from jobs.papers.measurements import seeds_of
-from jobs.papers.work import ModelKey, Work
-from jobs.queue.control import STALE_S, cancel, enqueue, retry
-from jobs.queue.execution import execute
-from jobs.queue.runner import new_owner
-from jobs.queue.watch import Watch
+from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from themescope.core.papers.measures import models_of
+from themescope.core.papers.spec import Row
+from themescope.core.protocols import Report
+from themescope.db.records import JobRecord, JobStatus
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.kinds import check_job
+from themescope.jobs.papers.measurements import seeds_of
+from themescope.jobs.papers.work import ModelKey, Work
+from themescope.jobs.queue.control import STALE_S, cancel, enqueue, retry
+from themescope.jobs.queue.execution import execute
+from themescope.jobs.queue.runner import new_owner
+from themescope.jobs.queue.watch import Watch
 
 Json: TypeAlias = dict[str, Any]
 POLL_S = 1.0

@@ -8,16 +8,16 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from core.errors import ConfigError, DataError, ReadError
-from core.papers.spec import PAIR_WORDS, STATIC_WORDS, TEXT_WORDS, CorpusData
-from core.text.encoder_folders import installed_encoder
-from core.text.word_tables import DISTILLED
-from core.types import Split
-from db.records import CorpusRecord
-from db.store import Store
-from jobs.common.articles import ready_corpus
-from jobs.common.results import file_digest
-from jobs.kinds.import_corpus import up_to_date
+from themescope.core.errors import ConfigError, DataError, ReadError
+from themescope.core.papers.spec import PAIR_WORDS, STATIC_WORDS, TEXT_WORDS, CorpusData
+from themescope.core.text.encoder_folders import installed_encoder
+from themescope.core.text.word_tables import DISTILLED
+from themescope.core.types import Split
+from themescope.db.records import CorpusRecord
+from themescope.db.store import Store
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.results import file_digest
+from themescope.jobs.kinds.import_corpus import up_to_date
 
 Run = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 

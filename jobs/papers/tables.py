@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import Cancelled, StoreError, ThemescopeError
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.metrics.statistics.paired_tests import holm, paired_test
-from core.papers.spec import SIMILAR, Claim, Row, Table
-from core.types import Estimate
-from jobs.papers.descriptions import data_of
-from jobs.papers.measurements import Measurement, measure, seeds_of
-from jobs.papers.work import Work
+from themescope.core.errors import Cancelled, StoreError, ThemescopeError
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics.paired_tests import holm, paired_test
+from themescope.core.papers.spec import SIMILAR, Claim, Row, Table
+from themescope.core.types import Estimate
+from themescope.jobs.papers.descriptions import data_of
+from themescope.jobs.papers.measurements import Measurement, measure, seeds_of
+from themescope.jobs.papers.work import Work
 
 Json = dict[str, Any]
 PENDING = "the job has not reached this row yet."

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from core.config import config_from_dict, digest_of
-from core.errors import Cancelled, DataError, StoreError, ThemescopeError
-from core.models import REGISTRY as METHODS
-from core.papers.spec import BenchmarkData, CorpusData, Model, Paper, Profile, TripletData
-from core.protocols import Report
-from core.types import Split
-from db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
-from jobs.common.articles import ready_corpus
-from jobs.common.job import JobContext
-from jobs.common.models import find_model
-from jobs.common.shared_models import SharedModels
-from jobs.executors.base import ShardExecutor
-from jobs.kinds import REGISTRY, check_job
-from jobs.kinds.train import TrainConfig, stored_model
-from jobs.papers.sources import Sources, corpus_of
+from themescope.core.config import config_from_dict, digest_of
+from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.papers.spec import BenchmarkData, CorpusData, Model, Paper, Profile, TripletData
+from themescope.core.protocols import Report
+from themescope.core.types import Split
+from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.shared_models import SharedModels
+from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.kinds import REGISTRY, check_job
+from themescope.jobs.kinds.train import TrainConfig, stored_model
+from themescope.jobs.papers.sources import Sources, corpus_of
 
 _ALL_SPLITS = [split.value for split in Split]
 _TRAINED = {"needs-triplets", "needs-sections"}

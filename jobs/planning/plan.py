@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jobs.planning.rates import Rate, Rates
-from jobs.planning.simulation import Faults, Machine, Stage, simulate
+from themescope.jobs.planning.rates import Rate, Rates
+from themescope.jobs.planning.simulation import Faults, Machine, Stage, simulate
 
 MAP_SAMPLE = 50_000
 """Sentences to which a map is fitted."""

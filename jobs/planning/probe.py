@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.protocols import Records, Report
-from core.types import Shard
-from jobs.executors.base import Pool, ShardExecutor
+from themescope.core.protocols import Records, Report
+from themescope.core.types import Shard
+from themescope.jobs.executors.base import Pool, ShardExecutor
 
 
 @dataclass

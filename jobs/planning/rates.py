@@ -17,25 +17,25 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError
-from core.machine import available_cores
-from core.protocols import SILENT
-from core.types import Shard
-from db.records import ModelRecord
-from db.settings import Settings
-from db.store import Store
-from jobs.common.articles import ready_corpus
-from jobs.common.job import JobContext
-from jobs.common.models import find_model
-from jobs.common.results import code_version
-from jobs.common.vectors import BATCH_SENTENCES, embed_articles
-from jobs.executors.base import ShardExecutor
-from jobs.executors.local import LocalConfig, LocalExecutor
-from jobs.kinds import check_job
-from jobs.planning.probe import Probe, Times
-from jobs.queue.execution import execute
-from jobs.queue.runner import new_owner
-from jobs.services.demo import demo_dump
+from themescope.core.errors import DataError
+from themescope.core.machine import available_cores
+from themescope.core.protocols import SILENT
+from themescope.core.types import Shard
+from themescope.db.records import ModelRecord
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.common.results import code_version
+from themescope.jobs.common.vectors import BATCH_SENTENCES, embed_articles
+from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.kinds import check_job
+from themescope.jobs.planning.probe import Probe, Times
+from themescope.jobs.queue.execution import execute
+from themescope.jobs.queue.runner import new_owner
+from themescope.jobs.services.demo import demo_dump
 
 FILE = "rates.json"
 EMBEDDED_S = 15.0
@@ -317,7 +317,7 @@ def one_thread() -> Iterator[None]:
 
 def _counted(seconds: float) -> int:
     """Return how often this process can do a piece of work in some seconds."""
-    from core.text.splitting import SentenceSplitter
+    from themescope.core.text.splitting import SentenceSplitter
 
     splitter, text = SentenceSplitter("en"), "It rained, e.g. in May. Dr. Smith left. " * 50
     end, done = time.perf_counter() + seconds, 0

@@ -1,9 +1,9 @@
 """Discrete-event simulation of the shards of a job: how long a job takes on machines that were not measured.
 
-It follows :class:`jobs.executors.base.ShardExecutor`: the process of the job reads shards a few ahead, workers compute
-them, and the same process stores the results in order. Processes of a machine share its cores, so that a further
-worker helps less once the cores are in use. Shards differ in length (stragglers), workers die and start again, and a
-lost shard is computed again.
+It follows :class:`themescope.jobs.executors.base.ShardExecutor`: the process of the job reads shards a few ahead,
+workers compute them, and the same process stores the results in order. Processes of a machine share its cores, so that
+a further worker helps less once the cores are in use. Shards differ in length (stragglers), workers die and start
+again, and a lost shard is computed again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from itertools import count
 
 import numpy as np
 
-from core.errors import ConfigError
-from jobs.executors.base import WINDOW
+from themescope.core.errors import ConfigError
+from themescope.jobs.executors.base import WINDOW
 
 MAX_SIMULATED = 4_000
 """Shards that are simulated; the time of more follows from the second half of them, which is a steady state."""

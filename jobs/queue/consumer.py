@@ -12,9 +12,9 @@ from functools import cache
 # became 18 s. Torch reads this when it is imported, so it is set first.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.worker import Worker
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.worker import Worker
 
 
 @cache

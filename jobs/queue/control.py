@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.common.files import check_files
-from jobs.kinds import check_job
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.files import check_files
+from themescope.jobs.kinds import check_job
 
 STALE_S = 12.0
 """Seconds without a new heartbeat after which a running job counts as abandoned.
 
 Heartbeats are sent every second from their own thread, so only a dead or stopped process pauses for so long. Workers
-count these seconds themselves (see :class:`jobs.queue.watch.Watch`). Only pages use the clock, for what they show.
+count these seconds themselves (see :class:`themescope.jobs.queue.watch.Watch`). Only pages use the clock, for what they
+show.
 """
 
 
@@ -82,7 +83,7 @@ def worker_alive(store: Store) -> bool:
 
 def send(store: Store, job_id: int) -> None:
     """Send the id of a job to the workers."""
-    from jobs.queue.huey_queue import JobQueue
+    from themescope.jobs.queue.huey_queue import JobQueue
 
     queue = JobQueue(store.settings.queue_url)
     try:

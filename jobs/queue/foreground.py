@@ -18,15 +18,15 @@ from typing import Any
 
 import click
 
-from core.errors import Cancelled, DataError, ThemescopeError
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.common.job import JobContext, Stop
-from jobs.kinds import check_job
-from jobs.queue.control import STALE_S
-from jobs.queue.execution import HEARTBEAT_S, execute
-from jobs.queue.runner import new_owner
-from jobs.queue.watch import Watch
+from themescope.core.errors import Cancelled, DataError, ThemescopeError
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext, Stop
+from themescope.jobs.kinds import check_job
+from themescope.jobs.queue.control import STALE_S
+from themescope.jobs.queue.execution import HEARTBEAT_S, execute
+from themescope.jobs.queue.runner import new_owner
+from themescope.jobs.queue.watch import Watch
 
 
 class JobFailed(ThemescopeError):

@@ -17,8 +17,8 @@ from huey.exceptions import ConfigurationError
 from huey.registry import Message
 from huey.serializer import Serializer
 
-from core.errors import ConfigError, MissingExtraError, StoreError, ThemescopeError
-from db.settings import sqlite_path, without_password
+from themescope.core.errors import ConfigError, MissingExtraError, StoreError, ThemescopeError
+from themescope.db.settings import sqlite_path, without_password
 
 Work = Callable[[int], None]
 """Function that receives the ids of jobs."""

@@ -18,16 +18,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from db.migrate import check_current
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.common.job import JobContext, Stop
-from jobs.queue.control import STALE_S
-from jobs.queue.execution import Outcome, execute, sentence_for
-from jobs.queue.watch import Watch
+from themescope.db.migrate import check_current
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext, Stop
+from themescope.jobs.queue.control import STALE_S
+from themescope.jobs.queue.execution import Outcome, execute, sentence_for
+from themescope.jobs.queue.watch import Watch
 
 if TYPE_CHECKING:
-    from jobs.queue.huey_queue import JobQueue
+    from themescope.jobs.queue.huey_queue import JobQueue
 
 logger = logging.getLogger(__name__)
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from huey.consumer import Consumer
 
-from core.errors import SchemaError
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.backups.regular import queue_if_due
-from jobs.kinds import REGISTRY
-from jobs.kinds.import_corpus import remove_unfinished
-from jobs.queue.execution import Heartbeat
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
+from themescope.core.errors import SchemaError
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.backups.regular import queue_if_due
+from themescope.jobs.kinds import REGISTRY
+from themescope.jobs.kinds.import_corpus import remove_unfinished
+from themescope.jobs.queue.execution import Heartbeat
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ class _Consumer(Consumer):
 
 def _precompile() -> None:
     """Compute a tiny map, which imports umap-learn and compiles its inner loops where they are not cached."""
-    from core.precompile import project_points
+    from themescope.core.precompile import project_points
 
     project_points()
 

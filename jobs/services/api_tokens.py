@@ -10,13 +10,13 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
-from db.access import Actor
-from db.label_records import ApiTokenRecord
-from db.sql import now
-from db.store import Store
-from jobs.services.people import tidy
-from jobs.services.sign_in import FREE_PER_ADDRESS, TooManyAttempts, failures_at
+from themescope.core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
+from themescope.db.access import Actor
+from themescope.db.label_records import ApiTokenRecord
+from themescope.db.sql import now
+from themescope.db.store import Store
+from themescope.jobs.services.people import tidy
+from themescope.jobs.services.sign_in import FREE_PER_ADDRESS, TooManyAttempts, failures_at
 
 logger = logging.getLogger(__name__)
 

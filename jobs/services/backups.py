@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.backups.format import BACKUP_JOB
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.backups.format import BACKUP_JOB
 
 
 @dataclass(frozen=True)

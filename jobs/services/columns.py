@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from core.columns import ColumnLevel, ColumnType, Values, plain_values
-from core.types import Ids, Value
-from db.records import ColumnRecord
-from db.store import Store
-from jobs.services.table_files import parquet_bytes
+from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
+from themescope.core.types import Ids, Value
+from themescope.db.records import ColumnRecord
+from themescope.db.store import Store
+from themescope.jobs.services.table_files import parquet_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ def file_content(
 ) -> Any:
     """Return a file of sentences with the columns of their corpus at the end.
 
-    ``write`` is a function of :mod:`jobs.services.table_files`; the first cell of every row is the id of its sentence.
+    ``write`` is a function of :mod:`themescope.jobs.services.table_files`; the first cell of every row is the id of its
+    sentence.
     """
     columns = file_columns(store, corpus_id, np.array([row[0] for row in rows], dtype=np.int64), header)
     if not columns:

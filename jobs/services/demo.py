@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.errors import MissingExtraError
-from core.paths import default_models
-from db.records import JobRecord
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.services.pipeline import Choices, queue_pipeline
+from themescope.core.errors import MissingExtraError
+from themescope.core.paths import default_models
+from themescope.db.records import JobRecord
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services.pipeline import Choices, queue_pipeline
 
 CORPUS = "Wikipedia sample"
 TRIPLETS = "Wikipedia sample, sentences"

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
 
-from core.errors import ThemescopeError
-from db.records import JobStatus
-from db.settings import Settings, checkout_home
-from db.signing_key import signing_key
-from db.store import Store
-from db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
-from jobs.services.backups import backup_state
+from themescope.core.errors import ThemescopeError
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings, checkout_home
+from themescope.db.signing_key import signing_key
+from themescope.db.store import Store
+from themescope.db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
+from themescope.jobs.services.backups import backup_state
 
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),
@@ -113,8 +113,8 @@ def _accelerator() -> Iterator[Check]:
 
 
 def _word_vectors() -> Iterator[Check]:
-    from core.text.word_tables import REGISTRY as TABLES
-    from core.text.word_tables import load_word_vectors
+    from themescope.core.text.word_tables import REGISTRY as TABLES
+    from themescope.core.text.word_tables import load_word_vectors
 
     for card in TABLES:
         try:
@@ -171,7 +171,7 @@ def _vector_files(store: Store, content: bool) -> Iterator[Check]:
 
 
 def _queue(store: Store) -> Iterator[Check]:
-    from jobs.queue.huey_queue import JobQueue
+    from themescope.jobs.queue.huey_queue import JobQueue
 
     queue = JobQueue(store.settings.queue_url)
     empty = queue.is_empty()

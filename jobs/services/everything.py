@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from db.records import ArticleRecord, CorpusRecord
-from db.repositories.text_search import Where
-from db.store import Store
-from db.types import clean_text
+from themescope.db.records import ArticleRecord, CorpusRecord
+from themescope.db.repositories.text_search import Where
+from themescope.db.store import Store
+from themescope.db.types import clean_text
 
 SHOWN = 8
 """Number of results of each kind that are listed."""

@@ -12,9 +12,9 @@ from threading import Lock
 
 from prometheus_client import CollectorRegistry
 
-from db.settings import Settings
-from db.store import Store
-from jobs.common.metrics import PROCESS, StoreMetrics, text_of
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.metrics import PROCESS, StoreMetrics, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Health:
         return OK
 
     def _queue_length(self) -> int:
-        from jobs.queue.huey_queue import JobQueue
+        from themescope.jobs.queue.huey_queue import JobQueue
 
         queue = JobQueue(self._store.settings.queue_url)
         try:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import DataError, ThemescopeError
-from core.types import Ids, Matrix, Sentence
-from db.records import ModelRecord
-from db.store import Store
-from jobs.common.vectors import stacked
+from themescope.core.errors import DataError, ThemescopeError
+from themescope.core.types import Ids, Matrix, Sentence
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.common.vectors import stacked
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.word_attention import TripletAttention
+    from themescope.core.models.triplet_network.word_attention import TripletAttention
 
 _LOADED_MODELS = 2
 _loading = Lock()
@@ -88,14 +88,14 @@ def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) 
 
     The method's card must have the tag ``attention``. Raises :class:`DataError` if the triplet has too many words.
     """
-    from core.models.triplet_network.word_attention import triplet_attention
+    from themescope.core.models.triplet_network.word_attention import triplet_attention
 
     return triplet_attention(loaded_model(store, model), texts)
 
 
 @lru_cache(maxsize=_LOADED_MODELS)
 def _load(artifact: Path) -> Any:
-    from core.models.artifact import load_model
+    from themescope.core.models.artifact import load_model
 
     return load_model(artifact)[0]
 

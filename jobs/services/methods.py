@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling.agreement import alpha, compare
-from core.labelling.answers import answers
-from core.labelling.history import Kind, Step
-from core.labelling.methods_section import (
+from themescope.core.errors import DataError
+from themescope.core.labelling.agreement import alpha, compare
+from themescope.core.labelling.answers import answers
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.methods_section import (
     REFERENCES,
     AdjudicationFact,
     Facts,
@@ -24,18 +24,18 @@ from core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from core.labelling.partition import Partition
-from core.markup import cited, latex_text, markdown
-from core.text.languages import language_name
-from core.types import Estimate, Ids, Labels
-from db.label_records import LabellingRecord
-from db.store import Store, Unit
-from db.task_records import Reason, TaskRecord
-from jobs.common.languages import corpus_shares
-from jobs.common.placed import placed_sentences
-from jobs.common.results import code_version
-from jobs.services.labelling.adjudication import gold_on
-from jobs.services.labelling.starts import labels_on
+from themescope.core.labelling.partition import Partition
+from themescope.core.markup import cited, latex_text, markdown
+from themescope.core.text.languages import language_name
+from themescope.core.types import Estimate, Ids, Labels
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Store, Unit
+from themescope.db.task_records import Reason, TaskRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.common.results import code_version
+from themescope.jobs.services.labelling.adjudication import gold_on
+from themescope.jobs.services.labelling.starts import labels_on
 
 _FREQUENT = 0.05
 """Share of the sentences from which on a language is mentioned."""
@@ -150,7 +150,7 @@ def _pairs(labels: _Labels) -> tuple[Estimate, ...]:
 
 
 def _reliability(labels: _Labels, gold: Sequence[Labels]) -> ReliabilityFact | None:
-    from core.labelling.posterior import fit
+    from themescope.core.labelling.posterior import fit
 
     known = [own for own in gold if (own >= 0).any()][:1]
     model = fit([*labels.judged, *known], labels.articles, [len(labels.judged)] if known else [])

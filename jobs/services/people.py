@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from core.errors import ConfigError, DataError, UnknownNameError
-from db.label_records import PersonRecord, Role, SignInMethod
-from db.passwords import hash_password
-from db.store import Store, Unit
-from db.types import clean_text
+from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.db.label_records import PersonRecord, Role, SignInMethod
+from themescope.db.passwords import hash_password
+from themescope.db.store import Store, Unit
+from themescope.db.types import clean_text
 
 LONGEST_NAME = 60
 """Maximum length of a name in characters."""

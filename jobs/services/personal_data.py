@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from core.errors import DataError, UnknownNameError
-from db import personal_data as data
-from db.records import JobStatus
-from db.settings import Settings, sqlite_path
-from db.store import Store, Unit
-from jobs.backups.regular import regular_backups
-from jobs.common.files import check_new, whole, write_private
-from jobs.kinds.export_bundle import FOLDER as BUNDLES
-from jobs.services import people
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.db import personal_data as data
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.store import Store, Unit
+from themescope.jobs.backups.regular import regular_backups
+from themescope.jobs.common.files import check_new, whole, write_private
+from themescope.jobs.kinds.export_bundle import FOLDER as BUNDLES
+from themescope.jobs.services import people
 
 _ANY_JOBS = 10_000
 _PIECE, _OVERLAP = 1 << 20, 1_000

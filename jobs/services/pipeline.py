@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.paths import default_models
-from db.records import ArticleRecord, CorpusRecord, JobRecord, JobStatus
-from db.store import Store
-from jobs.common.model_choice import best_first
-from jobs.common.model_notes import language_note, within_article
-from jobs.queue.control import cancel, enqueue, retry
+from themescope.core.paths import default_models
+from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.model_choice import best_first
+from themescope.jobs.common.model_notes import language_note, within_article
+from themescope.jobs.queue.control import cancel, enqueue, retry
 
 ANALYSED = 100_000
 """Maximum number of sentences that get vectors and themes: ten minutes on two cores with the default model."""

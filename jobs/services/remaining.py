@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from statistics import median
 
-from db.records import JobRecord, JobStatus
+from themescope.db.records import JobRecord, JobStatus
 
 _LEAST_PROGRESS, _LEAST_S = 0.05, 2.0
 _EARLIER = 5

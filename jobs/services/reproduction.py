@@ -1,16 +1,16 @@
-"""Reproduction of papers for ``core.reproduce`` (the entry point ``themescope.paper_runner``) and for pages."""
+"""Reproduction of papers for ``themescope.reproduce`` (the entry point ``themescope.paper_runner``) and for pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from core.errors import UnknownNameError
-from db.records import JobRecord, PaperTableRecord
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.queue.foreground import resume_here
+from themescope.core.errors import UnknownNameError
+from themescope.db.records import JobRecord, PaperTableRecord
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.foreground import resume_here
 
 
 def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, Any]) -> dict[str, dict[str, Any]]:

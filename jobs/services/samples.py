@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import core
-from core.errors import DataError
-from db.records import JobRecord
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.services.demo import CORPUS, demo_dump
-from jobs.services.pipeline import queue_pipeline
+from themescope import core
+from themescope.core.errors import DataError
+from themescope.db.records import JobRecord
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services.demo import CORPUS, demo_dump
+from themescope.jobs.services.pipeline import queue_pipeline
 
 _FOLDER = "samples"
 _ROOT = Path(core.__file__).parents[1]

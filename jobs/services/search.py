@@ -9,16 +9,16 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from core.neighbour_index import CANDIDATES, NeighbourIndex
-from core.neighbours import cosines, nearest_neighbours
-from core.text.tokens import tokenize
-from core.types import Ids, Matrix
-from db.records import ModelRecord, VectorIndexRecord
-from db.sql import batches
-from db.store import Store
-from db.vector_files import VectorFiles
-from jobs.common.indexes import index_installed, keys_of, place_of
-from jobs.services.inference import stored_blocks
+from themescope.core.neighbour_index import CANDIDATES, NeighbourIndex
+from themescope.core.neighbours import cosines, nearest_neighbours
+from themescope.core.text.tokens import tokenize
+from themescope.core.types import Ids, Matrix
+from themescope.db.records import ModelRecord, VectorIndexRecord
+from themescope.db.sql import batches
+from themescope.db.store import Store
+from themescope.db.vector_files import VectorFiles
+from themescope.jobs.common.indexes import index_installed, keys_of, place_of
+from themescope.jobs.services.inference import stored_blocks
 
 MOST_CANDIDATES = 2_000
 """Maximum number of candidates; reading the vectors of more takes longer than comparing all."""

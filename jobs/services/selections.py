@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.naming import theme_words
-from core.errors import DataError
-from core.labelling import operations as op
-from core.labelling.history import Step
-from core.selections import Selection
-from core.types import Ids, Labels
-from db.label_records import LabellingRecord
-from db.records import ModelRecord, RunRecord, SentencePlaces
-from db.store import Store
-from jobs.common.vectors import stacked
-from jobs.services.inference import MOST_WITH_VECTORS, models_for, stored_blocks
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.labelling.starts import LEAD
+from themescope.core.clustering.naming import theme_words
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.history import Step
+from themescope.core.selections import Selection
+from themescope.core.types import Ids, Labels
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord, RunRecord, SentencePlaces
+from themescope.db.store import Store
+from themescope.jobs.common.vectors import stacked
+from themescope.jobs.services.inference import MOST_WITH_VECTORS, models_for, stored_blocks
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.labelling.starts import LEAD
 
 NO_THEME = -1
 MANY_WORDS, SAMPLE = 12, 1_000

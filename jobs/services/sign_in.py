@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from core.errors import AccessError
-from db.access import NOBODY
-from db.label_records import Role, SessionRecord, SignInMethod
-from db.passwords import hash_password, is_outdated, verify
-from db.repositories.accounts import token_hash
-from db.sql import now
-from db.store import Store, Unit
-from jobs.services.people import failures_of, hash_new_password, tidy
+from themescope.core.errors import AccessError
+from themescope.db.access import NOBODY
+from themescope.db.label_records import Role, SessionRecord, SignInMethod
+from themescope.db.passwords import hash_password, is_outdated, verify
+from themescope.db.repositories.accounts import token_hash
+from themescope.db.sql import now
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.people import failures_of, hash_new_password, tidy
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def change_password(store: Store, token: str, current: str, new: str, address: s
     """Change the password of the person of a session, end all their sessions, and return the token of a new one.
 
     Raises :class:`AccessError` if the session has ended or the current password is wrong, :class:`TooManyAttempts`, and
-    :class:`~core.errors.DataError` if the new password is not accepted.
+    :class:`~themescope.core.errors.DataError` if the new password is not accepted.
     """
     session = session_of(store, token)
     if session is None or session.method is not SignInMethod.PASSWORD:

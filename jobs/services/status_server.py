@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from core.errors import ConfigError
-from db.settings import Settings, host_and_port, is_loopback
-from jobs.common.metrics import CONTENT_TYPE
-from jobs.services.health import ALIVE, METRICS, METRICS_REFUSED, OK, READY, Health, may_read_metrics
+from themescope.core.errors import ConfigError
+from themescope.db.settings import Settings, host_and_port, is_loopback
+from themescope.jobs.common.metrics import CONTENT_TYPE
+from themescope.jobs.services.health import ALIVE, METRICS, METRICS_REFUSED, OK, READY, Health, may_read_metrics
 
 _REQUEST_S = 10.0
 

@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime
 from itertools import chain
 from typing import Any
 
-from core.columns import ColumnType
-from core.readers.arrow_tables import METADATA
+from themescope.core.columns import ColumnType
+from themescope.core.readers.arrow_tables import METADATA
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _EXCEL_FROM = 1_900

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.error_cases import CaseFacts, CaseKind, Passage
-from db.access import Right
-from db.notebook_records import ErrorCategory, ErrorNote, NewCase
-from db.store import Unit
-from jobs.services.notebook import samples
 from tests.contracts.scene import PEOPLE, Do, Scene
+from themescope.core.error_cases import CaseFacts, CaseKind, Passage
+from themescope.db.access import Right
+from themescope.db.notebook_records import ErrorCategory, ErrorNote, NewCase
+from themescope.db.store import Unit
+from themescope.jobs.services.notebook import samples
 
 
 def _case(corpus: int, text: str) -> NewCase:
@@ -55,7 +55,7 @@ def _draw(s: Scene) -> None:
 
 
 ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
-    "jobs.services.notebook.samples.draw": {"under their name": (Right.LABEL, _draw)},
+    "themescope.jobs.services.notebook.samples.draw": {"under their name": (Right.LABEL, _draw)},
     "error_notebook.add": {
         "under their name": (
             Right.LABEL, lambda s: s.write(lambda w: w.error_notebook.add(_case(s.corpus, "new"), s.name)),

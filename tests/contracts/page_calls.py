@@ -7,84 +7,86 @@ import inspect
 import re
 from pathlib import Path
 
-from db.store import Unit
+from themescope.db.store import Unit
 
 ROOT = Path(__file__).parents[2]
 READING = {
-    "jobs.common.judged.judged_pairs",
-    "jobs.services.labelling.methods.preview_method",
-    "jobs.services.labelling.metrics.learn_from_labels",
-    "jobs.services.labelling.metrics.model_in_use",
-    "jobs.services.labelling.questions.prepare_vectors",
-    "jobs.services.methods.methods_section",
-    "jobs.services.notebook.cases.sentence_case",
-    "jobs.services.notebook.report.report",
-    "jobs.services.notebook.samples.failures",
-    "jobs.services.tasks.checks.checks",
-    "jobs.services.tasks.checks.route",
-    "jobs.common.model_notes.base_note",
-    "jobs.common.model_choice.best_first",
-    "jobs.common.model_notes.language_note",
-    "jobs.common.models.built_on",
-    "jobs.common.models.selectable_models",
-    "jobs.common.theme_naming.materials_of_run",
-    "jobs.kinds.learn_labels.placed_for_training",
-    "jobs.kinds.learn_labels.training_labels",
-    "jobs.services.backups.backup_state",
-    "jobs.services.everything.find_everything",
-    "jobs.services.inference.attention_of",
-    "jobs.services.inference.models_for",
-    "jobs.services.inference.preload",
-    "jobs.services.inference.query_vector",
-    "jobs.services.inference.stored_blocks",
-    "jobs.services.inference.vectors_of",
-    "jobs.services.labelling.assistance.similarities",
-    "jobs.services.labelling.clusters.preview_parts",
-    "jobs.services.labelling.codebook.finder",
-    "jobs.services.labelling.codebook.json_text",
-    "jobs.services.labelling.codebook.markdown",
-    "jobs.services.labelling.qda_projects.plan_project",
-    "jobs.services.labelling.codebook.qdc",
-    "jobs.services.labelling.qda_projects.qdpx",
-    "jobs.services.labelling.codebook.table",
-    "jobs.services.labelling.codebook.web_page",
-    "jobs.services.labelling.files.export_lines",
-    "jobs.services.labelling.files.rows",
-    "jobs.services.labelling.starts.from_labels",
-    "jobs.services.labelling.tables.plan",
-    "jobs.services.people.members",
-    "jobs.services.pipeline.steps_of",
-    "jobs.services.pipeline.working",
-    "jobs.services.remote.search.find_similar",
-    "jobs.services.search.index_of",
-    "jobs.services.search.near",
-    "jobs.services.columns.file_content",
-    "jobs.services.search.sentences_with_words",
-    "jobs.services.selections.centrality",
-    "jobs.services.selections.compare",
-    "jobs.services.selections.model_of",
-    "jobs.services.selections.read_sentences",
-    "jobs.services.selections.rows",
-    "jobs.services.selections.texts_of",
+    "themescope.jobs.common.judged.judged_pairs",
+    "themescope.jobs.services.labelling.methods.preview_method",
+    "themescope.jobs.services.labelling.metrics.learn_from_labels",
+    "themescope.jobs.services.labelling.metrics.model_in_use",
+    "themescope.jobs.services.labelling.questions.prepare_vectors",
+    "themescope.jobs.services.methods.methods_section",
+    "themescope.jobs.services.notebook.cases.sentence_case",
+    "themescope.jobs.services.notebook.report.report",
+    "themescope.jobs.services.notebook.samples.failures",
+    "themescope.jobs.services.tasks.checks.checks",
+    "themescope.jobs.services.tasks.checks.route",
+    "themescope.jobs.common.model_notes.base_note",
+    "themescope.jobs.common.model_choice.best_first",
+    "themescope.jobs.common.model_notes.language_note",
+    "themescope.jobs.common.models.built_on",
+    "themescope.jobs.common.models.selectable_models",
+    "themescope.jobs.common.theme_naming.materials_of_run",
+    "themescope.jobs.kinds.learn_labels.placed_for_training",
+    "themescope.jobs.kinds.learn_labels.training_labels",
+    "themescope.jobs.services.backups.backup_state",
+    "themescope.jobs.services.everything.find_everything",
+    "themescope.jobs.services.inference.attention_of",
+    "themescope.jobs.services.inference.models_for",
+    "themescope.jobs.services.inference.preload",
+    "themescope.jobs.services.inference.query_vector",
+    "themescope.jobs.services.inference.stored_blocks",
+    "themescope.jobs.services.inference.vectors_of",
+    "themescope.jobs.services.labelling.assistance.similarities",
+    "themescope.jobs.services.labelling.clusters.preview_parts",
+    "themescope.jobs.services.labelling.codebook.finder",
+    "themescope.jobs.services.labelling.codebook.json_text",
+    "themescope.jobs.services.labelling.codebook.markdown",
+    "themescope.jobs.services.labelling.qda_projects.plan_project",
+    "themescope.jobs.services.labelling.codebook.qdc",
+    "themescope.jobs.services.labelling.qda_projects.qdpx",
+    "themescope.jobs.services.labelling.codebook.table",
+    "themescope.jobs.services.labelling.codebook.web_page",
+    "themescope.jobs.services.labelling.files.export_lines",
+    "themescope.jobs.services.labelling.files.rows",
+    "themescope.jobs.services.labelling.starts.from_labels",
+    "themescope.jobs.services.labelling.tables.plan",
+    "themescope.jobs.services.people.members",
+    "themescope.jobs.services.pipeline.steps_of",
+    "themescope.jobs.services.pipeline.working",
+    "themescope.jobs.services.remote.search.find_similar",
+    "themescope.jobs.services.search.index_of",
+    "themescope.jobs.services.search.near",
+    "themescope.jobs.services.columns.file_content",
+    "themescope.jobs.services.search.sentences_with_words",
+    "themescope.jobs.services.selections.centrality",
+    "themescope.jobs.services.selections.compare",
+    "themescope.jobs.services.selections.model_of",
+    "themescope.jobs.services.selections.read_sentences",
+    "themescope.jobs.services.selections.rows",
+    "themescope.jobs.services.selections.texts_of",
 }
 """Services of the pages that change nothing."""
 SIGNING_IN = {
-    "jobs.services.people.check_sharing",
-    "jobs.services.sign_in.keep_alive",
-    "jobs.services.sign_in.remember_name",
-    "jobs.services.sign_in.session_of",
-    "jobs.services.api_tokens.actor_of",
-    "jobs.services.api_tokens.create",
-    "jobs.services.api_tokens.revoke",
-    "jobs.services.sign_in.account_of",
+    "themescope.jobs.services.people.check_sharing",
+    "themescope.jobs.services.sign_in.keep_alive",
+    "themescope.jobs.services.sign_in.remember_name",
+    "themescope.jobs.services.sign_in.session_of",
+    "themescope.jobs.services.api_tokens.actor_of",
+    "themescope.jobs.services.api_tokens.create",
+    "themescope.jobs.services.api_tokens.revoke",
+    "themescope.jobs.services.sign_in.account_of",
 }
 """Services of the server itself, before a visitor is known; tests/webapp/test_sign_in.py tests them.
 
 The account page, too, is one of the server: people make and revoke tokens of their own (tests/webapp/test_account.py).
 """
-ON_AN_EMPTY_STORE = {"jobs.services.demo.seed_demo"}
+ON_AN_EMPTY_STORE = {"themescope.jobs.services.demo.seed_demo"}
 _ALL = Unit(None, None)  # type: ignore[arg-type]
-REPOSITORIES = {name for name, value in vars(_ALL).items() if type(value).__module__.startswith("db.repositories.")}
+REPOSITORIES = {
+    name for name, value in vars(_ALL).items() if type(value).__module__.startswith("themescope.db.repositories.")
+}
 _WRITES = re.compile(r"\b\w+\.(insert|update|delete)\(\)|\binsert\(\w+\.|bulk_insert\(")
 _STORES = {"queries.store()", "store", "store()", "server_store.store()"}
 
@@ -104,7 +106,7 @@ def called_by_pages() -> set[str]:
                 found |= {".".join(match.groups())} if match[1] in REPOSITORIES else set()
             root = re.match(r"\w*", name)[0]  # type: ignore[index]
             full = origins.get(root, root) + name[len(root) :]
-            if full.startswith("jobs.") and any(ast.unparse(given) in _STORES for given in call.args):
+            if full.startswith("themescope.jobs.") and any(ast.unparse(given) in _STORES for given in call.args):
                 found.add(re.sub(r"\(.*", "", full))
     return found
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from db.label_records import Role
-from db.records import PaperTableRecord
-from db.store import Store, Unit
+from themescope.db.label_records import Role
+from themescope.db.records import PaperTableRecord
+from themescope.db.store import Store, Unit
 
 PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 """The people with a role; "max", who made what belongs to somebody else, has none yet."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.labelling.distribution import Plan
-from db.access import Right
-from db.store import Unit
-from db.task_records import NewItem, NewTask
-from jobs.services.tasks import checks, making, work
 from tests.contracts.scene import PEOPLE, Do, Scene
+from themescope.core.labelling.distribution import Plan
+from themescope.db.access import Right
+from themescope.db.store import Unit
+from themescope.db.task_records import NewItem, NewTask
+from themescope.jobs.services.tasks import checks, making, work
 
 _SETTINGS = {"share": 0.0, "several": 1, "order": "given", "seed": 0, "start": making.START_NOTHING, "tell": False}
 
@@ -51,14 +51,14 @@ def _send(s: Scene) -> None:
 
 
 ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
-    "jobs.services.tasks.making.make": {"any": (Right.MANAGE, _make)},
-    "jobs.services.tasks.work.open_item": {
+    "themescope.jobs.services.tasks.making.make": {"any": (Right.MANAGE, _make)},
+    "themescope.jobs.services.tasks.work.open_item": {
         "of their own": (Right.LABEL, lambda s: work.open_item(s.store, _item(s, s.name))),
     },
-    "jobs.services.tasks.work.finish_item": {
+    "themescope.jobs.services.tasks.work.finish_item": {
         "of their own": (Right.LABEL, lambda s: _finish(s, s.name)),
     },
-    "jobs.services.tasks.checks.send": {"to anybody": (Right.MANAGE, _send)},
+    "themescope.jobs.services.tasks.checks.send": {"to anybody": (Right.MANAGE, _send)},
     "tasks.reopen": {"of their own": (Right.LABEL, lambda s: _reopen(s, s.name))},
     "tasks.reassign": {
         "of another": (

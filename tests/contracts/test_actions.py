@@ -19,23 +19,6 @@ import sqlalchemy as sa
 import streamlit as st
 from argon2 import PasswordHasher
 
-from core.errors import StoreError
-from core.labelling import operations as op
-from core.models.linear_metric.directions import Directions, LinearMetricConfig
-from core.selections import Origin, Selection, selected
-from db import label_tables as t
-from db.access import Actor, Right
-from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
-from db.records import Verdict
-from db.settings import Settings
-from db.sql import now
-from db.store import Store, Unit
-from db.tables import metadata
-from jobs.queue import control
-from jobs.services import people, pipeline, reproduction, samples, selections
-from jobs.services import sign_in as service
-from jobs.services.labelling import files, metrics, starts, training
-from jobs.services.labelling.session import LabellingSession
 from tests.contracts import notebook_actions, task_actions
 from tests.contracts.page_calls import ON_AN_EMPTY_STORE, READING, SIGNING_IN, called_by_pages, writes
 from tests.contracts.scene import PEOPLE, Do, Scene
@@ -44,7 +27,24 @@ from tests.db.test_triplets import add_set
 from tests.homes import MakeHome
 from tests.jobs.test_kinds import do
 from tests.webapp.browsers import SECRET
-from webapp.shared import cookies, queries
+from themescope.core.errors import StoreError
+from themescope.core.labelling import operations as op
+from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
+from themescope.core.selections import Origin, Selection, selected
+from themescope.db import label_tables as t
+from themescope.db.access import Actor, Right
+from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from themescope.db.records import Verdict
+from themescope.db.settings import Settings
+from themescope.db.sql import now
+from themescope.db.store import Store, Unit
+from themescope.db.tables import metadata
+from themescope.jobs.queue import control
+from themescope.jobs.services import people, pipeline, reproduction, samples, selections
+from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.labelling import files, metrics, starts, training
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.shared import cookies, queries
 
 _BASE = "static-wikipedia"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -117,15 +117,15 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
             Right.MANAGE, lambda s: s.write(lambda w: w.selections.delete(_selection(w, s.corpus, "max"))),
         ),
     },
-    "jobs.services.selections.assign": {
+    "themescope.jobs.services.selections.assign": {
         "shared labelling": (Right.LABEL, lambda s: selections.assign(s.store, *_into_shared(s), 1, s.name)),
     },
-    "jobs.services.selections.new_cluster": {
+    "themescope.jobs.services.selections.new_cluster": {
         "shared labelling": (Right.LABEL, lambda s: selections.new_cluster(s.store, *_into_shared(s), "New", s.name)),
     },
-    "jobs.services.labelling.starts.begin": {"of their own": (Right.LABEL, _begin)},
-    "jobs.services.labelling.session.LabellingSession": {"shared labelling": (Right.LABEL, _label)},
-    "jobs.services.labelling.training.record_attempt": {
+    "themescope.jobs.services.labelling.starts.begin": {"of their own": (Right.LABEL, _begin)},
+    "themescope.jobs.services.labelling.session.LabellingSession": {"shared labelling": (Right.LABEL, _label)},
+    "themescope.jobs.services.labelling.training.record_attempt": {
         "under their name": (
             Right.LABEL, lambda s: training.record_attempt(s.store, s.labelling, s.name, [(1, 1, 1)]),
         ),
@@ -152,28 +152,28 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     "labellings.restore": {
         "of another": (Right.MANAGE, lambda s: s.write(lambda w: w.labellings.restore(s.deleted, s.name))),
     },
-    "jobs.services.labelling.files.import_lines": {
+    "themescope.jobs.services.labelling.files.import_lines": {
         "with the history of others": (
             Right.MANAGE, lambda s: files.import_lines(s.store, s.corpus, [*s.lines], "imported"),
         ),
     },
-    "jobs.queue.control.enqueue": {
+    "themescope.jobs.queue.control.enqueue": {
         "any job": (Right.MANAGE, lambda s: control.enqueue(s.store, "embed", {"corpus": "x", "model": "y"})),
     },
-    "jobs.queue.control.cancel": {"any job": (Right.MANAGE, lambda s: control.cancel(s.store, s.job))},
-    "jobs.queue.control.retry": {
+    "themescope.jobs.queue.control.cancel": {"any job": (Right.MANAGE, lambda s: control.cancel(s.store, s.job))},
+    "themescope.jobs.queue.control.retry": {
         "any job": (Right.MANAGE, lambda s: (control.cancel(s.store, s.job), control.retry(s.store, s.job))),
     },
-    "jobs.services.pipeline.queue_pipeline": {
+    "themescope.jobs.services.pipeline.queue_pipeline": {
         "any corpus": (Right.MANAGE, lambda s: pipeline.queue_pipeline(s.store, "x", "en")),
     },
-    "jobs.services.pipeline.cancel_pipeline": {"any corpus": (Right.MANAGE, _cancel_pipeline)},
-    "jobs.services.pipeline.retry_pipeline": {"any corpus": (Right.MANAGE, _retry_pipeline)},
-    "jobs.services.pipeline.cluster_article": {"any article": (Right.MANAGE, _cluster_article)},
-    "jobs.services.samples.build_sample": {
+    "themescope.jobs.services.pipeline.cancel_pipeline": {"any corpus": (Right.MANAGE, _cancel_pipeline)},
+    "themescope.jobs.services.pipeline.retry_pipeline": {"any corpus": (Right.MANAGE, _retry_pipeline)},
+    "themescope.jobs.services.pipeline.cluster_article": {"any article": (Right.MANAGE, _cluster_article)},
+    "themescope.jobs.services.samples.build_sample": {
         "any": (Right.MANAGE, lambda s: samples.build_sample(s.store, samples.SAMPLES[1])),
     },
-    "jobs.services.reproduction.reproduce_again": {
+    "themescope.jobs.services.reproduction.reproduce_again": {
         "any table": (Right.MANAGE, lambda s: reproduction.reproduce_again(s.store, s.table)),
     },
     "corpora.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.corpora.delete(s.corpus)))},
@@ -186,15 +186,17 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
         "any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.set_multilingual(s.model, True))),
     },
     "models.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.delete(s.model)))},
-    "jobs.services.people.set_role": {
+    "themescope.jobs.services.people.set_role": {
         "of another": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name)),
         "as if they were an admin": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, "ada")),
     },
-    "jobs.services.people.add": {
+    "themescope.jobs.services.people.add": {
         "an admin": (Right.MANAGE, lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada")),
     },
-    "jobs.services.people.remove": {"another": (Right.MANAGE, lambda s: people.remove(s.store, "gone", "ada"))},
-    "jobs.services.labelling.metrics.keep": {"of a shared labelling": (Right.MANAGE, _keep_metric)},
+    "themescope.jobs.services.people.remove": {
+        "another": (Right.MANAGE, lambda s: people.remove(s.store, "gone", "ada"))
+    },
+    "themescope.jobs.services.labelling.metrics.keep": {"of a shared labelling": (Right.MANAGE, _keep_metric)},
     **notebook_actions.ACTIONS,
     **task_actions.ACTIONS,
 }  # fmt: skip
@@ -284,7 +286,7 @@ def _fill(store: Store) -> None:
         notebook_actions.fill(w, made.corpus_id)
         task_actions.fill(w, made.corpus_id)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr("themescope.db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         for name, role in {**PEOPLE, "gone": Role.VIEWER}.items():
             people.add(store, name, role, SECRET)
     for name, owner, sharing in (("shared", "max", Sharing.SHARED), ("deleted", "max", Sharing.OWN)):
@@ -339,8 +341,8 @@ def visit(
         store = Store(Settings.from_environment())
         role, begin = VISITORS[visitor]
         token = begin(store)
-        monkeypatch.setattr("webapp.shared.store.store", lambda: store)
-        monkeypatch.setattr("webapp.shared.people.browser_token", lambda sent: token)
+        monkeypatch.setattr("themescope.webapp.shared.store.store", lambda: store)
+        monkeypatch.setattr("themescope.webapp.shared.people.browser_token", lambda sent: token)
         st.session_state.clear()
         name = next((name for name, its in PEOPLE.items() if its is role), "ada")
         try:

@@ -6,9 +6,16 @@ import json
 
 import pytest
 
-from core.config import Config, config_from_dict, options
+from themescope.core.config import Config, config_from_dict, options
 
-FAMILIES = ("core.readers", "core.models", "core.clustering", "core.metrics", "core.tasks.summaries", "jobs.kinds")
+FAMILIES = (
+    "themescope.core.readers",
+    "themescope.core.models",
+    "themescope.core.clustering",
+    "themescope.core.metrics",
+    "themescope.core.tasks.summaries",
+    "themescope.jobs.kinds",
+)
 CARDS = [
     pytest.param(card, id=f"{family}:{card.id}")
     for family in FAMILIES
@@ -38,7 +45,7 @@ def test_config_is_documented(card):
         assert info.help.endswith("."), f"{cls.__name__}.{name} has no help sentence"
 
 
-@pytest.mark.parametrize("card", [c for c in CARDS if "jobs.kinds" not in c.id])
+@pytest.mark.parametrize("card", [c for c in CARDS if "themescope.jobs.kinds" not in c.id])
 def test_default_config_survives_json(card):
     config = card.config_class()()
     assert config_from_dict(type(config), json.loads(json.dumps(config.to_dict()))) == config

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.clustering import REGISTRY
-from core.config import config_from_dict
-from core.errors import ConfigError, DataError
-from core.protocols import Clusterer
-from core.registry import Card
+from themescope.core.clustering import REGISTRY
+from themescope.core.config import config_from_dict
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.protocols import Clusterer
+from themescope.core.registry import Card
 
 CARDS = list(REGISTRY)
 every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])

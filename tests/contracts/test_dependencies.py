@@ -32,7 +32,7 @@ def imported(*folders: str) -> set[str]:
         for name in _modules(node)
     }
     owners = packages_distributions()
-    foreign = modules - {*sys.stdlib_module_names, *PACKAGES, "benchmarks", "tests"}
+    foreign = modules - {*sys.stdlib_module_names, *PACKAGES, "themescope", "benchmarks", "tests"}
     return {owner.lower().replace("_", "-") for module in foreign for owner in owners.get(module, [module])}
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.registry import Card
-from jobs.kinds import REGISTRY as JOB_KINDS
 from tests.contracts.fingerprints.__main__ import main
 from tests.contracts.fingerprints.comparison import FAMILIES, compare, computable, read, same
 from tests.contracts.fingerprints.families import Fingerprint
 from tests.contracts.fingerprints.inputs import partition
 from tests.contracts.fingerprints.job_kinds import OF_KIND, WITHOUT_RESULTS
+from themescope.core.registry import Card
+from themescope.jobs.kinds import REGISTRY as JOB_KINDS
 
 CARDS = [
     pytest.param(family, card, compute, id=f"{family}:{card.id}")
@@ -42,7 +42,7 @@ def test_every_kind_of_job_is_covered_or_has_no_results_of_its_own() -> None:
     assert set(JOB_KINDS.ids()) == set(OF_KIND) | WITHOUT_RESULTS and not set(OF_KIND) & WITHOUT_RESULTS
 
 
-CARD = Card("mean", "Mean", "The mean.", "Test", "numpy:mean", "core.config:Config")
+CARD = Card("mean", "Mean", "The mean.", "Test", "numpy:mean", "themescope.core.config:Config")
 
 
 @pytest.fixture

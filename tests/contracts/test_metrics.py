@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from core.errors import DataError
-from core.metrics import REGISTRY
-from core.registry import Card
+from themescope.core.errors import DataError
+from themescope.core.metrics import REGISTRY
+from themescope.core.registry import Card
 
 CARDS = list(REGISTRY)
 every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.config import config_from_dict
-from core.errors import ArtifactError, DataError, ThemescopeError
-from core.models import REGISTRY, TAGS
-from core.models.artifact import load_model, save_model
-from core.models.con_s2v.config import TrainingConfig
-from core.models.triplet_network.word_attention import Attending
-from core.protocols import SILENT, Model
-from core.types import Corpus, Sentence, Split, TripletTexts
 from tests.tiny_encoder import write_encoder
+from themescope.core.config import config_from_dict
+from themescope.core.errors import ArtifactError, DataError, ThemescopeError
+from themescope.core.models import REGISTRY, TAGS
+from themescope.core.models.artifact import load_model, save_model
+from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.triplet_network.word_attention import Attending
+from themescope.core.protocols import SILENT, Model
+from themescope.core.types import Corpus, Sentence, Split, TripletTexts
 
 CARDS = [card for card in REGISTRY if "encoder" not in card.tags or find_spec("transformers")]
 every = pytest.mark.parametrize("card", CARDS, ids=[card.id for card in CARDS])

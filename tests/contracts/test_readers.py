@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.config import config_from_dict
-from core.errors import Cancelled, ReadError
-from core.protocols import SILENT, NullReport, Reader
-from core.readers import REGISTRY
-from core.readers.formats import detect, preview, suffixes
-from core.readers.formats import sample as sample_of
-from core.types import Article
 from tests.core.readers.samples import PACKERS, sample, write
+from themescope.core.config import config_from_dict
+from themescope.core.errors import Cancelled, ReadError
+from themescope.core.protocols import SILENT, NullReport, Reader
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.formats import detect, preview, suffixes
+from themescope.core.readers.formats import sample as sample_of
+from themescope.core.types import Article
 
 READERS = pytest.mark.parametrize("id", REGISTRY.ids())
 PACKINGS = pytest.mark.parametrize("packing", list(PACKERS))

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core.errors import AccessError
-from db import access
-from db.access import Actor, Right
-from db.label_records import NewLabelling, Role, Sharing
-from db.sql import bulk_insert
-from db.store import Store, Unit
-from db.tables import metadata
-from jobs.queue import control as commands
-from jobs.services import people
-from jobs.services.labelling import files, starts
 from tests.db.test_triplets import add_set
+from themescope.core.errors import AccessError
+from themescope.db import access
+from themescope.db.access import Actor, Right
+from themescope.db.label_records import NewLabelling, Role, Sharing
+from themescope.db.sql import bulk_insert
+from themescope.db.store import Store, Unit
+from themescope.db.tables import metadata
+from themescope.jobs.queue import control as commands
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import files, starts
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
@@ -162,13 +162,13 @@ def test_pages_have_no_other_store_than_that_of_their_person() -> None:
         for path in (ROOT / "webapp").rglob("*.py")
         for called in _resolved_calls(path, "Store", "store", "writing")
     ]
-    assert {path for path, called in calls if called == "db.store.Store"} == {
-        "__main__.py", "status.py", "shared/store.py",
+    assert {path for path, called in calls if called == "themescope.db.store.Store"} == {
+        "start.py", "status.py", "shared/store.py",
     }  # fmt: skip
-    unchecked = {path for path, called in calls if called == "webapp.shared.store.store"}
+    unchecked = {path for path, called in calls if called == "themescope.webapp.shared.store.store"}
     assert unchecked == {"account.py", "api/access.py", "shared/people.py", "shared/queries.py", "sign_in.py"}
     writing = {(path == "shared/queries.py", called) for path, called in calls if called.endswith(".writing")}
-    assert writing == {(True, "store().writing"), (False, "webapp.shared.queries.store().writing")}
+    assert writing == {(True, "store().writing"), (False, "themescope.webapp.shared.queries.store().writing")}
 
 
 def test_services_for_other_programs_write_as_their_person() -> None:

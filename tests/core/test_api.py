@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import core
-from core import paths
-from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
-from core.errors import ArtifactError, ConfigError, UnknownNameError
-from core.models import REGISTRY
-from core.models.artifact import save_model
-from core.protocols import SILENT
-from core.tasks.pair_calibration import load_calibration, save_calibration
-from core.types import Corpus, Sentence
+import themescope
+from themescope.core import paths
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.errors import ArtifactError, ConfigError, UnknownNameError
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import save_model
+from themescope.core.protocols import SILENT
+from themescope.core.tasks.pair_calibration import load_calibration, save_calibration
+from themescope.core.types import Corpus, Sentence
 
 TEXTS = ["The river runs to the sea.", "The stream flows into the ocean.", "Taxes rose again.", ""]
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_strings_and_sentences_give_the_same_vectors(folder: Path) -> None:
-    model = core.load(folder)
+    model = themescope.load(folder)
     vectors = model.encode(TEXTS)
     assert vectors.shape == (4, 50) and vectors.dtype == np.float32
     assert (vectors == model.encode([Sentence(text) for text in TEXTS])).all()
@@ -42,7 +42,7 @@ def test_strings_and_sentences_give_the_same_vectors(folder: Path) -> None:
 
 
 def test_the_nearest_sentence(folder: Path) -> None:
-    model = core.load(str(folder))
+    model = themescope.load(str(folder))
     found = model.similar(TEXTS[0], TEXTS[1:], top_k=2)
     assert [row for row, _ in found] == [0, 1] and found[0][1] > found[1][1]
     assert model.similar(TEXTS[0], []) == []
@@ -50,37 +50,37 @@ def test_the_nearest_sentence(folder: Path) -> None:
 
 def test_strings_are_one_article(folder: Path, tmp_path: Path) -> None:
     centred = REGISTRY.build("centred", {}, seed=0)
-    centred.fit(Corpus(models=(core.load(folder).fitted,)), SILENT)
+    centred.fit(Corpus(models=(themescope.load(folder).fitted,)), SILENT)
     save_model(centred, "centred", tmp_path, {})
-    assert abs(core.load(tmp_path).encode(TEXTS[:3]).sum(axis=0)).max() < 1e-5
+    assert abs(themescope.load(tmp_path).encode(TEXTS[:3]).sum(axis=0)).max() < 1e-5
 
 
 def test_one_string_gives_one_vector(folder: Path) -> None:
-    model = core.load(folder)
+    model = themescope.load(folder)
     assert model.encode(TEXTS[0]).shape == (50,)
-    assert (core.encode(TEXTS[:2], folder) == model.encode(TEXTS[:2])).all()
+    assert (themescope.encode(TEXTS[:2], folder) == model.encode(TEXTS[:2])).all()
 
 
 def test_themes_of_a_list_of_sentences(folder: Path) -> None:
     sentences = [f"The river {word} the sea." for word in ("meets", "joins", "feeds")]
     sentences += [f"The opera {word} a violin." for word in ("needs", "plays", "has")]
-    found = core.find_themes(sentences, folder, k=2, settings={"words": 1})
+    found = themescope.find_themes(sentences, folder, k=2, settings={"words": 1})
     assert len({*found.labels[:3]}) == len({*found.labels[3:]}) == 1 and found.labels[0] != found.labels[3]
     assert {theme.size for theme in found.themes} == {3}
     with pytest.raises(ConfigError, match="no setting called 'word'"):
-        core.find_themes(sentences, folder, settings={"word": 1})
+        themescope.find_themes(sentences, folder, settings={"word": 1})
 
 
 def test_the_calibration_of_a_model_decides_the_number_of_themes(folder: Path, tmp_path: Path) -> None:
     sentences = [f"The {noun} {verb} the sea." for noun in ("river", "violin", "tax") for verb in ("meets", "has")] * 3
-    model = core.load(folder)
+    model = themescope.load(folder)
     assert model.calibration == DEFAULT_CALIBRATION
     save_model(model.fitted, "mean-vectors", tmp_path, {})
     save_calibration(tmp_path, PairCalibration(count_intercept=float(np.log(6)), count_slope=0.0))
-    found = core.find_themes(sentences, tmp_path), core.find_themes(sentences, core.load(tmp_path))
+    found = themescope.find_themes(sentences, tmp_path), themescope.find_themes(sentences, themescope.load(tmp_path))
     assert [len(themes.themes) for themes in found] == [7, 7]
-    assert len(core.find_themes(sentences, folder).themes) < 7
-    assert core.SentenceClusterer(tmp_path).fit(sentences).n_clusters_ == 7
+    assert len(themescope.find_themes(sentences, folder).themes) < 7
+    assert themescope.SentenceClusterer(tmp_path).fit(sentences).n_clusters_ == 7
 
 
 def test_the_thematic_model_has_its_own_calibration() -> None:
@@ -89,41 +89,41 @@ def test_the_thematic_model_has_its_own_calibration() -> None:
 
 def test_reproduction_needs_a_known_paper(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'ed18'"):
-        core.reproduce("ed19", folder=tmp_path)
+        themescope.reproduce("ed19", folder=tmp_path)
 
 
 def test_unknown_names_of_the_package_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
-        core.lod  # noqa: B018
-    assert set(core.__all__) <= set(dir(core))
+        themescope.lod  # noqa: B018
+    assert set(themescope.__all__) <= set(dir(themescope))
 
 
 def test_mistakes_are_told(folder: Path) -> None:
     with pytest.raises(UnknownNameError, match="no pretrained model"):
-        core.load("no-such-model")
+        themescope.load("no-such-model")
     for precision, said in (("int8", "no network"), ("int4", "fp32 or int8")):
         with pytest.raises(ConfigError, match=said):
-            core.load(folder, precision)
+            themescope.load(folder, precision)
 
 
 def test_a_missing_default_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("core.paths.DATA", tmp_path)
+    monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
     with pytest.raises(ArtifactError, match="folder of a saved model"):
-        core.load()
+        themescope.load()
 
 
 def test_the_default_model_is_part_of_the_installation() -> None:
     assert paths.model_folder("default").name == paths.default_model()
-    assert core.load("default").encode(TEXTS[:3]).shape[0] == 3
+    assert themescope.load("default").encode(TEXTS[:3]).shape[0] == 3
 
 
 def test_a_network_can_compute_with_bytes() -> None:
     network = "triplets-sen-titles-wikipedia"
-    exact, rounded = (core.load(network, precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
+    exact, rounded = (themescope.load(network, precision).encode(TEXTS[:3]) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(rounded, axis=1)
     assert cosines.min() > 0.999
 
 
 def test_nothing_heavy_before_a_model_is_loaded() -> None:
-    code = "import core, sys; core.load; sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'sklearn')))"
+    code = "import themescope as t, sys; t.load; sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'sklearn')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

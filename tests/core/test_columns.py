@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.columns import STRING, ColumnType, Profile, plain_values, summary, typed
-from core.types import Value
+from themescope.core.columns import STRING, ColumnType, Profile, plain_values, summary, typed
+from themescope.core.types import Value
 
 T, C, N, D = ColumnType.TEXT, ColumnType.CATEGORY, ColumnType.NUMBER, ColumnType.DATE
 

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import Config, OptionInfo, config_from_dict, digest_of, label_of, option, options, parse_value
-from core.errors import ConfigError
+from themescope.core.config import (
+    Config,
+    OptionInfo,
+    config_from_dict,
+    digest_of,
+    label_of,
+    option,
+    options,
+    parse_value,
+)
+from themescope.core.errors import ConfigError
 
 
 @dataclass(frozen=True)

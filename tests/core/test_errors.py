@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from core.errors import ConfigError, ReadError, UnknownNameError
+from themescope.core.errors import ConfigError, ReadError, UnknownNameError
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-import core
-from core.errors import ConfigError, DataError
+import themescope
+from themescope.core.errors import ConfigError, DataError
 
 RIVERS = ["the river floods", "a river runs", "rivers and floods", "floods of the river"]
 MUSIC = ["the violin plays", "a violin and an opera", "opera and violins", "the opera plays"]
@@ -27,7 +27,7 @@ class LetterEncoder:
 
 @pytest.fixture
 def clusterer():
-    return core.SentenceClusterer(LetterEncoder(), k=2)
+    return themescope.SentenceClusterer(LetterEncoder(), k=2)
 
 
 def test_fit_returns_self_and_labels_follow_first_appearance(clusterer):
@@ -38,7 +38,7 @@ def test_fit_returns_self_and_labels_follow_first_appearance(clusterer):
 
 
 def test_parameters_can_be_read_set_and_cloned():
-    clusterer = core.SentenceClusterer("default", k=4, clusterer="ward", seed=3)
+    clusterer = themescope.SentenceClusterer("default", k=4, clusterer="ward", seed=3)
     assert clusterer.get_params() == {
         "model": "default", "k": 4, "clusterer": "ward", "settings": None, "seed": 3,
     }  # fmt: skip
@@ -49,9 +49,9 @@ def test_parameters_can_be_read_set_and_cloned():
 
 def test_vectors_may_be_given_in_place_of_sentences():
     vectors = LetterEncoder().encode(SENTENCES)
-    dense = core.SentenceClusterer(k=2).fit_predict(vectors)
+    dense = themescope.SentenceClusterer(k=2).fit_predict(vectors)
     assert dense.tolist() == [0, 1] * 4
-    assert (core.SentenceClusterer(k=2).fit_predict(sparse.csr_array(vectors)) == dense).all()
+    assert (themescope.SentenceClusterer(k=2).fit_predict(sparse.csr_array(vectors)) == dense).all()
 
 
 def test_predict_assigns_new_sentences_to_the_nearest_cluster(clusterer):
@@ -59,45 +59,45 @@ def test_predict_assigns_new_sentences_to_the_nearest_cluster(clusterer):
     assert clusterer.cluster_centers_.shape == (2, 2)
     assert clusterer.predict(["floods again", "an opera"]).tolist() == [0, 1]
     with pytest.raises(NotFittedError):
-        core.SentenceClusterer().predict(SENTENCES)
+        themescope.SentenceClusterer().predict(SENTENCES)
 
 
 def test_the_number_of_clusters_is_chosen_and_explained():
     rng = np.random.default_rng(0)
     centres = np.eye(3, 6) * 5
     vectors = np.vstack([centre + rng.normal(scale=0.2, size=(20, 6)) for centre in centres])
-    clusterer = core.SentenceClusterer(k="auto").fit(vectors)
+    clusterer = themescope.SentenceClusterer(k="auto").fit(vectors)
     assert clusterer.n_clusters_ == 3 and "3" in clusterer.reason_
-    alone = core.SentenceClusterer().fit(vectors[:1])
+    alone = themescope.SentenceClusterer().fit(vectors[:1])
     assert alone.labels_.tolist() == [0] and "too few" in alone.reason_
 
 
 @pytest.mark.parametrize("k", ["many", 2.5, True, None])
 def test_a_wrong_number_of_clusters_is_refused(k):
     with pytest.raises(ConfigError, match="k must be a whole number or 'auto'"):
-        core.SentenceClusterer(LetterEncoder(), k=k).fit(SENTENCES)
+        themescope.SentenceClusterer(LetterEncoder(), k=k).fit(SENTENCES)
 
 
 def test_wrong_models_settings_and_sizes_are_refused():
     with pytest.raises(ConfigError, match="encode method"):
-        core.SentenceClusterer(model=7, k=2).fit(SENTENCES)
+        themescope.SentenceClusterer(model=7, k=2).fit(SENTENCES)
     with pytest.raises(ConfigError, match="restarts"):
-        core.SentenceClusterer(LetterEncoder(), k=2, settings={"restart": 1}).fit(SENTENCES)
+        themescope.SentenceClusterer(LetterEncoder(), k=2, settings={"restart": 1}).fit(SENTENCES)
     with pytest.raises(DataError, match="8 sentences"):
-        core.SentenceClusterer(LetterEncoder(), k=9).fit(SENTENCES)
+        themescope.SentenceClusterer(LetterEncoder(), k=9).fit(SENTENCES)
 
 
 def test_the_vectorizer_works_in_a_pipeline_before_an_estimator_of_scikit_learn():
-    pipeline = make_pipeline(core.SentenceVectorizer(LetterEncoder()), KMeans(2, n_init=3, random_state=0))
+    pipeline = make_pipeline(themescope.SentenceVectorizer(LetterEncoder()), KMeans(2, n_init=3, random_state=0))
     labels = pipeline.fit_predict(SENTENCES)
     assert len({*labels[::2]}) == len({*labels[1::2]}) == 1 and labels[0] != labels[1]
 
 
 def test_the_clusterer_is_the_last_step_of_a_pipeline():
-    pipeline = make_pipeline(core.SentenceVectorizer(LetterEncoder()), core.SentenceClusterer(k=2))
+    pipeline = make_pipeline(themescope.SentenceVectorizer(LetterEncoder()), themescope.SentenceClusterer(k=2))
     assert pipeline.fit_predict(SENTENCES).tolist() == [0, 1] * 4
 
 
 def test_a_vectorizer_must_be_fitted():
     with pytest.raises(NotFittedError):
-        core.SentenceVectorizer(LetterEncoder()).transform(SENTENCES)
+        themescope.SentenceVectorizer(LetterEncoder()).transform(SENTENCES)

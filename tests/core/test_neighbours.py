@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core import neighbours as likeness
-from core.errors import DataError
+from themescope.core import neighbours as likeness
+from themescope.core.errors import DataError
 
 
 def rows(n: int, seed: int, dim: int = 6) -> np.ndarray:

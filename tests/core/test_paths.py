@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError
-from core.paths import default_model, expand_home, lacks_packages, model_folder
-from core.text.word_tables import load_word_vectors
+from themescope.core.errors import ConfigError
+from themescope.core.paths import default_model, expand_home, lacks_packages, model_folder
+from themescope.core.text.word_tables import load_word_vectors
 
 NOBODY = "~nobody-of-that-name/vectors.txt"
 
@@ -40,8 +40,8 @@ def test_so_is_that_of_an_encoder():
 def test_the_default_is_the_best_model_whose_files_and_packages_are_there(
     installed, files, best, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("core.paths.DATA", tmp_path)
-    monkeypatch.setattr("core.paths.find_spec", lambda package: object() if installed else None)
+    monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
+    monkeypatch.setattr("themescope.core.paths.find_spec", lambda package: object() if installed else None)
     for name in files:
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "model.json").touch()

@@ -3,13 +3,14 @@ import sys
 
 import pytest
 
-from core.errors import DuplicateNameError, PluginError, UnknownNameError
-from core.registry import Card, Registry
+from themescope.core.errors import DuplicateNameError, PluginError, UnknownNameError
+from themescope.core.registry import Card, Registry
 
 PLUGIN = """
-from core.registry import Card
-CARD = Card("toy", "Toy", "A toy.", "here", "collections:Counter", "core.config:Config")
-OTHER = Card("tfidf", "Second", "Has the id of a built-in card.", "here", "collections:Counter", "core.config:Config")
+from themescope.core.registry import Card
+CARD = Card("toy", "Toy", "A toy.", "here", "collections:Counter", "themescope.core.config:Config")
+_CONFIG = "themescope.core.config:Config"
+OTHER = Card("tfidf", "Second", "Has the id of a built-in card.", "here", "collections:Counter", _CONFIG)
 WRONG = "not a card"
 """
 
@@ -36,7 +37,7 @@ def test_duplicate_is_refused():
 
 def test_listing_methods_does_not_import_torch():
     code = (
-        "import sys, core.models, core.clustering, core.readers, core.metrics;"
+        "import sys; from themescope.core import models, clustering, readers, metrics;"
         "print([m for m in ('torch', 'umap', 'numba', 'sklearn', 'gensim') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.selections import KINDS, Origin, Selection, selected
+from themescope.core.errors import DataError
+from themescope.core.selections import KINDS, Origin, Selection, selected
 
 IDS = st.lists(st.integers(0, 40), max_size=30)
 ORIGINS = st.builds(

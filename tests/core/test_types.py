@@ -4,7 +4,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.types import Split, split_of_title, title_bucket
+from themescope.core.types import Split, split_of_title, title_bucket
 
 
 @given(st.text())

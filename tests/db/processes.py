@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from db.store import Store
 from tests.db.texts import article
+from themescope.db.store import Store
 
 
 def at_once(*work: tuple[Any, ...]) -> list[str]:
@@ -31,7 +31,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "db.migrate"])
+    context.set_forkserver_preload([__name__, "themescope.db.migrate"])
     return context
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ArtifactError
-from db.artifacts import Artifacts
+from themescope.core.errors import ArtifactError
+from themescope.db.artifacts import Artifacts
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError, DuplicateNameError, UnknownNameError
-from core.types import Article, Paragraph, Section, Split, split_of_title, title_bucket
-from db import tables as t
-from db.store import Store
 from tests.db.texts import add_corpus, article
+from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.types import Article, Paragraph, Section, Split, split_of_title, title_bucket
+from themescope.db import tables as t
+from themescope.db.store import Store
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 

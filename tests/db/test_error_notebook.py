@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.error_cases import CaseFacts, CaseKind, Passage, facts_of
-from core.errors import AccessError, ConflictError, DataError, DuplicateNameError
-from db.label_records import Role
-from db.notebook_records import NewCase
-from db.repositories.error_notebook import NOTE_LIMIT
-from db.store import Store
-from jobs.services import people
 from tests.db.texts import add_corpus
+from themescope.core.error_cases import CaseFacts, CaseKind, Passage, facts_of
+from themescope.core.errors import AccessError, ConflictError, DataError, DuplicateNameError
+from themescope.db.label_records import Role
+from themescope.db.notebook_records import NewCase
+from themescope.db.repositories.error_notebook import NOTE_LIMIT
+from themescope.db.store import Store
+from themescope.jobs.services import people
 
 
 def facts(source: str = "triplet set Rivers, test split", section: str = "History") -> CaseFacts:

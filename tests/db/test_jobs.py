@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from core.errors import StoreError, UnknownNameError
-from db import tables as t
-from db.records import JobRecord, JobStatus, MetricPoint
-from db.repositories.jobs import HeartbeatReply
-from db.store import Store
+from themescope.core.errors import StoreError, UnknownNameError
+from themescope.db import tables as t
+from themescope.db.records import JobRecord, JobStatus, MetricPoint
+from themescope.db.repositories.jobs import HeartbeatReply
+from themescope.db.store import Store
 
 
 def add(store: Store, title: str = "Import", after: int | None = None) -> int:

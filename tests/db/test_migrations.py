@@ -11,16 +11,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from core.errors import StoreError
-from core.types import title_bucket
-from db.engine import open_engine
-from db.migrate import configuration, current_revision, newest, up_to_date, upgrade
-from db.records import JobStatus
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
 from tests.db.processes import at_once, migrate
 from tests.db.texts import add_corpus
+from themescope.core.errors import StoreError
+from themescope.core.types import title_bucket
+from themescope.db.engine import open_engine
+from themescope.db.migrate import configuration, current_revision, newest, up_to_date, upgrade
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
 
 HEAD = ScriptDirectory.from_config(configuration()).get_current_head()
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from db.store import Store
+from themescope.db.store import Store
 
 CONTENT = {"rows": [{"id": "a", "ours": {"ami": {"value": 0.25}}}], "note": "τ ≥ 1"}
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
-from core.types import BenchmarkItem, Split
-from db import tables as t
-from db.records import BenchmarkRecord, MapPoints, ModelRecord, ScoreRecord, VectorBlock
-from db.store import Store
 from tests.db.texts import add_corpus
+from themescope.core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
+from themescope.core.types import BenchmarkItem, Split
+from themescope.db import tables as t
+from themescope.db.records import BenchmarkRecord, MapPoints, ModelRecord, ScoreRecord, VectorBlock
+from themescope.db.store import Store
 
 
 def add_model(store: Store, name: str = "model", corpus_id: int | None = None) -> ModelRecord:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError
-from db.settings import Settings, checkout_home, host_and_port, sqlite_path, sqlite_url, without_password
+from themescope.core.errors import ConfigError
+from themescope.db.settings import Settings, checkout_home, host_and_port, sqlite_path, sqlite_url, without_password
 
 
 class TestFromEnvironment:
@@ -34,7 +34,7 @@ class TestFromEnvironment:
         assert checkout_home(tmp_path) is None  # no checkout: an installed package beside some folder
         (tmp_path / "pyproject.toml").touch()
         assert checkout_home(tmp_path) == tmp_path / "themescope-home"
-        monkeypatch.setattr("db.settings.checkout_home", lambda: tmp_path)
+        monkeypatch.setattr("themescope.db.settings.checkout_home", lambda: tmp_path)
         assert Settings.from_environment({}).home == tmp_path
         assert Settings.from_environment({"THEMESCOPE_HOME": "~"}).home == Path.home()
 
@@ -50,7 +50,7 @@ class TestFromEnvironment:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str, variable: str, ending: str
     ) -> None:
         monkeypatch.setattr(sys, "platform", platform)
-        monkeypatch.setattr("db.settings.checkout_home", lambda: None)
+        monkeypatch.setattr("themescope.db.settings.checkout_home", lambda: None)
         home = Settings.from_environment({variable: str(tmp_path)} if variable else {}).home
         assert home.as_posix().endswith(ending)
         assert (home.parent == tmp_path) == bool(variable)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import ProgrammingError
 
-from core.errors import ConfigError, ConflictError, MissingExtraError, StoreError
-from db.settings import Settings, sqlite_url
-from db.store import Store
 from tests.db.processes import at_once, edit, load
 from tests.db.texts import add_corpus, article
+from themescope.core.errors import ConfigError, ConflictError, MissingExtraError, StoreError
+from themescope.db.settings import Settings, sqlite_url
+from themescope.db.store import Store
 
 
 class TestUnitOfWork:

@@ -12,26 +12,26 @@ import pytest
 import sqlalchemy as sa
 from scipy import sparse
 
-from core.errors import AccessError
-from core.labelling.changes import apply
-from core.labelling.partition import Partition
-from core.types import Split
-from db.engine import open_engine
-from db.migrate import up_to_date
-from db.passwords import is_outdated
-from db.records import JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.common.vectors import load_model
-from jobs.kinds import check_job
-from jobs.queue.control import retry
-from jobs.queue.foreground import run_here
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
-from jobs.services import sign_in
-from jobs.services.labelling.session import LabellingSession
 from tests.db.stores import expected, on_postgres, unpack
 from tests.servers import PostgresServer
+from themescope.core.errors import AccessError
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Split
+from themescope.db.engine import open_engine
+from themescope.db.migrate import up_to_date
+from themescope.db.passwords import is_outdated
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.vectors import load_model
+from themescope.jobs.kinds import check_job
+from themescope.jobs.queue.control import retry
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
+from themescope.jobs.services import sign_in
+from themescope.jobs.services.labelling.session import LabellingSession
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.types import Article, Paragraph, Section
-from db.repositories.text_search import Where
-from db.store import Store
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.repositories.text_search import Where
+from themescope.db.store import Store
 
 TEXTS = {
     "Rivers": ["The Danube flows east.", "100% of the _water_ is cold.", "Die Straße am Fluss.", "ÜBER den Fluss."],

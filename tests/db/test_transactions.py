@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.huey_queue import JobQueue
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.huey_queue import JobQueue
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import DataError
-from core.types import Split
-from db.records import TripletReview, Verdict
-from db.repositories.triplets import NOTE_LIMIT
-from db.store import Store
 from tests.db.test_triplets import add_set
+from themescope.core.errors import DataError
+from themescope.core.types import Split
+from themescope.db.records import TripletReview, Verdict
+from themescope.db.repositories.triplets import NOTE_LIMIT
+from themescope.db.store import Store
 
 GOOD, BAD, AMBIGUOUS = Verdict.GOOD, Verdict.BAD, Verdict.AMBIGUOUS
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from core.errors import DataError, DuplicateNameError, UnknownNameError
-from core.types import Sentence, Split, TripletRows
-from db.records import TripletSetRecord
-from db.store import Store
 from tests.db.texts import add_corpus
+from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.types import Sentence, Split, TripletRows
+from themescope.db.records import TripletSetRecord
+from themescope.db.store import Store
 
 
 def rows(*triplets: tuple[int, int, int, int]) -> TripletRows:

@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.errors import ArtifactError, DataError, StoreError
-from db.folders import Folder, LocalFolder, open_folder
-from db.records import VectorBlock
-from db.settings import Settings
-from db.store import Store
-from db.vector_files import VectorFiles, problems_of
 from tests.db.test_results import add_model
 from tests.db.texts import add_corpus
+from themescope.core.errors import ArtifactError, DataError, StoreError
+from themescope.db.folders import Folder, LocalFolder, open_folder
+from themescope.db.records import VectorBlock
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.vector_files import VectorFiles, problems_of
 
 _BUCKETS = count()
 

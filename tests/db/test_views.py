@@ -4,9 +4,9 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
-from db.label_records import Role
-from db.store import Store, Unit
+from themescope.core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
+from themescope.db.label_records import Role
+from themescope.db.store import Store, Unit
 
 
 def test_a_view_is_kept_with_who_and_when_and_forgotten(store: Store) -> None:

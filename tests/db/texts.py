@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.types import Article, Paragraph, Section
-from db.records import CorpusRecord
-from db.store import Store
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.records import CorpusRecord
+from themescope.db.store import Store
 
 
 def article(title: str, sections: int = 3, paragraphs: int = 2, sentences: int = 2) -> Article:

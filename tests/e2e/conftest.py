@@ -24,13 +24,13 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from db.settings import Settings
-from db.store import Store
 from tests.e2e.hands import shown, using
 from tests.recorded_server import looked_up
 from tests.site import shared_site
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, fill
+from themescope.db.settings import Settings
+from themescope.db.store import Store
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [
@@ -176,7 +176,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture(scope="session")
 def worker(app: App) -> Iterator[psutil.Popen]:
     """The process that does the jobs of the app."""
-    process = start([sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"], environment_for(app.home), app.home)
+    process = start(
+        [sys.executable, "-m", "themescope.jobs.cli", "worker", "--no-warm-up"], environment_for(app.home), app.home
+    )
     yield process
     stop(process)
 

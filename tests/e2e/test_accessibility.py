@@ -13,22 +13,22 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.error_cases import CaseFacts, CaseKind, Passage
-from core.labelling.codebook import operations as codebook
-from core.labelling.codebook.entries import CodebookEntry
-from core.labelling.distribution import Plan
-from db.label_records import NewLabelling, Sharing
-from db.notebook_records import NewCase
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.tasks import making
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, turn_to
 from tests.pages import PAGES
 from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
-from webapp.features import REGISTRY
-from webapp.shared.guard import BROKEN
+from themescope.core.error_cases import CaseFacts, CaseKind, Passage
+from themescope.core.labelling.codebook import operations as codebook
+from themescope.core.labelling.codebook.entries import CodebookEntry
+from themescope.core.labelling.distribution import Plan
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.notebook_records import NewCase
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.tasks import making
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared.guard import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 LABELLING = "Rivers by section"

@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.labelling.partition import Partition
-from core.types import Article, Paragraph, Section
-from db.label_records import NewLabelling, Sharing
-from db.records import VectorBlock
-from db.store import Unit
-from jobs.services.labelling import starts
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.db.store import Unit
+from themescope.jobs.services.labelling import starts
 
 CORPUS, KEYS, CLICKS = "Streams", "Streams by keys", "Streams by clicks"
 THEMES = ("floods and dikes", "levees and floods", "fish and birds", "mills and power")

@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import FileChooser, Page, expect
 
-from core.labelling.codebook.entries import codes, entry_of
-from core.labelling.partition import UNASSIGNED, Partition
-from core.labelling.training import training_items
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from jobs.services.labelling import starts
 from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import tab_to
 from tests.webapp.filled import CORPUS
+from themescope.core.labelling.codebook.entries import codes, entry_of
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.training import training_items
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.jobs.services.labelling import starts
 
 BY_CLICKS, BY_KEYS = "Codebook by clicks", "Codebook by keys"
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core.labelling.answers import answers
-from core.labelling.partition import Partition
-from core.metrics import REGISTRY as METRICS
-from core.types import Article, Paragraph, Section
-from db.label_records import NewLabelling, Sharing
-from db.records import VectorBlock
-from jobs.services.labelling import starts
 from tests.e2e.conftest import App
 from tests.e2e.hands import menu, open_page
+from themescope.core.labelling.answers import answers
+from themescope.core.labelling.partition import Partition
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.jobs.services.labelling import starts
 
 CORPUS = "Claims of debates"
 THEMES = {

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import App
 from tests.e2e.hands import menu, open_page, turn_to, watching
 from tests.site import built_once, shared_site
-from webapp.features import REGISTRY
+from themescope.webapp.features import REGISTRY
 
 HELP = "Help with this page"
 

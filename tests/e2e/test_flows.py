@@ -9,11 +9,11 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
-from db.records import CorpusRecord, JobStatus
-from jobs.queue import control as commands
-from jobs.queue.foreground import run_here
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, choose, drawn_around, exported_ids, open_page
+from themescope.db.records import CorpusRecord, JobStatus
+from themescope.jobs.queue import control as commands
+from themescope.jobs.queue.foreground import run_here
 
 CORPUS = "Towns"
 TRIPLETS = "town triplets"

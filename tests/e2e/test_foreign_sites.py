@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from jobs.common.files import NO_FOLDERS
 from tests.e2e.conftest import FLAGS, App, chromium
-from webapp.middleware import FOREIGN_HOST
+from themescope.jobs.common.files import NO_FOLDERS
+from themescope.webapp.middleware import FOREIGN_HOST
 
 EVIL = "evil.example"
 OPENS = """

@@ -10,18 +10,18 @@ import pytest
 import sqlalchemy as sa
 from playwright.sync_api import Locator, Page
 
-from db.label_records import NewLabelling, Sharing
-from db.records import Verdict
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from db.types import Text
-from jobs.services.labelling import starts
 from tests.e2e.conftest import PAYLOAD, serving
 from tests.e2e.hands import at_rest, using
 from tests.webapp.compared import add_comparison
 from tests.webapp.filled import CORPUS, MODEL, SET, fill
-from webapp.features import REGISTRY
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import Verdict
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.db.types import Text
+from themescope.jobs.services.labelling import starts
+from themescope.webapp.features import REGISTRY
 
 SCRIPT_ADDRESS = "javascript:window.pwned=1"
 FIXED = {

@@ -9,11 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from db.records import JobStatus
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page, turn_to
 from tests.webapp.filled import CORPUS
-from webapp.features import REGISTRY
+from themescope.db.records import JobStatus
+from themescope.webapp.features import REGISTRY
 
 SECOND = "A second project"
 ALL = [card.title for card in REGISTRY if card.id != "people"]

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from db.label_records import NewLabelling, Sharing
-from jobs.services.labelling import starts
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, draw, open_page
 from tests.webapp.filled import CORPUS
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.jobs.services.labelling import starts
 
 LABELLING = "Rivers by keys"
 MOST_TABS = 150

@@ -11,13 +11,13 @@ import pytest
 import sqlalchemy as sa
 from playwright.sync_api import Page, expect
 
-from db.label_records import Role
-from db.label_tables import session
-from db.settings import Settings
-from db.store import Store
-from jobs.services import people
 from tests.e2e.conftest import App, serving
 from tests.e2e.hands import menu, open_page, using
+from themescope.db.label_records import Role
+from themescope.db.label_tables import session
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services import people
 
 SECRET = "correct horse battery"
 HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.projection.geometry import inside
-from core.types import Article, Paragraph, Section
-from db.records import MapPoints
 from tests.e2e.conftest import App
 from tests.e2e.hands import open_page
-from webapp.map_view.geometry import Grid
+from themescope.core.projection.geometry import inside
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.records import MapPoints
+from themescope.webapp.map_view.geometry import Grid
 
 MANY, PER_ARTICLE = 200_000, 2_000
 VIEW = "[...window.themescopeViews][0]"

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.types import Ids
-from db.records import MapPoints
 from tests.db.texts import article
 from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import drawn_around, exported_ids, open_page, watching
+from themescope.core.types import Ids
+from themescope.db.records import MapPoints
 
 
 def two_maps(app: App) -> Ids:

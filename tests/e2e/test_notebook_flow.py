@@ -10,14 +10,14 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core.selections import Origin, selected
-from db import notebook_tables as t
-from db.label_records import NewLabelling, Sharing
-from jobs.services.labelling import starts
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import TABLE_MS, tab_to
 from tests.webapp.filled import CORPUS, SET
+from themescope.core.selections import Origin, selected
+from themescope.db import notebook_tables as t
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.jobs.services.labelling import starts
 
 LABELLING, ADD = "Errors of rivers", "Add to error notebook"
 WORDS, LEAD = "Shared words", "Lead fits anywhere"

@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks._proxied import Installation, installation, nginx, trusting
-from db import label_tables
-from db.settings import Settings
-from db.store import Store
 from tests.e2e.conftest import wait_for
 from tests.e2e.hands import menu
-from webapp.middleware import SECURITY_HEADERS
+from themescope.db import label_tables
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.webapp.middleware import SECURITY_HEADERS
 
 ROUTE = "themescope_route"
 

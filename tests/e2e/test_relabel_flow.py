@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.labelling.partition import Partition
-from core.types import Article, BenchmarkItem, Ids, Paragraph, Section
-from db.label_records import NewLabelling, Sharing
-from db.records import VectorBlock
-from jobs.services.labelling import starts
 from tests.e2e.conftest import PAYLOAD, App
 from tests.e2e.hands import at_rest, draw, menu, open_page, turn_to
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Article, BenchmarkItem, Ids, Paragraph, Section
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.jobs.services.labelling import starts
 
 CORPUS, NAME = "Hamlets", "Hamlets, put right"
 THEMES = ("kings and wars", "rain and snow", "banks and trade")

@@ -19,25 +19,25 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from db import label_tables as t
-from db.label_records import Role
-from db.settings import Settings
-from db.sql import now
-from db.store import Store
-from jobs.services import people
-from jobs.services import sign_in as service
 from tests.e2e.conftest import serving
-from webapp.api.application import description
-from webapp.features import REGISTRY
-from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN
-from webapp.sessions import API, PUBLIC, PUBLIC_FILES, REFUSED
-from webapp.shared import cookies
-from webapp.status import PROBES
+from themescope.db import label_tables as t
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.sql import now
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.jobs.services import sign_in as service
+from themescope.webapp.api.application import description
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN
+from themescope.webapp.sessions import API, PUBLIC, PUBLIC_FILES, REFUSED
+from themescope.webapp.shared import cookies
+from themescope.webapp.status import PROBES
 
 ROOT = Path(__file__).parents[2]
 PRINT = """
 import json
-from webapp.asgi import app
+from themescope.webapp.asgi import app
 print(json.dumps([route.path for route in app._build_starlette_app().routes]))
 """
 Headers = dict[str, str]

@@ -6,10 +6,10 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from jobs.services.demo import CORPUS as DEMO
 from tests.e2e.conftest import App
 from tests.e2e.hands import open_page
 from tests.webapp.filled import CORPUS
+from themescope.jobs.services.demo import CORPUS as DEMO
 
 
 def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:

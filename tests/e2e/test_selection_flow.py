@@ -7,10 +7,10 @@ import re
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from db.records import MapPoints
 from tests.db.texts import article
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page
+from themescope.db.records import MapPoints
 
 NAME = "Meadows"
 

@@ -1,4 +1,4 @@
-"""``python -m webapp``: one command starts everything, shows the demo to whoever comes, and stops everything."""
+"""``python -m themescope``: one command starts everything, shows the demo to whoever comes, and stops everything."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, answers, environment_for, free_port, stop, wait_for
 from tests.e2e.hands import open_page, turn_to, using
-from webapp.shared.places import PLACES
+from themescope.webapp.shared.places import PLACES
 
 
 @pytest.fixture
 def everything(tmp_path: Path) -> Iterator[psutil.Popen]:
     """The one command, on a data folder that is not there yet."""
-    command = [sys.executable, "-m", "webapp", "--port", str(free_port())]
+    command = [sys.executable, "-m", "themescope", "--port", str(free_port())]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     process = psutil.Popen(command, cwd=ROOT, env=environment_for(tmp_path / "home"), **pipes)
     yield process
@@ -69,7 +69,7 @@ def the_demo_appears(page: Page, url: str) -> None:
 
 
 def test_an_address_that_others_reach_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "webapp", "--address", "0.0.0.0"]
+    command = [sys.executable, "-m", "themescope", "--address", "0.0.0.0"]
     done = subprocess.run(command, cwd=ROOT, env=environment_for(tmp_path), capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "nobody can sign in yet" in done.stderr

@@ -7,14 +7,14 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from db.label_records import LabellingRecord
-from db.records import CorpusRecord
-from db.task_records import ItemRecord, ItemState
 from tests.db.texts import add_corpus
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, choose, open_page
 from tests.e2e.test_keyboard_flows import tab_to
 from tests.e2e.test_relabel_flow import name_is, said
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import CorpusRecord
+from themescope.db.task_records import ItemRecord, ItemState
 
 CORPUS, TASK = "Team towns", "Team pilot"
 ITEMS = 3

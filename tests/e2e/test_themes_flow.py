@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from db.records import JobStatus
 from tests.e2e.conftest import PAYLOAD, App, wait_for
 from tests.e2e.hands import at_rest, open_page
-from webapp.features.themes.new_list import EXAMPLE
+from themescope.db.records import JobStatus
+from themescope.webapp.features.themes.new_list import EXAMPLE
 
 NAME = "My sentences"
 """Name that the form suggests for the list."""

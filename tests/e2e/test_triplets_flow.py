@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.models import REGISTRY
-from core.types import Split, TripletRows
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, choose, click_row, open_page
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_triplet_margins import NET, SMALL, add_net, small_nets
+from themescope.core.models import REGISTRY
+from themescope.core.types import Split, TripletRows
 
 SET, REVIEWED, LEARNED = "hostile triplets", "triplets to review", "net of rivers"
 EACH, WRONG = 14, 5

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from db.records import JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.queue import control as commands
-from jobs.services import demo
 from tests.e2e.conftest import ROOT, environment_for, serving, start, stop, wait_for
 from tests.e2e.hands import open_page, using
 from tests.e2e.tutorials import Reader, form_of, steps
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue import control as commands
+from themescope.jobs.services import demo
 
 DOCUMENTS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 UNUSED = ("kmeans", "tfidf", "static-wikipedia", "triplets-sen-titles-wikipedia", "Map of", "Embed", "Find themes")
@@ -46,7 +46,9 @@ def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if any(word in job.title for word in UNUSED) and "Train" not in job.title:
             commands.cancel(store, job.id)
     with serving(home) as url:
-        worker = start([sys.executable, "-m", "jobs.cli", "worker", "--no-warm-up"], environment_for(home), home)
+        worker = start(
+            [sys.executable, "-m", "themescope.jobs.cli", "worker", "--no-warm-up"], environment_for(home), home
+        )
         try:
             wait_for(lambda: is_ready(store), DEMO_S, "the demo")
             yield url

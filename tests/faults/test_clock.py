@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.queue.control import STALE_S, cancel
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import LOST_S
-from jobs.queue.worker import Worker
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.control import STALE_S, cancel
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import LOST_S
+from themescope.jobs.queue.worker import Worker
 
 Add = Callable[..., JobRecord]
 DAY = timedelta(days=1)
@@ -38,7 +38,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("db.repositories.jobs.now", clock.now)
+    monkeypatch.setattr("themescope.db.repositories.jobs.now", clock.now)
     return clock
 
 
@@ -112,7 +112,7 @@ def test_a_living_job_is_left_alone_by_a_worker_with_another_clock(
 def test_threads_of_one_worker_do_not_both_run_a_job_whose_heartbeat_stopped(
     add: Add, runner: PatientRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.queue.execution.HEARTBEAT_S", 600.0)
+    monkeypatch.setattr("themescope.jobs.queue.execution.HEARTBEAT_S", 600.0)
     job = add(what="spin")
     with ThreadPoolExecutor(2) as pool:
         future = pool.submit(runner.run, job.id)

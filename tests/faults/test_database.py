@@ -13,18 +13,18 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from core.errors import SchemaError, StoreError
-from db.records import JobRecord, JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.backups.writing import write_backup
-from jobs.queue.control import STALE_S, enqueue
-from jobs.queue.foreground import run_here
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
+from themescope.core.errors import SchemaError, StoreError
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.backups.writing import write_backup
+from themescope.jobs.queue.control import STALE_S, enqueue
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
 
 Add = Callable[..., JobRecord]
 
@@ -47,7 +47,7 @@ class TestLockedForLong:
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Wait a fifth of a second for the lock instead of 15, so that a short lock is a long one."""
-        monkeypatch.setattr("db.engine.TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr("themescope.db.engine.TIMEOUT_SECONDS", 0.2)
 
     def test_a_job_that_could_not_write_is_resumed_where_it_was(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="store", steps=60, pause=0.005)

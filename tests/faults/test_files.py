@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.queue.control import enqueue, retry
-from jobs.queue.foreground import run_here
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
 from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
 from tests.jobs.helpers import get, wait_ended, wait_for, worker_process, write_articles
 from tests.jobs.test_worker import copied_store, stored, text_of
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue, retry
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
 
 Add = Callable[..., JobRecord]
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from db.records import JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.queue.foreground import run_here
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import LOST_S
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_ended, wait_for, worker_process, write_articles
 from tests.jobs.test_worker import HALF_STORED, copied_store, stored, text_of
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import LOST_S
 
 
 @pytest.mark.redis

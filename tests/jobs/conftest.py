@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from db.records import JobRecord
-from db.settings import Settings
-from db.store import Store
-from jobs.kinds import REGISTRY
-from jobs.queue.control import enqueue
-from jobs.queue.huey_queue import JobQueue
 from tests.jobs import toy
 from tests.jobs.helpers import PatientRunner
 from tests.servers import PostgresServer
+from themescope.db.records import JobRecord
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.kinds import REGISTRY
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.huey_queue import JobQueue
 
 QUEUES = [
     "sqlite",

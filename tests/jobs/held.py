@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from db.store import Unit
-from jobs.cli.main import main
-from jobs.common.job import JobContext
-from jobs.queue import runner
+from themescope.db.store import Unit
+from themescope.jobs.cli.main import main
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.queue import runner
 
 SILENT_S = 4.0
 LONGEST_S = 600.0  # nobody comes: the test is long over

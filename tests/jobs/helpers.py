@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from db import tables as t
-from db.records import JobRecord
-from db.store import Store
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
+from themescope.db import tables as t
+from themescope.db.records import JobRecord
+from themescope.db.store import Store
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
@@ -97,7 +97,7 @@ def grow_old(store: Store, job_id: int, seconds: float = 3600.0) -> None:
 
 def program(*words: object, held: tuple[str, int] | None = None) -> list[str]:
     """The command line of the program; ``held`` as in :mod:`tests.jobs.held`."""
-    module = ("jobs.cli",) if held is None else ("tests.jobs.held", *held)
+    module = ("themescope.jobs.cli",) if held is None else ("tests.jobs.held", *held)
     return [sys.executable, "-m", *(str(word) for word in (*module, *words))]
 
 

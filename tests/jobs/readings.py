@@ -7,8 +7,8 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from core.errors import ReadError
-from core.protocols import Report
+from themescope.core.errors import ReadError
+from themescope.core.protocols import Report
 
 FILE = Path("folder/bad.txt")
 

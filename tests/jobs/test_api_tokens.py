@@ -11,16 +11,16 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
-from db import label_tables as t
-from db.label_records import Role
-from db.settings import Settings
-from db.sql import now
-from db.store import Store
-from jobs.backups.restoring import restore_backup
-from jobs.backups.writing import write_backup
-from jobs.cli.main import main
-from jobs.services import api_tokens, people, personal_data
+from themescope.core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
+from themescope.db import label_tables as t
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.sql import now
+from themescope.db.store import Store
+from themescope.jobs.backups.restoring import restore_backup
+from themescope.jobs.backups.writing import write_backup
+from themescope.jobs.cli.main import main
+from themescope.jobs.services import api_tokens, people, personal_data
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 SECRET = "correct horse battery"

@@ -12,18 +12,18 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from core.errors import ThemescopeError
-from db import tables as t
-from db.records import JobStatus
-from db.store import Store
-from jobs.cli.main import main
-from jobs.queue.control import enqueue
-from jobs.queue.foreground import run_here
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
 from tests.bad_files import write_bad, write_pickled_model
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import get, write_articles
+from themescope.core.errors import ThemescopeError
+from themescope.db import tables as t
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
 
 Case = tuple[list[str], str, dict[str, Any]]
 Make = Callable[[Path], Case]
@@ -147,7 +147,7 @@ def test_a_sentence_and_an_unchanged_store(
 ) -> None:
     make, sentence = CASES[case]
     command, kind, args = make(tmp_path)
-    monkeypatch.setattr("core.readers.streams.LINE_LIMIT", 50_000)
+    monkeypatch.setattr("themescope.core.readers.streams.LINE_LIMIT", 50_000)
     before = rows(filled)
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2

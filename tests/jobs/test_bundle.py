@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import DataError, ReadError, ThemescopeError
-from core.labelling import operations as op
-from core.models import REGISTRY as METHODS
-from core.types import Article, Paragraph, Section
-from db.label_records import NewLabelling, Sharing
-from db.settings import Settings
-from db.store import Store
-from jobs.common.archive import MANIFEST
-from jobs.queue.foreground import run_here
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.jobs.test_cli import call, call_json
+from themescope.core.errors import DataError, ReadError, ThemescopeError
+from themescope.core.labelling import operations as op
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.archive import MANIFEST
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 HOSTILE = "=1+1 <script>alert(1)</script> ../../etc \u202e \u2028 😀 \0"
 

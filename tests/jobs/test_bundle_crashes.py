@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from core.errors import DuplicateNameError, ThemescopeError
-from db.records import JobStatus
-from db.repositories.base import Repository
-from db.repositories.corpora import Corpora
-from db.repositories.embeddings import Embeddings
-from db.repositories.jobs import Jobs
-from db.repositories.models import Models
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from jobs.common.job import JobContext, LeaveJob
-from jobs.kinds import export_bundle, import_bundle
-from jobs.queue.foreground import run_here
-from jobs.queue.worker import remove_leftovers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, other, rewritten
+from themescope.core.errors import DuplicateNameError, ThemescopeError
+from themescope.db.records import JobStatus
+from themescope.db.repositories.base import Repository
+from themescope.db.repositories.corpora import Corpora
+from themescope.db.repositories.embeddings import Embeddings
+from themescope.db.repositories.jobs import Jobs
+from themescope.db.repositories.models import Models
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.common.job import JobContext, LeaveJob
+from themescope.jobs.kinds import export_bundle, import_bundle
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.worker import remove_leftovers
 
 __all__ = ["other"]
 
@@ -79,7 +79,7 @@ def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
 def test_what_is_being_imported_is_left_alone(
     other: Store, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", timedelta(0))
+    monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", timedelta(0))
     stored = import_bundle._store_labellings
     seen: list[str] = []
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from core.errors import ConfigError, DataError, DuplicateNameError
-from core.types import Split
-from db.records import TripletSetRecord, Verdict
-from db.store import Store
-from jobs.kinds import check_job
-from jobs.kinds.clean_triplets import ORIGIN
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
+from themescope.core.errors import ConfigError, DataError, DuplicateNameError
+from themescope.core.types import Split
+from themescope.db.records import TripletSetRecord, Verdict
+from themescope.db.store import Store
+from themescope.jobs.kinds import check_job
+from themescope.jobs.kinds.clean_triplets import ORIGIN
 
 BAD, AMBIGUOUS, GOOD = Verdict.BAD, Verdict.AMBIGUOUS, Verdict.GOOD
 

@@ -13,11 +13,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from db.records import JobStatus
-from db.store import Store
-from jobs.cli.main import main
-from jobs.queue.control import enqueue
-from jobs.services import demo
 from tests.jobs.helpers import (
     PATIENCE_S,
     SICK_HEADER,
@@ -29,6 +24,11 @@ from tests.jobs.helpers import (
 )
 from tests.jobs.test_topics import write_messages
 from tests.tiny_encoder import write_encoder
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services import demo
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
@@ -249,7 +249,7 @@ def test_error_as_json() -> None:
 
 
 def test_what_packages_print_is_kept_out_of_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jobs.cli import shell
+    from themescope.jobs.cli import shell
 
     run = shell.run_here
 
@@ -278,7 +278,7 @@ def test_as_a_program(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["articles"] == 2
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "db.store" in imported
+    assert "themescope.db.store" in imported
     # Each of these takes as long as a third of the start.
     assert not imported & {"alembic", "huey", "pandas", "psycopg", "scipy", "sklearn", "streamlit", "torch"}
 

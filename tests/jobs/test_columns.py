@@ -20,16 +20,16 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from core.columns import ColumnLevel, ColumnType, plain_values
-from core.errors import ConfigError, UnknownNameError
-from core.types import Article, Paragraph, Section
-from db import tables as t
-from db.settings import Settings
-from db.store import Store
-from jobs.common.columns import LEFT_OUT, KeptColumns
-from jobs.queue.foreground import run_here
-from jobs.services.columns import file_content
-from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes, raw_cell
+from themescope.core.columns import ColumnLevel, ColumnType, plain_values
+from themescope.core.errors import ConfigError, UnknownNameError
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db import tables as t
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.columns import LEFT_OUT, KeptColumns
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.columns import file_content
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes, raw_cell
 
 CLAIMS = """\
 claim,motion,score,day,note,empty

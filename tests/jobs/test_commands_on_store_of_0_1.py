@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from jobs.cli.main import main
 from tests.db.stores import expected, unpack
+from themescope.jobs.cli.main import main
 
 MEANS, NET = "island mean-vectors", "island triplets-sen"
 

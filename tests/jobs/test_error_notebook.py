@@ -15,24 +15,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage, margin_in_words, margins_in_words
-from core.errors import DataError, ReadError
-from db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
-from db.settings import Settings
-from db.store import Store
-from jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
-from jobs.queue.foreground import run_here
-from jobs.services.notebook import agreement, documents, files
-from jobs.services.notebook.cases import Finding, sentence_case
-from jobs.services.notebook.counts import OTHER_SECTIONS, Scope, count_categories
-from jobs.services.notebook.report import ReportOptions, report
-from jobs.services.notebook.samples import draw, failures
-from jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
-from jobs.services.personal_data import find_traces, forget
-from jobs.services.remote.error_cases import error_cases
 from tests.db.test_error_notebook import case
 from tests.db.texts import add_corpus
 from tests.webapp.filled import MODEL, SET, fill
+from themescope.core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage, margin_in_words, margins_in_words
+from themescope.core.errors import DataError, ReadError
+from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.notebook import agreement, documents, files
+from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.jobs.services.notebook.counts import OTHER_SECTIONS, Scope, count_categories
+from themescope.jobs.services.notebook.report import ReportOptions, report
+from themescope.jobs.services.notebook.samples import draw, failures
+from themescope.jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
+from themescope.jobs.services.personal_data import find_traces, forget
+from themescope.jobs.services.remote.error_cases import error_cases
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script> | `code` [x](javascript:alert(1)) =1+1"

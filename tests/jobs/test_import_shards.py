@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.config import Config
-from core.errors import ReadError
-from core.protocols import SILENT, Reader, Report
-from core.readers import REGISTRY as READERS
-from core.readers.jsonl import Jsonl
-from jobs.common import import_shards
-from jobs.common.import_shards import Parsed, ShardLog, parsed_shards
-from jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.core.config import Config
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT, Reader, Report
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.readers.jsonl import Jsonl
+from themescope.jobs.common import import_shards
+from themescope.jobs.common.import_shards import Parsed, ShardLog, parsed_shards
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
 SHARD = 2_000
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from core.errors import ArtifactError
-from core.neighbours import cosines
-from db.records import VectorIndexRecord
-from db.store import Store
-from jobs.cli.main import main
-from jobs.common import indexes
-from jobs.kinds import embed
-from jobs.queue.foreground import run_here
-from jobs.services import doctor, search
 from tests.jobs.helpers import write_articles
+from themescope.core.errors import ArtifactError
+from themescope.core.neighbours import cosines
+from themescope.db.records import VectorIndexRecord
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.common import indexes
+from themescope.jobs.kinds import embed
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import doctor, search
 
 ARTICLES = 12
 
@@ -83,7 +83,7 @@ def test_changed_vectors_need_a_new_index(large: Store) -> None:
     with large.writing() as w:
         model = w.models.by_name("mean").id
         (block,) = w.embeddings.get(model, [5]).values()
-        from db.records import VectorBlock
+        from themescope.db.records import VectorBlock
 
         w.embeddings.add(model, [VectorBlock(5, -block)])
     assert index_of(large) is None

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import (
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import write_articles
+from themescope.core.errors import (
     ArtifactError,
     ConfigError,
     DataError,
@@ -18,16 +20,14 @@ from core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from core.projection.maps import sample
-from core.projection.placement import FittedMap
-from core.types import Split
-from db.records import JobStatus
-from db.store import Store
-from jobs.kinds import check_job
-from jobs.queue.foreground import run_here
-from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
-from tests.homes import CopyHome, MakeHome
-from tests.jobs.helpers import write_articles
+from themescope.core.projection.maps import sample
+from themescope.core.projection.placement import FittedMap
+from themescope.core.types import Split
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.kinds import check_job
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
 TINY = {"vocabulary_limit": 2000}
 
@@ -111,7 +111,7 @@ class TestImport:
                 w.corpora.create(name, "en")
         assert do(sqlite_store, "import-corpus", files=[str(files)], corpus="C")["articles"] == 30
         assert remove_leftovers(sqlite_store) == []
-        monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
+        monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
         assert remove_leftovers(sqlite_store) == ["Gone"]
 
     def test_nothing_in_the_file(self, sqlite_store: Store, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ class TestMaps:
     def test_of_many_sentences_a_sample_is_fitted_and_the_others_are_placed_in_shards(
         self, modelled: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("jobs.kinds.project._SHARD_ARTICLES", 29)
+        monkeypatch.setattr("themescope.jobs.kinds.project._SHARD_ARTICLES", 29)
         shards: list[tuple[int, int]] = []
         place = FittedMap.__call__
 
@@ -265,7 +265,7 @@ class TestMaps:
             return place(fitted, shard)
 
         monkeypatch.setattr(FittedMap, "__call__", noted)
-        monkeypatch.setattr("jobs.executors.local.available_cores", lambda: 1)
+        monkeypatch.setattr("themescope.jobs.executors.local.available_cores", lambda: 1)
         made = do(modelled, "project", corpus="C", model="M", settings={"epochs": 5, "landmarks": 1_000})
         assert made["points"] == made["sampled_from"] == 30 * 49
         marks = sample(30 * 49, 1_000, 0)

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from core.errors import ConfigError, DataError, UnknownNameError
-from core.types import Split
-from db.store import Store
-from jobs.cli.main import main
-from jobs.queue.foreground import run_here
 from tests.homes import CopyHome, MakeHome
+from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.types import Split
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.queue.foreground import run_here
 
 THEMES = {
     "water": "The river and the lake carry cold water to the sea in {}.",

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from jobs.common.logs import JsonLines, TextLines, about_job, about_person, redirect
+from themescope.jobs.common.logs import JsonLines, TextLines, about_job, about_person, redirect
 
 SECRET = "The king was crowned in 1066."
 
@@ -24,22 +24,22 @@ def failing() -> Iterator[logging.LogRecord]:
         except KeyError as cause:
             raise ValueError(f"cannot parse {SECRET}") from cause
     except ValueError:
-        yield logging.LogRecord("jobs.x", logging.ERROR, __file__, 1, "Job %d failed.", (7,), sys.exc_info())
+        yield logging.LogRecord("themescope.jobs.x", logging.ERROR, __file__, 1, "Job %d failed.", (7,), sys.exc_info())
 
 
 def test_a_record_is_one_json_object_per_line() -> None:
-    record = logging.LogRecord("jobs.x", logging.INFO, __file__, 1, "first\nsecond “%s”", ("ä",), None)
+    record = logging.LogRecord("themescope.jobs.x", logging.INFO, __file__, 1, "first\nsecond “%s”", ("ä",), None)
     line = JsonLines("worker").format(record)
     assert "\n" not in line
     found = json.loads(line)
     assert found["message"] == "first\nsecond “ä”"
-    assert (found["level"], found["logger"]) == ("INFO", "jobs.x")
+    assert (found["level"], found["logger"]) == ("INFO", "themescope.jobs.x")
     assert found["process"].startswith("worker@") and found["time"].endswith("+00:00")
     assert not {"job", "person", "error", "stack"} & set(found)
 
 
 def test_job_and_person_are_named_where_they_are_known() -> None:
-    record = logging.LogRecord("jobs.x", logging.INFO, __file__, 1, "text", (), None)
+    record = logging.LogRecord("themescope.jobs.x", logging.INFO, __file__, 1, "text", (), None)
     about_person("ada")
     with about_job(12):
         found = json.loads(JsonLines("web").format(record))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.paths import default_models
-from core.types import Article, BenchmarkItem, Paragraph, Section
-from db.records import CorpusRecord, ScoreRecord
-from db.store import Store
-from jobs.common.model_choice import LEAST_ARTICLES, best_first, validated
+from themescope.core.paths import default_models
+from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
+from themescope.db.records import CorpusRecord, ScoreRecord
+from themescope.db.store import Store
+from themescope.jobs.common.model_choice import LEAST_ARTICLES, best_first, validated
 
 ENGLISH, GERMAN = {"en": 1.0}, {"de": 0.82, "en": 0.18}
 

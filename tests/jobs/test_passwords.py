@@ -10,9 +10,9 @@ from argon2 import PasswordHasher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ConfigError, DataError
-from db import passwords
-from db.passwords import hash_password, is_outdated, verify
+from themescope.core.errors import ConfigError, DataError
+from themescope.db import passwords
+from themescope.db.passwords import hash_password, is_outdated, verify
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 

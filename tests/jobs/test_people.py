@@ -10,12 +10,12 @@ from collections.abc import Callable
 import pytest
 from click.testing import CliRunner, Result
 
-from core.errors import AccessError, ConfigError, DataError, StoreError, ThemescopeError
-from db.label_records import Role, SignInMethod
-from db.store import Store
-from jobs.cli.main import main
-from jobs.services import people, sign_in
 from tests.contracts.test_actions import content
+from themescope.core.errors import AccessError, ConfigError, DataError, StoreError, ThemescopeError
+from themescope.db.label_records import Role, SignInMethod
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.services import people, sign_in
 
 SECRET = "correct horse battery"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -113,7 +113,7 @@ def test_a_change_is_made_with_its_audit_event_or_not_at_all(
         raise RuntimeError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("db.repositories.accounts.AuditLog.add", broken)
+        patch.setattr("themescope.db.repositories.accounts.AuditLog.add", broken)
         with pytest.raises(RuntimeError, match="the disk is full"):
             change(store)
     assert content(store) == before

@@ -14,21 +14,21 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError, StoreError, UnknownNameError
-from core.labelling import operations as op
-from core.types import Split, TripletRows
-from db.label_records import NewLabelling, Role, Sharing
-from db.personal_data import Replacement, person_columns
-from db.records import JobStatus, Verdict
-from db.store import Store
-from db.tables import metadata
-from jobs.queue.foreground import run_here
-from jobs.services import people, sign_in
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.personal_data import Forgotten, export, find_traces, forget
 from tests.db.texts import add_corpus
 from tests.jobs.test_cli import call
+from themescope.core.errors import DataError, StoreError, UnknownNameError
+from themescope.core.labelling import operations as op
+from themescope.core.types import Split, TripletRows
+from themescope.db.label_records import NewLabelling, Role, Sharing
+from themescope.db.personal_data import Replacement, person_columns
+from themescope.db.records import JobStatus, Verdict
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import people, sign_in
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.personal_data import Forgotten, export, find_traces, forget
 
 NAME, OTHER = "Grace Ütz", "Grace Ütz-Berg"
 SECRET = "correct horse battery"
@@ -195,7 +195,7 @@ def test_an_export_has_everything_but_secrets(store: Store, tmp_path: Path) -> N
 
 
 def test_every_column_that_names_a_person_is_known() -> None:
-    """A new one is either called ``person`` or listed in ``db.personal_data``."""
+    """A new one is either called ``person`` or listed in ``themescope.db.personal_data``."""
     assert {f"{column.table.name}.{column.name}" for column in person_columns()} >= {
         "person.name", "labelling.owner", "label_step.person", "label_presence.person", "session.person",
         "login.person", "audit_event.person",

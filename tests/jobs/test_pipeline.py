@@ -10,15 +10,15 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from db.records import ArticleRecord, JobRecord, JobStatus
-from db.store import Store
-from jobs.cli.main import main
-from jobs.common.articles import sampled_articles
-from jobs.queue.foreground import run_here
-from jobs.services import pipeline
-from jobs.services.pipeline import Choices, queue_pipeline, steps_of
 from tests.jobs.helpers import write_articles
+from themescope.core.errors import DataError
+from themescope.db.records import ArticleRecord, JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.common.articles import sampled_articles
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import pipeline
+from themescope.jobs.services.pipeline import Choices, queue_pipeline, steps_of
 
 KINDS = ["embed", "find-themes", "project"]
 TFIDF = {"method": "tfidf", "name": "words", "corpus": "C"}

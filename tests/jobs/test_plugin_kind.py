@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from jobs.kinds import REGISTRY, JobCard, ResultLink
 from tests.jobs.helpers import PATIENCE_S, ROOT, program
+from themescope.jobs.kinds import REGISTRY, JobCard, ResultLink
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 
 MODULE = '''
 from dataclasses import dataclass
 
-from core.config import option
-from jobs.common.job import JobConfig
-from jobs.kinds import JobCard
+from themescope.core.config import option
+from themescope.jobs.common.job import JobConfig
+from themescope.jobs.kinds import JobCard
 
 CARD = JobCard(
     id="count-letters",
@@ -84,7 +84,7 @@ def test_it_is_listed_with_its_settings_and_runs_from_the_command_line(environme
 def test_it_is_queued_and_shown_on_its_page(environment: dict[str, str]) -> None:
     queued = call(environment, "jobs", "run", "count-letters", "--set", "text=a", "--background")
     assert queued["status"] == "queued"
-    code = "from jobs.kinds import shown_on; print('count-letters' in shown_on('corpora'))"
+    code = "from themescope.jobs.kinds import shown_on; print('count-letters' in shown_on('corpora'))"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
 

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import core
-from core.errors import ArtifactError, UnknownNameError
-from core.models.artifact import read_info
-from core.paths import DEFAULT, default_model, pretrained_folders
-from core.types import Split
-from db.store import Store
-from jobs.cli.main import main
-from jobs.common.models import NOT_STORED, find_model, selectable_models
-from jobs.queue.foreground import run_here
+import themescope
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+from themescope.core.errors import ArtifactError, UnknownNameError
+from themescope.core.models.artifact import read_info
+from themescope.core.paths import DEFAULT, default_model, pretrained_folders
+from themescope.core.types import Split
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.common.models import NOT_STORED, find_model, selectable_models
+from themescope.jobs.queue.foreground import run_here
 
 DEFAULT_MODEL = default_model()
 
@@ -129,7 +129,7 @@ def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:
 def test_files_are_embedded_searched_and_clustered(name: str, lines: Path) -> None:
     call("embed", lines, "--method", name, "--out", lines.with_suffix(".npy"))
     vectors = np.load(lines.with_suffix(".npy"))
-    expected = core.load(name if name != METHOD else DEFAULT).encode(lines.read_text("utf-8").splitlines())
+    expected = themescope.load(name if name != METHOD else DEFAULT).encode(lines.read_text("utf-8").splitlines())
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
     near = call("similar", "A stone by the river.", "--in", lines, "--method", name, "--top", "1")["nearest"]
     assert "river" in near[0]["sentence"]
@@ -171,7 +171,7 @@ def test_an_unknown_name_offers_the_pretrained_models(store: Store) -> None:
 def test_an_installation_without_models_says_what_to_do(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("core.paths.DATA", tmp_path)
+    monkeypatch.setattr("themescope.core.paths.DATA", tmp_path)
     with pytest.raises(ArtifactError, match="Install Themescope again"):
         find_model(store, DEFAULT)
 

@@ -11,16 +11,16 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from core.errors import ConflictError
-from core.models.artifact import load_model, read_info, saw_title
-from core.paths import DEFAULT, default_model, pretrained_folders
-from core.protocols import SILENT
-from core.readers import REGISTRY as READERS
-from core.types import Sentence, Split, split_of_title
-from db.records import ModelRecord
-from db.store import Store
-from jobs.common.models import find_model
-from jobs.services.demo import demo_dump
+from themescope.core.errors import ConflictError
+from themescope.core.models.artifact import load_model, read_info, saw_title
+from themescope.core.paths import DEFAULT, default_model, pretrained_folders
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.types import Sentence, Split, split_of_title
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.common.models import find_model
+from themescope.jobs.services.demo import demo_dump
 
 DEFAULT_MODEL = default_model()
 
@@ -94,6 +94,6 @@ def test_a_conflict_with_something_else_is_told(sqlite_store: Store, monkeypatch
     def conflict(*_: object, **__: object) -> None:
         raise ConflictError("Something else.")
 
-    monkeypatch.setattr("jobs.common.models.add_model", conflict)
+    monkeypatch.setattr("themescope.jobs.common.models.add_model", conflict)
     with pytest.raises(ConflictError, match="Something else"):
         find_model(sqlite_store, DEFAULT)

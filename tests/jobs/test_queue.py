@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError, StoreError
-from db.records import JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.control import enqueue
-from jobs.queue.huey_queue import JobQueue, JsonMessages, build_huey
-from jobs.queue.worker import Worker
 from tests.jobs.helpers import get, wait_for
+from themescope.core.errors import ConfigError, StoreError
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.huey_queue import JobQueue, JsonMessages, build_huey
+from themescope.jobs.queue.worker import Worker
 
 pytestmark = pytest.mark.usefixtures("toys")
 

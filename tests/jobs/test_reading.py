@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from core.errors import Cancelled, ReadError
-from core.protocols import SILENT, NullReport, Report
-from jobs.common import reading
-from jobs.common.reading import read_files, time_limit
 from tests.jobs import readings
+from themescope.core.errors import Cancelled, ReadError
+from themescope.core.protocols import SILENT, NullReport, Report
+from themescope.jobs.common import reading
+from themescope.jobs.common.reading import read_files, time_limit
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import Cancelled
-from core.types import Article, Paragraph, Section
-from db.store import Store
-from jobs.kinds.import_corpus import ImportProgress, remove_unfinished
-from jobs.queue.foreground import run_here
-from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from tests.jobs.helpers import write_articles
+from themescope.core.errors import Cancelled
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.store import Store
+from themescope.jobs.kinds.import_corpus import ImportProgress, remove_unfinished
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
 
 def article(number: int) -> Article:
@@ -51,7 +51,7 @@ def test_what_time_is_too_short_for_is_swept(sqlite_store: Store, monkeypatch: p
     corpus_id = unfinished(sqlite_store, 250)
     assert not remove_unfinished(sqlite_store, corpus_id, seconds=0)
     assert rows(sqlite_store) == [1, 150, 150, 300]
-    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
+    monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     assert remove_leftovers(sqlite_store) == [f"unfinished import {corpus_id}"]
     assert rows(sqlite_store) == [0, 0, 0, 0]
 
@@ -66,7 +66,7 @@ def test_a_cancelled_import_frees_its_name_however_much_is_left(
             raise Cancelled
 
     with monkeypatch.context() as patched, pytest.raises(Cancelled):
-        patched.setattr("jobs.kinds.import_corpus.CANCEL_S", 0)
+        patched.setattr("themescope.jobs.kinds.import_corpus.CANCEL_S", 0)
         patched.setattr(ImportProgress, "progress", cancel)
         run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)
     assert run_here(sqlite_store, "import-corpus", {"files": [str(path)], "corpus": "C"}, quiet=True)["articles"] == 500
@@ -81,5 +81,5 @@ def test_the_set_of_a_waiting_job_is_not_removed(
         for name in ("wanted", "abandoned"):
             w.triplets.create(corpus.id, name, "sentences", {}, 0, name)
         w.jobs.add(kind, "Some triplets", {"name": "wanted"})
-    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
+    monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     assert remove_leftovers(sqlite_store) == ["abandoned"]

@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics import REGISTRY as METRICS
-from core.models import REGISTRY as METHODS
-from core.models.artifact import read_info
-from core.readers import REGISTRY as READERS
-from core.registry import Registry
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.text.word_tables import REGISTRY as TABLES
-from core.types import Split
-from db.records import VectorBlock
-from db.store import Store
-from jobs.common.job import JobContext
-from jobs.common.models import find_model
-from jobs.kinds import REGISTRY as KINDS
-from jobs.papers.sources import corpus_of
-from jobs.queue.foreground import run_here
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.models.artifact import read_info
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.registry import Registry
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.core.text.word_tables import REGISTRY as TABLES
+from themescope.core.types import Split
+from themescope.db.records import VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.common.models import find_model
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.papers.sources import corpus_of
+from themescope.jobs.queue.foreground import run_here
 
 TINY = {"vocabulary_limit": 2000}
 
@@ -119,7 +119,7 @@ def test_work_is_found_until_an_implementation_has_a_new_revision(
 
 def test_the_version_of_the_package_is_no_part_of_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for version in ("0.1.0", "9.9"):
-        monkeypatch.setattr("jobs.kinds.train.code_version", lambda v=version: v)
+        monkeypatch.setattr("themescope.jobs.kinds.train.code_version", lambda v=version: v)
         assert do(store, *TRAIN[:1], **TRAIN[1])["cached"]
 
 
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_older_code_is_not_resumed(store: Store, revise: Revise)
         job = w.jobs.add("train", "t", {})
     config = KINDS.get("train").config_class()(method="tfidf", name="N", corpus="C")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("core.models.bag_of_words.Tfidf.fit", fit)
+        patched.setattr("themescope.core.models.bag_of_words.Tfidf.fit", fit)
         for revised in (False, False, True):
             if revised:
                 revise(METHODS, "tfidf")

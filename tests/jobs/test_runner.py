@@ -8,16 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors import ConfigError, StoreError, UnknownNameError
-from db.records import JobRecord, JobStatus, MetricPoint
-from db.store import Store
-from jobs.common.job import JobContext, OwnershipLost
-from jobs.queue.control import STALE_S, abandoned, cancel, enqueue, forget, retry, worker_alive
-from jobs.queue.execution import HEARTBEAT_S
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import LOST_S, MAX_ATTEMPTS, Runner, note_attempt
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, grow_old, wait_for
+from themescope.core.errors import ConfigError, StoreError, UnknownNameError
+from themescope.db.records import JobRecord, JobStatus, MetricPoint
+from themescope.db.store import Store
+from themescope.jobs.common.job import JobContext, OwnershipLost
+from themescope.jobs.queue.control import STALE_S, abandoned, cancel, enqueue, forget, retry, worker_alive
+from themescope.jobs.queue.execution import HEARTBEAT_S
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import LOST_S, MAX_ATTEMPTS, Runner, note_attempt
 
 Add = Callable[..., JobRecord]
 
@@ -266,7 +266,7 @@ class TestPresence:
     def test_no_worker_is_seen_within_ten_seconds(self, sqlite_store: Store) -> None:
         from datetime import UTC, datetime, timedelta
 
-        from db import tables as t
+        from themescope.db import tables as t
 
         assert not worker_alive(sqlite_store)
         with sqlite_store.writing() as w:
@@ -279,7 +279,7 @@ class TestPresence:
 
 
 def test_a_heartbeat_continues_after_an_error() -> None:
-    from jobs.queue.execution import Heartbeat
+    from themescope.jobs.queue.execution import Heartbeat
 
     sent: list[int] = []
     enough = threading.Event()

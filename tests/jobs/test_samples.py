@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from core.errors import DataError
-from core.readers.formats import preview
-from db.store import Store
-from jobs.services.samples import SAMPLES, build_sample
+from themescope.core.errors import DataError
+from themescope.core.readers.formats import preview
+from themescope.db.store import Store
+from themescope.jobs.services.samples import SAMPLES, build_sample
 
 PYTHON, DOCUMENTATION = SAMPLES[1], SAMPLES[2]
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
-from core.selections import Origin, Selection, selected
-from db.label_records import NewLabelling, Role, Sharing
-from db.records import VectorBlock
-from db.store import Store
-from jobs.bundles.selections import BundledSelection, selections_from_lines
-from jobs.queue.foreground import run_here
-from jobs.services import selections
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.db.texts import add_corpus
+from themescope.core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
+from themescope.core.selections import Origin, Selection, selected
+from themescope.db.label_records import NewLabelling, Role, Sharing
+from themescope.db.records import VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.bundles.selections import BundledSelection, selections_from_lines
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import selections
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 LASSO = Origin("lasso", ("lasso on map Rome", "coloured by theme"))
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)

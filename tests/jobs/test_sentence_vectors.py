@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import Cancelled
-from core.models import REGISTRY
-from core.models.con_s2v import training
-from core.protocols import NullReport
-from core.types import Corpus
-from db.store import Store
-from jobs.common.articles import TrainingSentences
-from jobs.common.job import JobContext, Stop
-from jobs.common.vectors import load_model
-from jobs.queue.foreground import resume_here, run_here
 from tests.jobs.helpers import write_articles
+from themescope.core.errors import Cancelled
+from themescope.core.models import REGISTRY
+from themescope.core.models.con_s2v import training
+from themescope.core.protocols import NullReport
+from themescope.core.types import Corpus
+from themescope.db.store import Store
+from themescope.jobs.common.articles import TrainingSentences
+from themescope.jobs.common.job import JobContext, Stop
+from themescope.jobs.common.vectors import load_model
+from themescope.jobs.queue.foreground import resume_here, run_here
 
 SMALL = {"dim": 8, "epochs": 4, "threads": 1, "checkpoint_seconds": 0}
 

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import options
-from core.errors import AccessError
-from core.models import REGISTRY as MODELS
-from core.paths import DATA
-from core.readers import REGISTRY as READERS
-from core.registry import Registry
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from db.settings import Settings
-from db.store import Store
-from jobs.common.files import UPLOADS, readable
-from jobs.kinds import REGISTRY as KINDS
-from jobs.queue.control import enqueue
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import options
+from themescope.core.errors import AccessError
+from themescope.core.models import REGISTRY as MODELS
+from themescope.core.paths import DATA
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.registry import Registry
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.files import UPLOADS, readable
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.queue.control import enqueue
 
 ANYWHERE = Path(os.path.abspath(os.sep))
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core.errors import AccessError
-from db import label_tables as t
-from db import passwords
-from db.label_records import Role, SignInMethod
-from db.settings import Settings
-from db.sql import now
-from db.store import Store
-from jobs.services import people, sign_in
-from jobs.services.sign_in import TooManyAttempts, session_of
 from tests.db.processes import at_once
 from tests.jobs.test_people import SECRET
+from themescope.core.errors import AccessError
+from themescope.db import label_tables as t
+from themescope.db import passwords
+from themescope.db.label_records import Role, SignInMethod
+from themescope.db.settings import Settings
+from themescope.db.sql import now
+from themescope.db.store import Store
+from themescope.jobs.services import people, sign_in
+from themescope.jobs.services.sign_in import TooManyAttempts, session_of
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 ADDRESS = "192.0.2.7"

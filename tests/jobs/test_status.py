@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from db.records import JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.common.metrics import SENTENCES_EMBEDDED
-from jobs.queue.control import enqueue
-from jobs.services import health as health_module
-from jobs.services.health import Health, may_read_metrics
-from jobs.services.status_server import serving_status
 from tests.jobs.helpers import get, program, program_environment, wait_for, write_articles
 from tests.servers import free_port
+from themescope.db.records import JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.metrics import SENTENCES_EMBEDDED
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.services import health as health_module
+from themescope.jobs.services.health import Health, may_read_metrics
+from themescope.jobs.services.status_server import serving_status
 
 Found = dict[tuple[str, tuple[str, ...]], float]
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ReadError
-from core.readers import sentence_lists as reading
-from core.readers.sentence_lists import likely_column, read_sheet
-from jobs.services.table_files import csv_text, excel_bytes, json_lines
+from themescope.core.errors import ReadError
+from themescope.core.readers import sentence_lists as reading
+from themescope.core.readers.sentence_lists import likely_column, read_sheet
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 TEXTS = ["First, a sentence.", "=SUM(A1)", "<b>Größe</b> “quoted”", "-1 below"]
 HEADER = ("id", "text")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import ConfigError, DataError
-from core.tasks.topic_data import TopicSettings, central
-from db.store import Store
-from jobs.common.vectors import load_model
-from jobs.queue.foreground import run_here
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.tasks.topic_data import TopicSettings, central
+from themescope.db.store import Store
+from themescope.jobs.common.vectors import load_model
+from themescope.jobs.queue.foreground import run_here
 
 WORDS = {
     "sci.space": ["orbit", "shuttle", "launch", "moon", "rocket", "nasa", "mars", "satellite"],

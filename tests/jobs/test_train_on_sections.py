@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError, DataError
-from core.models.artifact import load_model, title_digests
-from core.types import Split
-from db.store import Store
-from jobs.common.articles import SectionSentences
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.models.artifact import load_model, title_digests
+from themescope.core.types import Split
+from themescope.db.store import Store
+from themescope.jobs.common.articles import SectionSentences
 
 NETWORK = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
 SET = {"width": 8, "layers": 1, "heads": 2, "epochs": 1, "threads": 1, "device": "cpu"}

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DataError
-from core.models.artifact import load_model, title_digests
-from core.types import Split
-from db.records import TripletSetRecord
-from db.store import Store
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
+from themescope.core.errors import DataError
+from themescope.core.models.artifact import load_model, title_digests
+from themescope.core.types import Split
+from themescope.db.records import TripletSetRecord
+from themescope.db.store import Store
 
 TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import Cancelled
-from db.store import Store
-from jobs.common import vectors
-from jobs.common.job import JobContext, Stop
-from jobs.queue.foreground import resume_here, run_here
 from tests.jobs.helpers import write_articles
+from themescope.core.errors import Cancelled
+from themescope.db.store import Store
+from themescope.jobs.common import vectors
+from themescope.jobs.common.job import JobContext, Stop
+from themescope.jobs.queue.foreground import resume_here, run_here
 
 ARTICLES = 12
 
@@ -92,7 +92,7 @@ def test_a_bundle_of_a_large_corpus(large: Store, tmp_path: Path) -> None:
 
 
 def test_the_doctor_names_a_damaged_file(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jobs.services import doctor
+    from themescope.jobs.services import doctor
 
     monkeypatch.setattr(doctor, "_accelerator", lambda: iter(()))
     monkeypatch.setattr(doctor, "_word_vectors", lambda: iter(()))

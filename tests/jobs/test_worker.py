@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from core.types import Split
-from db.records import CorpusRecord, JobRecord, JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.queue.control import cancel, enqueue
-from jobs.queue.foreground import run_here
 from tests.jobs.helpers import PATIENCE_S, get, kill, wait_ended, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
+from themescope.core.types import Split
+from themescope.db.records import CorpusRecord, JobRecord, JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.control import cancel, enqueue
+from themescope.jobs.queue.foreground import run_here
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of POSIX systems")
 
@@ -157,7 +157,7 @@ class TestTraining:
         assert _weights(prepared) == _weights(calm)
 
     def test_test_articles_are_not_among_what_it_learned_from(self, prepared: Store) -> None:
-        from core.models.artifact import read_info, saw_title
+        from themescope.core.models.artifact import read_info, saw_title
 
         small = _train() | {"settings": NET | {"epochs": 1}}
         run_here(prepared, "train", small, quiet=True)

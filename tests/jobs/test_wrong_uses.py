@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.errors import ConfigError, DataError
-from core.paths import working_folder
-from db.settings import Settings, sqlite_path
-from jobs.cli import __main__ as entry
-from jobs.cli import lists_of_sentences
-from jobs.queue.execution import sentence_for
-from jobs.services.table_files import csv_text
 from tests.jobs.test_cli import call
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.paths import working_folder
+from themescope.db.settings import Settings, sqlite_path
+from themescope.jobs.cli import __main__ as entry
+from themescope.jobs.cli import lists_of_sentences
+from themescope.jobs.queue.execution import sentence_for
+from themescope.jobs.services.table_files import csv_text
 
 ROWS = [(i, f"The {'river' if i % 2 else 'school'} of the town, number {i}.") for i in range(40)]
 COMMANDS = {"cluster": ("cluster", "--k", "3"), "embed": ("embed",)}
@@ -159,7 +159,7 @@ def test_ctrl_c_while_modules_are_being_read(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "jobs.cli.main", raising=False)
+    monkeypatch.delitem(sys.modules, "themescope.jobs.cli.main", raising=False)
     monkeypatch.setattr(sys, "meta_path", [SimpleNamespace(find_spec=interrupted)])
     with pytest.raises(SystemExit) as ended:
         entry.main()

@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import option
-from core.errors import DataError
-from jobs.common.job import JobConfig, JobContext
-from jobs.kinds import JobCard
+from themescope.core.config import option
+from themescope.core.errors import DataError
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.kinds import JobCard
 
 RUNS: Counter[int] = Counter()
 """How often each job's work was begun in this process."""

@@ -21,25 +21,25 @@ import pytest
 import sqlalchemy as sa
 from safetensors.numpy import save
 
-from core.config import digest_of
-from core.errors import ThemescopeError
-from core.models.artifact import MODEL_FILE, load_model
-from core.readers.formats import sample
-from core.readers.sentence_lists import read_sheet
-from core.tasks.relatedness import read_sick
-from core.text.word_tables import load_word_vectors
-from core.triplets.csv import read_triplets_csv
-from db.label_records import NewLabelling, Sharing
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from jobs.common.archive import MANIFEST
-from jobs.queue.foreground import run_here
-from jobs.services.labelling import files, starts, tables
 from tests.homes import MakeHome
 from tests.jobs.helpers import SICK_HEADER
 from tests.jobs.test_bundle import do, fill
 from tests.mutations.mutate import mutated, mutated_members, packed, unpacked
+from themescope.core.config import digest_of
+from themescope.core.errors import ThemescopeError
+from themescope.core.models.artifact import MODEL_FILE, load_model
+from themescope.core.readers.formats import sample
+from themescope.core.readers.sentence_lists import read_sheet
+from themescope.core.tasks.relatedness import read_sick
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.triplets.csv import read_triplets_csv
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.common.archive import MANIFEST
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import files, starts, tables
 
 FEW, MANY = 40, 10_000
 MOST_SECONDS = 10.0

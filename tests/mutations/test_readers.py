@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.columns import Profile
-from core.errors import ThemescopeError
-from core.protocols import SILENT
-from core.readers import REGISTRY
-from core.readers.formats import detect, preview, sample
-from core.readers.sentence_lists import likely_column, read_sheet
-from core.types import Article
 from tests.core.readers.samples import MESSAGE, WIKITEXT, archive, dump, page
 from tests.mutations.mutate import mutated
+from themescope.core.columns import Profile
+from themescope.core.errors import ThemescopeError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.formats import detect, preview, sample
+from themescope.core.readers.sentence_lists import likely_column, read_sheet
+from themescope.core.types import Article
 
 FEW, MANY = 500, 10_000
 MOST_SECONDS = 10.0

@@ -14,11 +14,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from webapp import account, sign_in, status
-from webapp.api import application
-from webapp.middleware import HostCheck, SecurityHeaders
-from webapp.sessions import REFUSED, SessionCheck
-from webapp.shared import cookies
+from themescope.webapp import account, sign_in, status
+from themescope.webapp.api import application
+from themescope.webapp.middleware import HostCheck, SecurityHeaders
+from themescope.webapp.sessions import REFUSED, SessionCheck
+from themescope.webapp.shared import cookies
 
 SECRET = "correct horse battery"
 PAGE = {"accept": "text/html"}

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from core.columns import ColumnLevel, ColumnType, TypedColumn, coded, count_categories, summary, typed
-from db import tables as t
-from db.repositories.columns import packed_blocks
-from db.store import Store
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, coded, count_categories, summary, typed
+from themescope.db import tables as t
+from themescope.db.repositories.columns import packed_blocks
+from themescope.db.store import Store
 
 SIDE = ("left", "right", "<b>*centre*</b>", None)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.types import BenchmarkItem
-from db.records import ScoreRecord
-from db.store import Store
 from tests.webapp.filled import METRICS
+from themescope.core.types import BenchmarkItem
+from themescope.db.records import ScoreRecord
+from themescope.db.store import Store
 
 SEVERAL = "several rivers"
 

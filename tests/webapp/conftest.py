@@ -14,13 +14,13 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.services import people
 from tests.webapp.filled import fill
-from webapp.features import REGISTRY
-from webapp.shared.pages import translated
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared.pages import translated
 
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -86,7 +86,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Let the pages that are opened afterwards come from a browser with this token in its cookie."""
 
     def use(token: str) -> None:
-        monkeypatch.setattr("webapp.shared.people.browser_token", lambda cookies: token)
+        monkeypatch.setattr("themescope.webapp.shared.people.browser_token", lambda cookies: token)
 
     return use
 

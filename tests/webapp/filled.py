@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
-from db.records import JobStatus, MapPoints, MetricPoint, ScoreRecord
-from db.store import Store
+from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
+from themescope.db.records import JobStatus, MapPoints, MetricPoint, ScoreRecord
+from themescope.db.store import Store
 
 CORPUS, SET, BENCHMARK, MODEL, MAP = "Rivers", "river triplets", "river sections", "mean *vectors*", "Rivers by vectors"
 HOSTILE = "<img src=x onerror=alert(1)> *bold* [x](http://evil.example) :smile:"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from db.store import Store
-from jobs.services import api_tokens, people
-from jobs.services import sign_in as service
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
-from webapp import account
-from webapp.plain_pages import EXPIRED
+from themescope.db.store import Store
+from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services import sign_in as service
+from themescope.webapp import account
+from themescope.webapp.plain_pages import EXPIRED
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 NEW = "another long secret"
@@ -129,7 +129,7 @@ def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: 
     people.add(shared, "oda", people.Role.VIEWER, None)
     client = browser()
     client.get("/sign-in")
-    from webapp.shared import cookies
+    from themescope.webapp.shared import cookies
 
     client.cookies.clear()
     client.cookies.set(*cookies.cookie(service.sign_in_by_organisation(shared, "oda"), secure=False))

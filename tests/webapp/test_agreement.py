@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from db.label_records import NewLabelling, Sharing
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
-from webapp.features.agreement import groups, results, state
-from webapp.features.agreement.groups import Rater
-from webapp.shared.text import count, score
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.agreement import groups, results, state
+from themescope.webapp.features.agreement.groups import Rater
+from themescope.webapp.shared.text import count, score
 
 Open = Callable[..., AppTest]
 

@@ -11,17 +11,17 @@ import sqlalchemy as sa
 from openapi_spec_validator import validate
 from starlette.testclient import TestClient
 
-from db import label_tables as t
-from db.label_records import Role
-from db.sql import now
-from db.store import Store
-from jobs.services import api_tokens, people
-from jobs.services import sign_in as service
 from tests.webapp.browsers import SECRET, browser
 from tests.webapp.filled import fill
-from webapp.api import application
-from webapp.api.access import MISSING, MOST_BYTES
-from webapp.shared import cookies
+from themescope.db import label_tables as t
+from themescope.db.label_records import Role
+from themescope.db.sql import now
+from themescope.db.store import Store
+from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services import sign_in as service
+from themescope.webapp.api import application
+from themescope.webapp.api.access import MISSING, MOST_BYTES
+from themescope.webapp.shared import cookies
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 JSON = {"content-type": "application/json"}

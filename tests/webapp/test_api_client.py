@@ -10,20 +10,20 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-import core as themescope
-from core.client import connection
-from core.client.client import Client
-from core.errors import ConfigError, DataError, RequestError
-from core.selections import Origin, selected
-from db.label_records import Role
-from db.store import Store
-from jobs.services import api_tokens, people
+import themescope
 from tests.db.test_error_notebook import case
 from tests.served import served
 from tests.webapp.browsers import APP, SECRET
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
-from webapp.api.application import description
+from themescope.core.client import connection
+from themescope.core.client.client import Client
+from themescope.core.errors import ConfigError, DataError, RequestError
+from themescope.core.selections import Origin, selected
+from themescope.db.label_records import Role
+from themescope.db.store import Store
+from themescope.jobs.services import api_tokens, people
+from themescope.webapp.api.application import description
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -43,7 +43,7 @@ def test_three_lines_list_the_corpora(client: Client) -> None:
 
 def test_pages_are_hidden(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_PAGE", 7)
-    monkeypatch.setattr("core.client.client._POINTS", 7)
+    monkeypatch.setattr("themescope.core.client.client._POINTS", 7)
     assert [s.id for s in client.sentences(corpus_id=1)] == [*range(1, 73)]
     assert [s.position for s in client.sentences(article_id=3)] == [*range(24)]
     assert [run.id for run in client.runs()] == [1, 2, 3]

@@ -26,22 +26,22 @@ from schemathesis.checks import load_all_checks
 from schemathesis.schemas import APIOperation
 from starlette.testclient import TestClient
 
-from core.selections import Origin, selected
-from core.types import Split
-from db import label_tables as t
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from jobs.kinds import REGISTRY
-from jobs.services import api_tokens, people
-from jobs.services.remote import labellings
-from jobs.services.remote.labellings import Start
 from tests.webapp.browsers import browser
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
-from webapp.api.application import description
-from webapp.sessions import API
+from themescope.core.selections import Origin, selected
+from themescope.core.types import Split
+from themescope.db import label_tables as t
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.kinds import REGISTRY
+from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services.remote import labellings
+from themescope.jobs.services.remote.labellings import Start
+from themescope.webapp.api.application import description
+from themescope.webapp.sessions import API
 
 logger = logging.getLogger(__name__)
 OPERATIONS: list[APIOperation] = [
@@ -73,7 +73,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.migrate()
     fill(store)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr("themescope.db.passwords.HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         for name, role in ROLES.items():
             people.add(store, name, role, "correct horse battery")
     _add_themes(store)

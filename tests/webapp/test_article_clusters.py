@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.types import Split
-from db.records import ArticleRecord
-from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_pages import words_of
+from themescope.core.types import Split
+from themescope.db.records import ArticleRecord
+from themescope.db.store import Store
 
 Open = Callable[..., AppTest]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
 from tests.bad_files import write_bad
-from webapp.shared.input_files import SERVER_PATH
+from themescope.db.store import Store
+from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 
@@ -40,7 +40,7 @@ def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_that_cannot_be_imported(
     name: str, sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.readers.streams.LINE_LIMIT", 50_000)
+    monkeypatch.setattr("themescope.core.readers.streams.LINE_LIMIT", 50_000)
     path = tmp_path / name if name == "nowhere.txt" else write_bad(tmp_path, name)
     at = open_page("corpora", view="Import")
     at.session_state["corpora_import_source_0"] = SERVER_PATH

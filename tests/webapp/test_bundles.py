@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.label_records import Role
-from db.records import JobStatus
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services import people
 from tests.webapp.filled import CORPUS
-from webapp.shared.input_files import SERVER_PATH
+from themescope.db.label_records import Role
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import people
+from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 

@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import CodebookEntry, entry_of
-from core.labelling.codebook.portable import PortableCode
-from core.labelling.codebook.qda_project import ProjectHead, Source, write_project
-from core.labelling.codebook.versions import versions
-from core.labelling.training import training_items
-from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
-from db.store import Store
-from jobs.services import people
-from jobs.services.labelling import codebook, qda_projects, starts, training
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE
 from tests.webapp.test_relabel import press, select
-from webapp.features.codebook import editing as codebook_editing
-from webapp.features.codebook import practice
-from webapp.features.codebook.state import ATTEMPT, CODES, FILES, PRACTICE, VERSIONS
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.qda_project import ProjectHead, Source, write_project
+from themescope.core.labelling.codebook.versions import versions
+from themescope.core.labelling.training import training_items
+from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import codebook, qda_projects, starts, training
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.codebook import editing as codebook_editing
+from themescope.webapp.features.codebook import practice
+from themescope.webapp.features.codebook.state import ATTEMPT, CODES, FILES, PRACTICE, VERSIONS
 
 Open = Callable[..., AppTest]
 

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import markup
-from core.metrics.statistics import multiple_comparisons
-from core.metrics.statistics.multiple_comparisons import TESTS
-from db.label_records import Role
-from db.records import ScoreRecord
-from db.store import Store
-from jobs.services import people
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
-from webapp.features.compare import exports, method_table, partition_pair, state
-from webapp.shared import compare_queries, partition_queries, queries
-from webapp.shared.figures import tones
+from themescope.core import markup
+from themescope.core.metrics.statistics import multiple_comparisons
+from themescope.core.metrics.statistics.multiple_comparisons import TESTS
+from themescope.db.label_records import Role
+from themescope.db.records import ScoreRecord
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.webapp.features.compare import exports, method_table, partition_pair, state
+from themescope.webapp.shared import compare_queries, partition_queries, queries
+from themescope.webapp.shared.figures import tones
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 TABS = ("Clustering", "Two methods", "Hard articles", "One article", "Triplet accuracy", "Build a benchmark")

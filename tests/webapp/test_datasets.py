@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.label_records import NewLabelling, Role
-from db.records import JobStatus
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services import people
-from jobs.services.labelling import starts
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_bundles import press, words
-from webapp.shared.input_files import SERVER_PATH
+from themescope.db.label_records import NewLabelling, Role
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import starts
+from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 

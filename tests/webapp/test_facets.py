@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core.columns import ColumnType
-from db.store import Store
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
-from webapp.features.map import colourings, state
-from webapp.features.map.colourings import View
-from webapp.features.map.facet_values import Facet, masks, read_filters
-from webapp.map_view import scene as map_scene
-from webapp.shared import queries
-from webapp.shared.figures import histogram_html, tones
+from themescope.core.columns import ColumnType
+from themescope.db.store import Store
+from themescope.webapp.features.map import colourings, state
+from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.map.facet_values import Facet, masks, read_filters
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.figures import histogram_html, tones
 
 Open = Callable[..., AppTest]
 LETTERS = ("a", "b", "c")

@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.triplet_analysis import section_pairs
-from core.types import Article, Paragraph, Section
-from db import tables as t
-from db.engine import open_engine
-from db.store import Store
 from tests.webapp.filled import BENCHMARK, CORPUS, SET
-from webapp.features.triplets.section_pairs import starting_limits
+from themescope.core.metrics.triplet_analysis import section_pairs
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db import tables as t
+from themescope.db.engine import open_engine
+from themescope.db.store import Store
+from themescope.webapp.features.triplets.section_pairs import starting_limits
 
 OpenPage = Callable[..., AppTest]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.label_records import Role
-from db.store import Store
-from jobs.services import people
+from themescope.db.label_records import Role
+from themescope.db.store import Store
+from themescope.jobs.services import people
 
 Open = Callable[..., AppTest]
 FORMS = [

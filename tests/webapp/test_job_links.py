@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds import JobCard
-from webapp.features import REGISTRY as PAGES
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds import JobCard
+from themescope.webapp.features import REGISTRY as PAGES
 
 
 @pytest.mark.parametrize("card", KINDS, ids=lambda card: card.id)

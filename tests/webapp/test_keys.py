@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import webapp.features
-from core.errors import DuplicateNameError, UnknownNameError
-from webapp.features import REGISTRY
-from webapp.shared.pages import PageKeys
+from themescope.core.errors import DuplicateNameError, UnknownNameError
+from themescope.webapp import features
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared.pages import PageKeys
 
-FEATURES = Path(webapp.features.__file__).parent
+FEATURES = Path(features.__file__).parent
 BARE = re.compile(r"""key=["']|session_state(?:\[|\.get\(|\.pop\(|\.setdefault\()["']|query_params(?:\[|\.get\()["']""")
 """A key that is written where it is used."""
 

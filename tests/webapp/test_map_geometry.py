@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.features.map import colourings
-from webapp.map_view import geometry
-from webapp.map_view.scene import MANY
+from themescope.webapp.features.map import colourings
+from themescope.webapp.map_view import geometry
+from themescope.webapp.map_view.scene import MANY
 
 
 def categories_of(keys: list[str], keep_order: bool = False) -> tuple[np.ndarray, list[str]]:

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.store import Store
-from jobs.common import indexes
-from jobs.kinds import embed, project
-from jobs.queue.foreground import run_here
 from tests.jobs.helpers import write_articles
-from webapp.features.map import search
-from webapp.map_view import scene as map_scene
-from webapp.shared import queries
+from themescope.db.store import Store
+from themescope.jobs.common import indexes
+from themescope.jobs.kinds import embed, project
+from themescope.jobs.queue.foreground import run_here
+from themescope.webapp.features.map import search
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.shared import queries
 
 
 def test_the_index_finds_what_the_exact_search_finds(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.map_view.geometry import UNITS
-from webapp.map_view.labels import (
+from themescope.webapp.map_view.geometry import UNITS
+from themescope.webapp.map_view.labels import (
     CATEGORIES,
     CLOSER,
     CLOSEST,

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from core.projection.geometry import inside
 from tests.webapp.test_map_view import canvas_of, scene_of
-from webapp.features.map import export
-from webapp.map_view import component, geometry, levels, picture
-from webapp.map_view.geometry import UNITS
-from webapp.map_view.levels import Levels, density, levels_of
-from webapp.map_view.view_state import MapState
+from themescope.core.projection.geometry import inside
+from themescope.webapp.features.map import export
+from themescope.webapp.map_view import component, geometry, levels, picture
+from themescope.webapp.map_view.geometry import UNITS
+from themescope.webapp.map_view.levels import Levels, density, levels_of
+from themescope.webapp.map_view.view_state import MapState
 
 
 @st.composite

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling.partition import Cluster, Partition
-from db.label_records import NewLabelling, Sharing
-from db.records import JobStatus, MapPoints, VectorBlock
-from db.store import Store
-from jobs.services.table_files import csv_text
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.listed import listed, listing
-from webapp.features.map import colourings, export, state
-from webapp.features.map.colourings import View
-from webapp.map_view import component
-from webapp.map_view import scene as map_scene
-from webapp.shared import queries
-from webapp.shared.figures import tones
+from themescope.core.labelling.partition import Cluster, Partition
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import JobStatus, MapPoints, VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.map import colourings, export, state
+from themescope.webapp.features.map.colourings import View
+from themescope.webapp.map_view import component
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 ALL = "0_0_65535_0_65535_65535_0_65535"

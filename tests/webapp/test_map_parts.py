@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.map_view import parts
-from webapp.map_view.geometry import UNITS
-from webapp.map_view.outline import outline_of
-from webapp.map_view.parts import ADD, CATEGORY, NEAREST, REPLACE, SHAPE, SUBTRACT, Part, part_of
+from themescope.webapp.map_view import parts
+from themescope.webapp.map_view.geometry import UNITS
+from themescope.webapp.map_view.outline import outline_of
+from themescope.webapp.map_view.parts import ADD, CATEGORY, NEAREST, REPLACE, SHAPE, SUBTRACT, Part, part_of
 
 MODES = st.sampled_from([REPLACE, ADD, SUBTRACT])
 CORNERS = st.lists(st.tuples(st.integers(-UNITS, UNITS), st.integers(-UNITS, UNITS)), min_size=3, max_size=9)

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.records import ArticleRecord
 from tests.core.projection.test_geometry import crossed
-from webapp.features.map import state, view
-from webapp.map_view import component, parts
-from webapp.map_view.component import Canvas
-from webapp.map_view.geometry import UNITS, Grid
-from webapp.map_view.scene import MANY, Colouring, Scene
-from webapp.map_view.view_state import MapState
-from webapp.shared.figures import tones
+from themescope.db.records import ArticleRecord
+from themescope.webapp.features.map import state, view
+from themescope.webapp.map_view import component, parts
+from themescope.webapp.map_view.component import Canvas
+from themescope.webapp.map_view.geometry import UNITS, Grid
+from themescope.webapp.map_view.scene import MANY, Colouring, Scene
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared.figures import tones
 
 ON_GRID = st.integers(0, UNITS)
 CORNER = st.tuples(st.integers(-UNITS, 2 * UNITS), st.integers(-UNITS, 2 * UNITS))

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from streamlit.testing.v1 import AppTest
 
-from core.paths import default_models, pretrained_folders
-from db.records import ModelRecord
-from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL
-from webapp.shared.choose import grouped, grouped_by_method, model_label, with_tag
+from themescope.core.paths import default_models, pretrained_folders
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.webapp.shared.choose import grouped, grouped_by_method, model_label, with_tag
 
 Open = Callable[..., AppTest]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.types import Article, Paragraph, Section
-from db.store import Store
-from jobs.common.model_choice import best_first
 from tests.webapp.filled import CORPUS, MODEL
-from webapp.features.themes import state as themes
-from webapp.shared import queries
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.store import Store
+from themescope.jobs.common.model_choice import best_first
+from themescope.webapp.features.themes import state as themes
+from themescope.webapp.shared import queries
 
 Open = Callable[..., AppTest]
 GERMAN = "Flüsse"

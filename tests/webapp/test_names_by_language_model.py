@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.common.theme_naming import agreed_digest, materials_of_partition
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import analysed
-from webapp.features.relabel.state import SETTINGS
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.theme_naming import agreed_digest, materials_of_partition
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel.state import SETTINGS
 
 __all__ = ["analysed"]
 Open = Callable[..., AppTest]

@@ -8,19 +8,19 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.selections import Origin, selected
-from db.label_records import Role
-from db.notebook_records import ErrorCase, Notebook
-from db.store import Store
-from jobs.services import people
 from tests.db.test_error_notebook import case
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
 from tests.webapp.test_pages import words_of as escaped_words_of
-from webapp.features.map import state as map_state
-from webapp.features.notebook import agreement, cases, state
-from webapp.features.notebook.one_case import known_view
-from webapp.features.relabel.actions import HANDLERS
-from webapp.shared import action_keys, error_notebook
+from themescope.core.selections import Origin, selected
+from themescope.db.label_records import Role
+from themescope.db.notebook_records import ErrorCase, Notebook
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.webapp.features.map import state as map_state
+from themescope.webapp.features.notebook import agreement, cases, state
+from themescope.webapp.features.notebook.one_case import known_view
+from themescope.webapp.features.relabel.actions import HANDLERS
+from themescope.webapp.shared import action_keys, error_notebook
 
 Open = Callable[..., AppTest]
 
@@ -294,7 +294,7 @@ def test_relabel_offers_the_case_of_a_selection() -> None:
 
 
 def test_only_known_parameters_of_a_permalink_are_followed() -> None:
-    from webapp.features import REGISTRY
+    from themescope.webapp.features import REGISTRY
 
     card = REGISTRY.get("triplets")
     assert known_view(card, "triplets_triplet=5&evil=1&triplets_pair=a&triplets_pair=b") == {

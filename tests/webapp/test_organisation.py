@@ -13,11 +13,6 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.testclient import TestClient
 
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.services import people
-from jobs.services import sign_in as service
 from tests.servers import free_port
 from tests.webapp.browsers import (
     INSIDE,
@@ -25,9 +20,14 @@ from tests.webapp.browsers import (
     browser,
     token_of,
 )
-from webapp import organisation
-from webapp.sessions import REFUSED
-from webapp.shared import cookies
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.jobs.services import sign_in as service
+from themescope.webapp import organisation
+from themescope.webapp.sessions import REFUSED
+from themescope.webapp.shared import cookies
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 

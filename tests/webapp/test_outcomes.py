@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from db.records import JobStatus
-from db.store import Store
 from tests.webapp.filled import CORPUS, MAP, SET
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
 
 Open = Callable[..., AppTest]
 

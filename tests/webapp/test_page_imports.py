@@ -8,8 +8,8 @@ import sys
 HEAVY = ("torch", "umap", "numba", "pynndescent", "sklearn", "gensim", "transformers", "huey")
 SCRIPT = f"""
 import ast, importlib, pkgutil, sys
-from webapp import features
-for module in pkgutil.walk_packages(features.__path__, "webapp.features."):
+from themescope.webapp import features
+for module in pkgutil.walk_packages(features.__path__, "themescope.webapp.features."):
     if not module.name.endswith(".page"):
         importlib.import_module(module.name)
 for card in features.REGISTRY:

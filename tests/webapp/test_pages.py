@@ -8,18 +8,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.models import REGISTRY
-from core.paths import default_models
-from db import tables as t
-from db.records import JobStatus, ScoreRecord, TripletSetRecord
-from db.store import Store
-from jobs.services import demo
 from tests.pages import PAGES
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
-from webapp.features.compare.method_pair import ARTICLE_VIEW
-from webapp.features.compare.method_table import PAIR_VIEW
-from webapp.features.train import form
-from webapp.shared.guard import BROKEN
+from themescope.core.models import REGISTRY
+from themescope.core.paths import default_models
+from themescope.db import tables as t
+from themescope.db.records import JobStatus, ScoreRecord, TripletSetRecord
+from themescope.db.store import Store
+from themescope.jobs.services import demo
+from themescope.webapp.features.compare.method_pair import ARTICLE_VIEW
+from themescope.webapp.features.compare.method_table import PAIR_VIEW
+from themescope.webapp.features.train import form
+from themescope.webapp.shared.guard import BROKEN
 
 TABS = {
     "compare": (
@@ -344,7 +344,7 @@ def test_a_page_that_fails_says_so_in_words(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("no <b>luck</b>")
 
-    monkeypatch.setattr("webapp.features.corpora.articles.browse", broken)
+    monkeypatch.setattr("themescope.webapp.features.corpora.articles.browse", broken)
     at = open_page("corpora")
     assert not at.exception
     assert BROKEN in at.error[0].value

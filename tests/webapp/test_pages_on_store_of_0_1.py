@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.settings import Settings
-from db.store import Store
 from tests.db.stores import unpack
+from themescope.db.settings import Settings
+from themescope.db.store import Store
 
 Open = Callable[..., AppTest]
 LABELLING = "Places on the islands"

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.papers import paper
-from db.records import JobStatus
-from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE
-from webapp.features.paper_tables.views import common_deviation, export
+from themescope.core.papers import paper
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.webapp.features.paper_tables.views import common_deviation, export
 
 Open = Callable[..., AppTest]
 ARGUMENTS = {"paper": "ed18", "profile": "quick", "corpus": CORPUS, "sick": "pairs"}

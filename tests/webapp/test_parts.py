@@ -18,13 +18,13 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
-from core.config import Config, OptionInfo, option
-from db.records import MetricPoint
-from db.settings import Settings, is_loopback
-from jobs.services import demo
-from webapp import __main__ as start
-from webapp.shared import components, forms, input_files, text
-from webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones
+from themescope.core.config import Config, OptionInfo, option
+from themescope.db.records import MetricPoint
+from themescope.db.settings import Settings, is_loopback
+from themescope.jobs.services import demo
+from themescope.webapp import start
+from themescope.webapp.shared import components, forms, input_files, text
+from themescope.webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones
 
 
 @given(st.text(st.characters(exclude_characters="\u2060"), max_size=60))
@@ -166,7 +166,7 @@ def test_a_long_table_has_a_search() -> None:
     def page(n: int) -> None:
         import pandas as pd
 
-        from webapp.shared.choose import clickable
+        from themescope.webapp.shared.choose import clickable
 
         names = [f"model {i}" for i in range(n)]
         frame = pd.DataFrame({"Name": names, "Kind": ["net", "mean"] * (n // 2), "Triplets": [7, None] * (n // 2)})

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
-from jobs.services.people import LONGEST_NAME, tidy
-from webapp.features import REGISTRY
-from webapp.shared import people
+from themescope.db.store import Store
+from themescope.jobs.services.people import LONGEST_NAME, tidy
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared import people
 
 
 @given(st.text())

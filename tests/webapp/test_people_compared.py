@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from db.label_records import NewLabelling, Sharing
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import CORPUS
-from webapp.shared import partition_queries
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.shared import partition_queries
 
 Open = Callable[..., AppTest]
 

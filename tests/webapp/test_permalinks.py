@@ -10,9 +10,9 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.event_loops import run
-from webapp.features import REGISTRY
-from webapp.middleware import PermalinkRedirect
-from webapp.shared.pages import PageKeys, translated
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.middleware import PermalinkRedirect
+from themescope.webapp.shared.pages import PageKeys, translated
 
 KEYS = PageKeys("toys")
 VIEW = KEYS.url("view", values={"Look": "Browse"})

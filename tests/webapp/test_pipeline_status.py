@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.records import JobStatus
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services.pipeline import queue_pipeline
 from tests.webapp.filled import CORPUS, fill
 from tests.webapp.test_pages import words_of
-from webapp.features.themes import new_list, state
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.pipeline import queue_pipeline
+from themescope.webapp.features.themes import new_list, state
 
 Open = Callable[..., AppTest]
 LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8))

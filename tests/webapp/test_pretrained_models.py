@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.paths import DEFAULT, default_model, default_models, lacks_packages, pretrained_folders
-from db.records import JobStatus
-from db.store import Store
-from jobs.common.models import find_model
 from tests.webapp.filled import BENCHMARK, CORPUS, MODEL, SET
+from themescope.core.paths import DEFAULT, default_model, default_models, lacks_packages, pretrained_folders
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.common.models import find_model
 
 DEFAULT_MODEL, PRETRAINED = default_model(), set(pretrained_folders())
 

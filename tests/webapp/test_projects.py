@@ -9,16 +9,16 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.types import Article, Paragraph, Section
-from db import tables as t
-from db.engine import open_engine
-from db.records import JobStatus
-from db.store import Store
-from jobs.queue import control as commands
 from tests.webapp.filled import BENCHMARK, CORPUS, MAP, SET
 from tests.webapp.test_pages import words_of
-from webapp.features import REGISTRY
-from webapp.shared.places import MENU, MORE, PLACES, by_place, place_of
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db import tables as t
+from themescope.db.engine import open_engine
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue import control as commands
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.shared.places import MENU, MORE, PLACES, by_place, place_of
 
 Open = Callable[..., AppTest]
 OTHER = "Mountains"
@@ -65,7 +65,7 @@ def test_the_project_used_last_comes_first_and_not_the_newest_import(two: Store,
 
 @pytest.mark.usefixtures("two")
 def test_a_browser_remembers_its_last_project(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.shared.projects._remembered", lambda: 1)
+    monkeypatch.setattr("themescope.webapp.shared.projects._remembered", lambda: 1)
     assert at_hand(open_page("home")) == (CORPUS, CORPUS)
 
 

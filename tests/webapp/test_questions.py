@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling.answers import NO, answers
-from core.labelling.partition import Partition
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.records import VectorBlock
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import MODEL
-from webapp.features.relabel.actions import dispatch
-from webapp.features.relabel.asking import DIFFERENT
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.questions import question_data
+from themescope.core.labelling.answers import NO, answers
+from themescope.core.labelling.partition import Partition
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel.actions import dispatch
+from themescope.webapp.features.relabel.asking import DIFFERENT
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.questions import question_data
 
 Open = Callable[..., AppTest]
 
@@ -142,8 +142,8 @@ def test_questions_end_with_the_budget(labelling: LabellingRecord, open_page: Op
 def test_contradictions_are_listed_and_taken_back(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    from core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
-    from jobs.services.labelling import questions as service
+    from themescope.core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
+    from themescope.jobs.services.labelling import questions as service
 
     at = opened(open_page)
     state = state_of(at, labelling)
@@ -162,8 +162,8 @@ def test_contradictions_are_listed_and_taken_back(
 def test_an_answer_by_a_digit_is_told_with_its_sentences(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    from core.labelling.answers import Answer, Effect, Question, QuestionKind
-    from jobs.services.labelling import questions as service
+    from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind
+    from themescope.jobs.services.labelling import questions as service
 
     at = opened(open_page)
     state = state_of(at, labelling)
@@ -202,7 +202,7 @@ def test_a_blind_labelling_hides_where_sentences_are_from(filled_store: Store, o
 def test_an_answer_is_made_to_the_version_of_another_person(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
-    from core.labelling import operations as op
+    from themescope.core.labelling import operations as op
 
     at = opened(open_page, "cobra")
     shown = question(at, labelling)

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from core.labelling.partition import UNASSIGNED
-from core.selections import Origin, selected
-from db.label_records import LabellingRecord, NewLabelling, Role, Sharing
-from db.records import MapPoints, VectorBlock
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import HOSTILE, MODEL
 from tests.webapp.listed import listed, listing
-from webapp.features.relabel.actions import ACTIONS, dispatch
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.filters import FILTERS, MATCHES
-from webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SEARCH, SETTINGS, VIEW
-from webapp.features.relabel.toolbar import toolbar_data
-from webapp.shared.guard import BROKEN
-from webapp.shared.partition_queries import EDIT, selection_view
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.selections import Origin, selected
+from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from themescope.db.records import MapPoints, VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.filters import FILTERS, MATCHES
+from themescope.webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SEARCH, SETTINGS, VIEW
+from themescope.webapp.features.relabel.toolbar import toolbar_data
+from themescope.webapp.shared.guard import BROKEN
+from themescope.webapp.shared.partition_queries import EDIT, selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}

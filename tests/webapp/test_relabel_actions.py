@@ -9,21 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from core.labelling import operations as op
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.records import VectorBlock
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import MODEL
-from webapp.features.relabel import filters
-from webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
-from webapp.features.relabel.cluster_map import canvas_of
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.lists import columns_data
-from webapp.features.relabel.state import PlottedMap
-from webapp.features.relabel.toolbar import toolbar_data
-from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel import filters
+from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
+from themescope.webapp.features.relabel.cluster_map import canvas_of
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.lists import columns_data
+from themescope.webapp.features.relabel.state import PlottedMap
+from themescope.webapp.features.relabel.toolbar import toolbar_data
+from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE
 
 
 @pytest.fixture
@@ -214,6 +214,6 @@ def test_the_legend_counts_the_clusters_that_share_a_colour(
     ids = state.partition.ids
     points = np.zeros((len(ids), 2), dtype=np.float32)
     assert canvas_of(state, ids, points).colouring.other == "unassigned"
-    monkeypatch.setattr("webapp.features.relabel.cluster_map.MAX_CATEGORIES", 2)
+    monkeypatch.setattr("themescope.webapp.features.relabel.cluster_map.MAX_CATEGORIES", 2)
     rest = len(state.partition.clusters) - 2
     assert canvas_of(state, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"

@@ -10,26 +10,26 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import hierarchy
-from core.labelling import operations as op
-from core.labelling.partition import UNASSIGNED, Partition
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.records import VectorBlock
-from db.store import Store
-from jobs.services import inference
-from jobs.services.labelling import codebook, starts
-from jobs.services.labelling.schemes import from_codes
-from jobs.services.labelling.session import LabellingSession
 from tests.webapp.filled import MODEL
-from webapp.features.relabel import cluster_queries, filters, settings
-from webapp.features.relabel.actions import dispatch
-from webapp.features.relabel.cluster_map import canvas_of
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.lists import columns_data
-from webapp.features.relabel.state import MERGES, OUTLIERS, SCHEME, SCHEME_ARTICLE
-from webapp.features.relabel.themes import tree_data
-from webapp.features.relabel.toolbar import toolbar_data
-from webapp.shared.text import count
+from themescope.core.labelling import hierarchy
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.records import VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.services import inference
+from themescope.jobs.services.labelling import codebook, starts
+from themescope.jobs.services.labelling.schemes import from_codes
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel import cluster_queries, filters, settings
+from themescope.webapp.features.relabel.actions import dispatch
+from themescope.webapp.features.relabel.cluster_map import canvas_of
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.lists import columns_data
+from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, SCHEME, SCHEME_ARTICLE
+from themescope.webapp.features.relabel.themes import tree_data
+from themescope.webapp.features.relabel.toolbar import toolbar_data
+from themescope.webapp.shared.text import count
 
 Open = Callable[..., AppTest]
 

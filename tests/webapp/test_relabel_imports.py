@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
-from jobs.services.table_files import csv_text
 from tests.webapp.filled import CORPUS
+from themescope.db.store import Store
+from themescope.jobs.services.table_files import csv_text
 
 Open = Callable[..., AppTest]
 

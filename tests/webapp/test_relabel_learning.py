@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from core.types import Split, split_of_title
-from db.label_records import LabellingRecord, NewLabelling
-from db.records import JobStatus
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
+from themescope.core.labelling import operations as op
+from themescope.core.types import Split, split_of_title
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 Open = Callable[..., AppTest]
 TINY = {"hidden": 4, "attention": 3, "epochs": 1, "vocabulary_limit": 200, "threads": 1, "device": "cpu"}

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.label_records import LabellingRecord
-from db.records import JobStatus
-from db.store import Store
-from jobs.queue.control import cancel
-from jobs.services.labelling import metrics
-from jobs.services.labelling.session import LabellingSession
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
-from webapp.features.relabel.state import CHOICE, METRIC
-from webapp.shared.text import plain
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.control import cancel
+from themescope.jobs.services.labelling import metrics
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.relabel.state import CHOICE, METRIC
+from themescope.webapp.shared.text import plain
 
 Open = Callable[..., AppTest]
 

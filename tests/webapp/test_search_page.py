@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
-from jobs.services.everything import COUNTED, find_everything, words_of
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
-from webapp.features import REGISTRY
-from webapp.features.search import links
-from webapp.features.search.links import link_of
+from themescope.db.store import Store
+from themescope.jobs.services.everything import COUNTED, find_everything, words_of
+from themescope.webapp.features import REGISTRY
+from themescope.webapp.features.search import links
+from themescope.webapp.features.search.links import link_of
 
 Open = Callable[..., AppTest]
 
@@ -45,7 +45,7 @@ def test_an_empty_query_and_single_letters_find_no_text(filled_store: Store) -> 
 
 
 def test_more_results_than_are_counted(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.services.everything.COUNTED", 10)
+    monkeypatch.setattr("themescope.jobs.services.everything.COUNTED", 10)
     (group,) = [g for g in find_everything(filled_store, "paragraph") if g.kind == "Sentences"]
     assert group.count == 11 and len(group.results) == 8 and COUNTED == 1_000
 

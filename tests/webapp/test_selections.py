@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.selections import Origin, selected
-from db.label_records import Role
-from db.store import Store
 from tests.webapp.filled import CORPUS
 from tests.webapp.listed import listed, listing
 from tests.webapp.test_map_page import words_of
-from webapp.features.corpora import state as corpora_state
-from webapp.features.map import state as map_state
-from webapp.features.selections import state
-from webapp.shared import sentence_view
-from webapp.shared.selection_panel import COMPARE, WORDS
+from themescope.core.selections import Origin, selected
+from themescope.db.label_records import Role
+from themescope.db.store import Store
+from themescope.webapp.features.corpora import state as corpora_state
+from themescope.webapp.features.map import state as map_state
+from themescope.webapp.features.selections import state
+from themescope.webapp.shared import sentence_view
+from themescope.webapp.shared.selection_panel import COMPARE, WORDS
 
 Open = Callable[..., AppTest]
 SEARCH = Origin("search", ("search “nile”", "all articles"))
@@ -146,7 +146,7 @@ def test_long_lists_are_sent_in_groups_that_the_browser_asks_for(filled_store: S
 
 
 def _read(store: Store) -> object:
-    from jobs.services.selections import read_sentences
+    from themescope.jobs.services.selections import read_sentences
 
     with store.reading() as r:
         return read_sentences(store, r.corpora.sentence_ids(1))

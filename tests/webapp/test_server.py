@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.settings import Settings
-from webapp import server as web
-from webapp.shared import store as server_store
+from themescope.db.settings import Settings
+from themescope.webapp import server as web
+from themescope.webapp.shared import store as server_store
 
 
 @pytest.fixture(autouse=True)

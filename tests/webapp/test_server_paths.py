@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
-from jobs.common.files import NO_FOLDERS
-from webapp.shared.input_files import SERVER_PATH
+from themescope.db.store import Store
+from themescope.jobs.common.files import NO_FOLDERS
+from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 TEXT = "# Towns\n\n## History\n\nIt was founded in 1204.\n"

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.services import people, sign_in
 from tests.recorded_server import looked_up
 from tests.servers import free_port
-from webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
-from webapp.shared import cookies
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services import people, sign_in
+from themescope.webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
+from themescope.webapp.shared import cookies
 
 ROOT = Path(__file__).parents[2]
 START_S = 120.0

@@ -13,12 +13,6 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from db import label_tables as t
-from db.label_records import Role
-from db.store import Store
-from jobs.services import people
-from jobs.services import sign_in as service
-from jobs.services.people import LONGEST_NAME
 from tests.webapp.browsers import (
     INSIDE,
     PAGE,
@@ -32,9 +26,15 @@ from tests.webapp.browsers import (
     submit,
     token_of,
 )
-from webapp.plain_pages import EXPIRED
-from webapp.sessions import PUBLIC, REFUSED
-from webapp.shared import cookies
+from themescope.db import label_tables as t
+from themescope.db.label_records import Role
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.people import LONGEST_NAME
+from themescope.webapp.plain_pages import EXPIRED
+from themescope.webapp.sessions import PUBLIC, REFUSED
+from themescope.webapp.shared import cookies
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.label_records import Role
-from db.store import Store
-from jobs.services import people as members
-from jobs.services import sign_in as service
-from webapp.features import REGISTRY
+from themescope.db.label_records import Role
+from themescope.db.store import Store
+from themescope.jobs.services import people as members
+from themescope.jobs.services import sign_in as service
+from themescope.webapp.features import REGISTRY
 
 Open = Callable[..., AppTest]
 Browser = Callable[[str], None]
@@ -95,7 +95,7 @@ def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: Si
 def test_an_open_page_notices_that_its_session_has_ended(
     shared: Store, open_page: Open, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch, end: Callable[..., object]
 ) -> None:
-    monkeypatch.setattr("webapp.shared.people._LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr("themescope.webapp.shared.people._LOOK_AGAIN_S", 0.0)
     token = sign_in("lea")
     at = open_page("corpora")
     at.session_state["bench-1"] = "what lea was doing"

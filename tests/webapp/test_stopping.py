@@ -29,7 +29,7 @@ def test_on_sigterm_open_pages_are_told_and_the_process_ends(tmp_path: Path) -> 
     flags = ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.headless", "true"]
     environment = {**os.environ, "THEMESCOPE_HOME": str(tmp_path / "home"), "THEMESCOPE_LOG_FORMAT": "json"}
     with log.open("wb") as out:
-        command = [sys.executable, "-m", "webapp.server", *flags]
+        command = [sys.executable, "-m", "themescope.webapp.server", *flags]
         web = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
     try:
         wait_for(lambda: answer(f"http://{address}/readyz"))

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.paths import default_models
-from db.records import JobStatus, ScoreRecord, VectorBlock
-from db.store import Store
-from jobs.queue.foreground import run_here
 from tests.webapp.filled import CORPUS, MODEL
 from tests.webapp.test_pages import words_of
-from webapp.features.summaries.views import Method, Ranked, shaded_data
+from themescope.core.paths import default_models
+from themescope.db.records import JobStatus, ScoreRecord, VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.webapp.features.summaries.views import Method, Ranked, shaded_data
 
 Open = Callable[..., AppTest]
 
@@ -110,8 +110,8 @@ def test_a_collection_is_uploaded_and_evaluated_by_several_methods(filled_store:
 
 
 def test_shades_follow_scores(filled_store: Store) -> None:
-    from core.tasks.summaries.summarizing import extract
-    from core.types import Sentence
+    from themescope.core.tasks.summaries.summarizing import extract
+    from themescope.core.types import Sentence
 
     sentences = [Sentence(f"Sentence {i}.", i, 1, paragraph=i // 2, position=i) for i in range(3)]
     scores = np.array([0.2, 0.5, 0.3])

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
-from webapp.shared.input_files import SERVER_PATH
+from themescope.db.store import Store
+from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 CLAIMS = "claim,motion,score\nGames are violent.,games,1\nGames are fun.,games,2\nSmoking kills.,smoking,3\n"

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.labelling import operations as op
-from core.labelling.distribution import Plan
-from db.label_records import Role
-from db.records import ArticleRecord
-from db.store import Store
-from db.task_records import ItemRecord, ItemState, TaskRecord
-from jobs.services import people
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.tasks import checks, making, work
 from tests.webapp.filled import HOSTILE
-from webapp.features.relabel.state import Change, Unsaved
-from webapp.features.tasks import form, state
-from webapp.features.tasks import queries as task_page_queries
-from webapp.shared import partition_queries, queries
-from webapp.shared.task_queries import Task
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.distribution import Plan
+from themescope.db.label_records import Role
+from themescope.db.records import ArticleRecord
+from themescope.db.store import Store
+from themescope.db.task_records import ItemRecord, ItemState, TaskRecord
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.tasks import checks, making, work
+from themescope.webapp.features.relabel.state import Change, Unsaved
+from themescope.webapp.features.tasks import form, state
+from themescope.webapp.features.tasks import queries as task_page_queries
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.task_queries import Task
 
 Open = Callable[..., AppTest]
 

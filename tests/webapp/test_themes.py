@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.errors import DataError, DuplicateNameError, UnknownNameError
-from core.types import Article, Paragraph, Section, Split
-from db.label_records import Role
-from db.records import JobStatus, MapPoints
-from db.store import Store
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.listed import listed, listing
 from tests.webapp.test_pages import words_of
-from webapp.features.map import colourings
-from webapp.features.map.colourings import View
-from webapp.features.themes import results, state
-from webapp.features.themes.new_list import EXAMPLE
-from webapp.map_view import scene as map_scene
-from webapp.shared import partition_queries, queries
+from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.types import Article, Paragraph, Section, Split
+from themescope.db.label_records import Role
+from themescope.db.records import JobStatus, MapPoints
+from themescope.db.store import Store
+from themescope.webapp.features.map import colourings
+from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.themes import results, state
+from themescope.webapp.features.themes.new_list import EXAMPLE
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.shared import partition_queries, queries
 
 Open = Callable[..., AppTest]
 

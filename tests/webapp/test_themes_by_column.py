@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.crosstabs import crosstab
-from core.types import Split
-from db.store import Store
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
-from webapp.features.themes import by_column, state
-from webapp.shared.figures import tones
+from themescope.core.metrics.crosstabs import crosstab
+from themescope.core.types import Split
+from themescope.db.store import Store
+from themescope.webapp.features.themes import by_column, state
+from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 

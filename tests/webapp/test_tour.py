@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.store import Store
-from jobs.services.demo import CORPUS
 from tests.webapp.filled import CORPUS as RIVERS
 from tests.webapp.test_pages import words_of
-from webapp.shared.tour import STEPS
+from themescope.db.store import Store
+from themescope.jobs.services.demo import CORPUS
+from themescope.webapp.shared.tour import STEPS
 
 Open = Callable[..., AppTest]
 

@@ -13,19 +13,19 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.triplet_analysis import CorrectnessFilter
-from core.types import Article, Paragraph, Section, Split, TripletRows
-from db.records import TripletSetRecord, Verdict
-from db.store import Store
 from tests.webapp.filled import CORPUS, MODEL, SET
 from tests.webapp.test_pages import words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from webapp.features.triplets import browser, selection
-from webapp.features.triplets import queries as page_queries
-from webapp.features.triplets.export import Export
-from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.selection import ReviewFilter, TripletFilter
-from webapp.shared import action_keys, triplet_queries
+from themescope.core.metrics.triplet_analysis import CorrectnessFilter
+from themescope.core.types import Article, Paragraph, Section, Split, TripletRows
+from themescope.db.records import TripletSetRecord, Verdict
+from themescope.db.store import Store
+from themescope.webapp.features.triplets import browser, selection
+from themescope.webapp.features.triplets import queries as page_queries
+from themescope.webapp.features.triplets.export import Export
+from themescope.webapp.features.triplets.queries import EvaluatedModel
+from themescope.webapp.features.triplets.selection import ReviewFilter, TripletFilter
+from themescope.webapp.shared import action_keys, triplet_queries
 
 Open = Callable[..., AppTest]
 TEST = Split.TEST
@@ -166,7 +166,7 @@ def test_the_address_names_the_triplet(filled_store: Store, open_page: Open) -> 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_is_in_view_leaves_as_a_file(filled_store: Store, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.features.triplets.export.COMPRESSED_FROM", 3 if packed else 100)
+    monkeypatch.setattr("themescope.webapp.features.triplets.export.COMPRESSED_FROM", 3 if packed else 100)
     chosen, judges = judged(filled_store)
     with filled_store.writing() as w:
         ids = [int(i) for i in w.triplets.ids(chosen.id)]

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.models import REGISTRY
-from core.models.artifact import save_model
-from core.models.triplet_network.word_attention import triplet_attention
-from core.protocols import SILENT
-from core.types import Corpus, Split, TripletRows
-from db.records import RunRecord, TripletSetRecord
-from db.store import Store
 from tests.core.models.triplet_network.themes import theme_triplets
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
-from webapp.features.triplets import attention, section_pairs
-from webapp.features.triplets import queries as page_queries
-from webapp.features.triplets.browser import roles
-from webapp.shared import triplet_queries
-from webapp.shared.figures import tones
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import save_model
+from themescope.core.models.triplet_network.word_attention import triplet_attention
+from themescope.core.protocols import SILENT
+from themescope.core.types import Corpus, Split, TripletRows
+from themescope.db.records import RunRecord, TripletSetRecord
+from themescope.db.store import Store
+from themescope.webapp.features.triplets import attention, section_pairs
+from themescope.webapp.features.triplets import queries as page_queries
+from themescope.webapp.features.triplets.browser import roles
+from themescope.webapp.shared import triplet_queries
+from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 NET, JOINED = "small *net*", "joined nets"

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.metrics.statistics.paired_tests import paired_test
-from core.metrics.triplets import correctness
-from core.types import Split
-from db.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
-from db.store import Store
-from jobs.kinds import check_job
-from jobs.queue.foreground import run_here
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from webapp.features.triplets import reviews
+from themescope.core.metrics.statistics.paired_tests import paired_test
+from themescope.core.metrics.triplets import correctness
+from themescope.core.types import Split
+from themescope.db.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
+from themescope.db.store import Store
+from themescope.jobs.kinds import check_job
+from themescope.jobs.queue.foreground import run_here
+from themescope.webapp.features.triplets import reviews
 
 Open = Callable[..., AppTest]
 

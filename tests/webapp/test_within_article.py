@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db.records import MapPoints
-from db.store import Store
-from jobs.common.model_notes import WITHIN_ARTICLE
 from tests.webapp.filled import CORPUS, MAP, MODEL, SET
+from themescope.db.records import MapPoints
+from themescope.db.store import Store
+from themescope.jobs.common.model_notes import WITHIN_ARTICLE
 
 Open = Callable[..., AppTest]
 WITHIN = "tfidf here"

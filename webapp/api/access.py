@@ -18,14 +18,14 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.errors import AccessError, ThemescopeError
-from db.access import Actor
-from db.label_records import SignInMethod
-from db.store import Store
-from jobs.services import api_tokens, sign_in
-from webapp.api.problems import MEANINGS, problem, problem_of
-from webapp.shared import cookies
-from webapp.shared import store as server_store
+from themescope.core.errors import AccessError, ThemescopeError
+from themescope.db.access import Actor
+from themescope.db.label_records import SignInMethod
+from themescope.db.store import Store
+from themescope.jobs.services import api_tokens, sign_in
+from themescope.webapp.api.problems import MEANINGS, problem, problem_of
+from themescope.webapp.shared import cookies
+from themescope.webapp.shared import store as server_store
 
 OPENAPI = "/openapi.json"
 """Path of the description, which is the same in every installation of a version and needs no token."""

@@ -10,10 +10,10 @@ from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 
-from webapp.api.access import OPENAPI, TokenCheck
-from webapp.api.problems import Problem, handle_problems
-from webapp.api.routes import corpora, jobs, labellings, models, runs
-from webapp.sessions import API
+from themescope.webapp.api.access import OPENAPI, TokenCheck
+from themescope.webapp.api.problems import Problem, handle_problems
+from themescope.webapp.api.routes import corpora, jobs, labellings, models, runs
+from themescope.webapp.sessions import API
 
 VERSION = "1.1"
 """Version of the API: the second number grows with additions, the first one and the path with other changes."""

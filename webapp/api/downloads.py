@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from starlette.responses import StreamingResponse
 
-from jobs.services.remote.exports import MEDIA_TYPES, Export, Format
-from webapp.api.problems import responses
+from themescope.jobs.services.remote.exports import MEDIA_TYPES, Export, Format
+from themescope.webapp.api.problems import responses
 
 FILE: dict[int | str, dict[str, Any]] = {
     200: {

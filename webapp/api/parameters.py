@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from jobs.services.remote import MOST_ITEMS
+from themescope.jobs.services.remote import MOST_ITEMS
 
 MOST_ID = 2**63 - 1
 _MOST_OFFSET = 2**53 - 1

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from core.errors import (
+from themescope.core.errors import (
     AccessError,
     ArtifactError,
     ConfigError,
@@ -27,7 +27,7 @@ from core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from jobs.services.sign_in import TooManyAttempts
+from themescope.jobs.services.sign_in import TooManyAttempts
 
 MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (

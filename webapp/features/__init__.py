@@ -6,15 +6,15 @@ the group ``themescope.pages``. Features do not import each other.
 
 from __future__ import annotations
 
-from core.registry import Registry
-from db.access import Right
-from webapp.shared.pages import PageCard
-from webapp.shared.places import DATA, EVALUATE, EXPLORE, LABEL, MENU, MODELS
+from themescope.core.registry import Registry
+from themescope.db.access import Right
+from themescope.webapp.shared.pages import PageCard
+from themescope.webapp.shared.places import DATA, EVALUATE, EXPLORE, LABEL, MENU, MODELS
 
 
 def _page(id: str, title: str, summary: str, icon: str, group: str, right: Right = Right.LOOK) -> PageCard:
     """Return the card of a page with view state; ``group`` is its place."""
-    package = f"webapp.features.{id}"
+    package = f"themescope.webapp.features.{id}"
     script, keys = f"{package}.page", f"{package}.state:KEYS"
     return PageCard(
         id=id, title=title, summary=summary, factory=script, keys=keys, icon=icon, group=group, right=right,
@@ -29,7 +29,7 @@ REGISTRY = Registry(
             id="home",
             title="Home",
             summary="The current project, all projects and recent results at a glance.",
-            factory="webapp.features.home.page",
+            factory="themescope.webapp.features.home.page",
             icon=":material/home:",
             group=MENU,
             documentation="pages.html#home",

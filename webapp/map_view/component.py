@@ -1,8 +1,8 @@
 """The Streamlit component that draws a map, and what the browser sends back.
 
 The points stay in the browser: those of a small map are sent once, those of a large one in tiles as they come into view
-(:mod:`webapp.map_view.levels`). Hovering, searching and selecting send only a few hundred bytes. The browser sends
-shapes and places of points, which become sentence ids here; shapes select among all points, drawn or not.
+(:mod:`themescope.webapp.map_view.levels`). Hovering, searching and selecting send only a few hundred bytes. The browser
+sends shapes and places of points, which become sentence ids here; shapes select among all points, drawn or not.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.config import digest_of
-from webapp.map_view import geometry
-from webapp.map_view import scene as map_scene
-from webapp.map_view.geometry import Rows, Units
-from webapp.map_view.labels import Name, Texts, names_of
-from webapp.map_view.levels import Levels, density, levels_of
-from webapp.map_view.outline import outline_of
-from webapp.map_view.parts import SHAPE, part_of
-from webapp.map_view.picture import map_png
-from webapp.map_view.scene import Colouring, Scene
-from webapp.map_view.view_state import MapState, camera_of
-from webapp.shared import queries
-from webapp.shared.components import asset
-from webapp.shared.figures import Tones, ground, tones
-from webapp.shared.text import count, shorten
+from themescope.core.config import digest_of
+from themescope.webapp.map_view import geometry
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.geometry import Rows, Units
+from themescope.webapp.map_view.labels import Name, Texts, names_of
+from themescope.webapp.map_view.levels import Levels, density, levels_of
+from themescope.webapp.map_view.outline import outline_of
+from themescope.webapp.map_view.parts import SHAPE, part_of
+from themescope.webapp.map_view.picture import map_png
+from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.map_view.view_state import MapState, camera_of
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import asset
+from themescope.webapp.shared.figures import Tones, ground, tones
+from themescope.webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _TOOLTIP_CHARS = 320

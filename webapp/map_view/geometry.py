@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.projection.geometry import Polygon, inside
-from core.types import Ids, Points
+from themescope.core.projection.geometry import Polygon, inside
+from themescope.core.types import Ids, Points
 
 Units = npt.NDArray[np.uint16]  # (n, 2) coordinates on the grid of a map
 Rows = npt.NDArray[np.intp]  # (m,) rows of a scene
@@ -70,7 +70,7 @@ def inside_rows(units: Units, categories: npt.NDArray[np.int64], shape: Polygon,
 
 
 def inside_rows_of_many(units: Units, shape: Polygon) -> Rows:
-    """Return the rows of the points inside ``shape``, as :func:`~core.projection.geometry.inside` finds them.
+    """Return the rows of the points inside ``shape``, as ``core.projection.geometry.inside`` finds them.
 
     The grid is cut into 256 × 256 cells. A cell that no edge of the shape comes near is inside or outside as a whole,
     so that only the points of the other cells are compared with the edges.

@@ -14,10 +14,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering.level_names import level_names
-from core.projection.regions import merged, numbered, regions
-from core.types import Labels
-from webapp.map_view.geometry import UNITS, Rows, Units
+from themescope.core.clustering.level_names import level_names
+from themescope.core.projection.regions import merged, numbered, regions
+from themescope.core.types import Labels
+from themescope.webapp.map_view.geometry import UNITS, Rows, Units
 
 GROUPS, CATEGORIES, PARTS = 0, 1, 2
 """Levels of names: groups of categories, categories, and parts of categories."""

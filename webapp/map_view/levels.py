@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from webapp.map_view.geometry import Rows, Units
+from themescope.webapp.map_view.geometry import Rows, Units
 
 WHOLE_POINTS = 100_000
 """Number of points up to which a map is one tile, in the order of its rows."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from webapp.map_view.geometry import Units
+from themescope.webapp.map_view.geometry import Units
 
 _NEAR, _SENTENCES = 3, 5
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.projection.geometry import Polygon
-from webapp.map_view import geometry
-from webapp.map_view.geometry import Rows, Units
+from themescope.core.projection.geometry import Polygon
+from themescope.webapp.map_view import geometry
+from themescope.webapp.map_view.geometry import Rows, Units
 
 REPLACE, ADD, SUBTRACT = "replace", "add", "subtract"
 _SIGNS = {REPLACE: "", ADD: "a", SUBTRACT: "s"}

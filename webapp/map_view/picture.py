@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from webapp.map_view.geometry import Units
+from themescope.webapp.map_view.geometry import Units
 
 WIDTH, HEIGHT = 960, 600
 _ZOOM_OUT = 1.06

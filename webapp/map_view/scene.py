@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.errors import DataError
-from core.types import Ids, Points, Sentence
-from db.records import ArticleRecord, MapRecord
-from webapp.map_view import geometry
-from webapp.map_view.geometry import Grid, Units
-from webapp.shared import queries
-from webapp.shared.figures import Tones
+from themescope.core.errors import DataError
+from themescope.core.types import Ids, Points, Sentence
+from themescope.db.records import ArticleRecord, MapRecord
+from themescope.webapp.map_view import geometry
+from themescope.webapp.map_view.geometry import Grid, Units
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.figures import Tones
 
 LEAD = "Introduction"
 """Name of a section without a title."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from webapp.map_view.view_state import MapState
-from webapp.shared import selections
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared import selections
 
 
 def open_stored(state: MapState, url_key: str, opened_key: str) -> None:

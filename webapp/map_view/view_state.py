@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from core.selections import Origin
-from core.types import Ids
-from webapp.map_view import geometry
-from webapp.map_view.geometry import Rows, Units
-from webapp.map_view.parts import Part, after
-from webapp.map_view.scene import Colouring, Scene
+from themescope.core.selections import Origin
+from themescope.core.types import Ids
+from themescope.webapp.map_view import geometry
+from themescope.webapp.map_view.geometry import Rows, Units
+from themescope.webapp.map_view.parts import Part, after
+from themescope.webapp.map_view.scene import Colouring, Scene
 
 _KEPT_CANVASES = 4
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import streamlit as st
 
-from webapp.shared.components import draw_component
+from themescope.webapp.shared.components import draw_component
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("action_queue.js", "keys.js", "action_view.js")

@@ -12,16 +12,16 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.models import REGISTRY
-from core.paths import lacks_packages
-from core.text.languages import Shares
-from db.records import CorpusRecord, ModelRecord
-from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
-from jobs.common.models import NOT_STORED
-from webapp.shared import projects, queries
-from webapp.shared.components import clickable_table
-from webapp.shared.navigation import View, page_link
-from webapp.shared.text import distinct, plain
+from themescope.core.models import REGISTRY
+from themescope.core.paths import lacks_packages
+from themescope.core.text.languages import Shares
+from themescope.db.records import CorpusRecord, ModelRecord
+from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
+from themescope.jobs.common.models import NOT_STORED
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.navigation import View, page_link
+from themescope.webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
 _ROWS, _LONG = 8, 12

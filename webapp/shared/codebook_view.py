@@ -8,12 +8,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.labelling.codebook.entries import EXAMPLE_LIMIT, SENTENCES, TEXT_LIMIT, TEXTS, Code, CodebookEntry
-from core.labelling.codebook.versions import Difference, Piece
-from core.labelling.partition import UNASSIGNED, Cluster, Partition
-from core.types import Ids
-from webapp.shared.figures import Tones
-from webapp.shared.text import count, shorten
+from themescope.core.labelling.codebook.entries import EXAMPLE_LIMIT, SENTENCES, TEXT_LIMIT, TEXTS, Code, CodebookEntry
+from themescope.core.labelling.codebook.versions import Difference, Piece
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.types import Ids
+from themescope.webapp.shared.figures import Tones
+from themescope.webapp.shared.text import count, shorten
 
 STYLE = Path(__file__).parent / "assets" / "codebook.css"
 _SHAPES = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}

@@ -7,10 +7,10 @@ from datetime import datetime
 import numpy as np
 import streamlit as st
 
-from core.columns import ColumnLevel, ColumnType, Values, plain_values
-from core.types import Ids, Value
-from db.records import ColumnRecord, CorpusRecord
-from webapp.shared import queries
+from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
+from themescope.core.types import Ids, Value
+from themescope.db.records import ColumnRecord, CorpusRecord
+from themescope.webapp.shared import queries
 
 
 def columns(corpus: CorpusRecord) -> list[ColumnRecord]:

@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics.article_difficulty import TRAITS, ArticleSlice, article_slices
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_test
-from core.metrics.triplets import correctness
-from core.types import Ids
-from db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
-from webapp.shared import queries, triplet_queries
-from webapp.shared.partition_queries import NO_VECTORS, clusterer_title
-from webapp.shared.text import distinct, words
-from webapp.shared.triplet_queries import Evaluation
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice, article_slices
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_test
+from themescope.core.metrics.triplets import correctness
+from themescope.core.types import Ids
+from themescope.db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared.partition_queries import NO_VECTORS, clusterer_title
+from themescope.webapp.shared.text import distinct, words
+from themescope.webapp.shared.triplet_queries import Evaluation
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,8 +13,8 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit import runtime
 
-from core.errors import ThemescopeError
-from webapp.shared.text import plain
+from themescope.core.errors import ThemescopeError
+from themescope.webapp.shared.text import plain
 
 T = TypeVar("T")
 

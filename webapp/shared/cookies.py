@@ -18,8 +18,8 @@ from itsdangerous import BadSignature, Signer
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from db.settings import Settings
-from db.signing_key import signing_key
+from themescope.db.settings import Settings
+from themescope.db.signing_key import signing_key
 
 _SECURE = "__Host-"
 """Prefix with which browsers accept a cookie only over HTTPS, from this host, for all paths."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from db.access import Right
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from jobs.services.labelling import starts
-from webapp.shared import partition_queries, queries
-from webapp.shared.components import attempt
-from webapp.shared.navigation import switch_page
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import current_person, may
+from themescope.db.access import Right
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.jobs.services.labelling import starts
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import current_person, may
 
 _NAME_CHARS = 120
 

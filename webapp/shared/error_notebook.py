@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from db.access import Right
-from db.notebook_records import ErrorCase, NewCase, Notebook
-from db.repositories.error_notebook import NOTE_LIMIT
-from webapp.shared import queries
-from webapp.shared.navigation import current_page
-from webapp.shared.pages import CORPUS
-from webapp.shared.people import current_person, may
-from webapp.shared.text import count, plain, shorten
+from themescope.core.errors import ThemescopeError
+from themescope.db.access import Right
+from themescope.db.notebook_records import ErrorCase, NewCase, Notebook
+from themescope.db.repositories.error_notebook import NOTE_LIMIT
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.navigation import current_page
+from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.text import count, plain, shorten
 
 PAGE = "notebook"
 LABEL, ICON = "Add to error notebook", ":material/bug_report:"

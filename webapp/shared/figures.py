@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from db.records import MetricPoint, ScoreRecord
-from webapp.shared.text import figure_text, interval
+from themescope.db.records import MetricPoint, ScoreRecord
+from themescope.webapp.shared.text import figure_text, interval
 
 LIGHT = ("#1b7f79", "#c2542d", "#4a5fb0", "#a8891b", "#8a2f6b", "#3f8f3f", "#2f89c5", "#c0587e", "#6b6b2a")
 DARK = ("#4fc3b8", "#f28e5c", "#8fa5f0", "#e0c250", "#d98cc0", "#86d07d", "#78c3f2", "#f2a0b8", "#c9c97a")

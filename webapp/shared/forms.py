@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
-from core.errors import ConfigError
-from webapp.shared import input_files
-from webapp.shared.text import duration, plain, words
+from themescope.core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
+from themescope.core.errors import ConfigError
+from themescope.webapp.shared import input_files
+from themescope.webapp.shared.text import duration, plain, words
 
 _ACROSS = 3
 

@@ -9,12 +9,22 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from db.access import Actor
-from db.records import CorpusRecord
-from webapp.shared import job_tray, navigation, people, projects, queries, search_key, tab_focus, theme_watch, tour
-from webapp.shared.pages import DOCUMENTATION, PageCard
-from webapp.shared.places import Place, by_place, place_of
-from webapp.shared.text import ago, count, plain, shorten
+from themescope.db.access import Actor
+from themescope.db.records import CorpusRecord
+from themescope.webapp.shared import (
+    job_tray,
+    navigation,
+    people,
+    projects,
+    queries,
+    search_key,
+    tab_focus,
+    theme_watch,
+    tour,
+)
+from themescope.webapp.shared.pages import DOCUMENTATION, PageCard
+from themescope.webapp.shared.places import Place, by_place, place_of
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _HOME = "home"
 _VISITED = "navigation_visited"

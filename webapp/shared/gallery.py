@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from db.access import Right
-from db.records import CorpusRecord
-from jobs.services import pipeline, samples
-from jobs.services.samples import Sample
-from webapp.shared import queries
-from webapp.shared.job_status import follow
-from webapp.shared.navigation import page_link
-from webapp.shared.people import may
-from webapp.shared.text import plain
+from themescope.db.access import Right
+from themescope.db.records import CorpusRecord
+from themescope.jobs.services import pipeline, samples
+from themescope.jobs.services.samples import Sample
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.job_status import follow
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import plain
 
 
 def show(known: Sequence[CorpusRecord]) -> None:

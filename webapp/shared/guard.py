@@ -8,15 +8,15 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from db.access import Right
-from db.label_records import Role
-from webapp.shared import queries
-from webapp.shared import store as server_store
-from webapp.shared.choose import nothing
-from webapp.shared.navigation import page_link
-from webapp.shared.people import may
-from webapp.shared.text import plain
+from themescope.core.errors import ThemescopeError
+from themescope.db.access import Right
+from themescope.db.label_records import Role
+from themescope.webapp.shared import queries
+from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import plain
 
 _LOG = logging.getLogger(__name__)
 _NAMED = 3

@@ -16,10 +16,10 @@ from typing import Protocol
 
 import streamlit as st
 
-from core.errors import AccessError
-from db.settings import Settings
-from jobs.common.files import NO_FOLDERS, UPLOADS, readable
-from webapp.shared.text import plain
+from themescope.core.errors import AccessError
+from themescope.db.settings import Settings
+from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
+from themescope.webapp.shared.text import plain
 
 UPLOAD, SERVER_PATH = "Upload", "Server path"
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from db.records import JobRecord, JobStatus, MetricPoint
-from jobs.kinds import shown_on
-from jobs.queue import control as commands
-from webapp.shared import forms, queries
-from webapp.shared.components import attempt
-from webapp.shared.figures import curve_figure, tones
-from webapp.shared.text import ago, count, duration, plain, shorten, words
+from themescope.core.errors import ThemescopeError
+from themescope.db.records import JobRecord, JobStatus, MetricPoint
+from themescope.jobs.kinds import shown_on
+from themescope.jobs.queue import control as commands
+from themescope.webapp.shared import forms, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.figures import curve_figure, tones
+from themescope.webapp.shared.text import ago, count, duration, plain, shorten, words
 
 _LIVE_POLL_S = 1.5
 _LISTED = 20
@@ -237,7 +237,7 @@ def no_worker(waiting: int = 0) -> None:
     held = f" {count(waiting, 'queued job')} will start once a worker is running." if waiting else ""
     st.warning(
         f"**No worker is running.** Pages work, but jobs do not run.{held}  \n"
-        "Start the web server and a worker with `python -m webapp`, or only a worker with `themescope worker`.",
+        "Start the web server and a worker with `python -m themescope`, or only a worker with `themescope worker`.",
         icon=":material/pause_circle:",
     )
 

@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from db.records import JobRecord, JobStatus
-from jobs.kinds import REGISTRY as KINDS
-from jobs.kinds import shown_on
-from jobs.queue import control as commands
-from jobs.services.remaining import remaining_s
-from webapp.shared import job_status, queries
-from webapp.shared.job_status import FOLLOWED, elapsed
-from webapp.shared.navigation import offered, page_link
-from webapp.shared.text import ago, count, duration, plain, shorten, time_left
+from themescope.db.records import JobRecord, JobStatus
+from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds import shown_on
+from themescope.jobs.queue import control as commands
+from themescope.jobs.services.remaining import remaining_s
+from themescope.webapp.shared import job_status, queries
+from themescope.webapp.shared.job_status import FOLLOWED, elapsed
+from themescope.webapp.shared.navigation import offered, page_link
+from themescope.webapp.shared.text import ago, count, duration, plain, shorten, time_left
 
 _POLL_S = 2.0
 _LISTED, _ENDED, _FOLLOWED = 6, 5, 20

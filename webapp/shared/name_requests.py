@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import ConfigError
-from jobs.common.language_model import UNSET, Endpoint
-from jobs.common.theme_naming import ThemeMaterial, agreed_digest, amount
-from webapp.shared import queries
-from webapp.shared.job_status import submit
-from webapp.shared.text import count, plain
+from themescope.core.errors import ConfigError
+from themescope.jobs.common.language_model import UNSET, Endpoint
+from themescope.jobs.common.theme_naming import ThemeMaterial, agreed_digest, amount
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.text import count, plain
 
 TITLE = "Names by a language model"
 _SHOWN = 20_000

@@ -13,13 +13,13 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.navigation.page import StreamlitPage
 
-from core.errors import UnknownNameError
-from db.access import only_its_maker
-from db.records import SavedViewRecord
-from webapp.shared import projects, queries
-from webapp.shared.pages import CORPUS, PageCard, PageKeys, translated
-from webapp.shared.people import current_actor, current_person, shown
-from webapp.shared.text import ago, plain
+from themescope.core.errors import UnknownNameError
+from themescope.db.access import only_its_maker
+from themescope.db.records import SavedViewRecord
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.pages import CORPUS, PageCard, PageKeys, translated
+from themescope.webapp.shared.people import current_actor, current_person, shown
+from themescope.webapp.shared.text import ago, plain
 
 View = Mapping[str, str | Sequence[str]]
 ARROW = ":material/arrow_forward:"

@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core.errors import DuplicateNameError, UnknownNameError
-from core.registry import Card
-from db.access import Right
+from themescope.core.errors import DuplicateNameError, UnknownNameError
+from themescope.core.registry import Card
+from themescope.db.access import Right
 
 CORPUS = "corpus"
 """URL key of the corpus that a page shows."""
@@ -127,8 +127,8 @@ def translated(keys: PageKeys | None, query: Iterable[tuple[str, str]]) -> Query
 class PageCard(Card):
     """Declaration of a page: its place in the navigation and the script that draws it.
 
-    The id of a page is its URL path. ``factory`` is the module of the script, such as ``webapp.features.map.page``;
-    Streamlit runs the file of that module.
+    The id of a page is its URL path. ``factory`` is the module of the script, such as
+    ``themescope.webapp.features.map.page``; Streamlit runs the file of that module.
     """
 
     source: str = "Themescope"
@@ -137,11 +137,11 @@ class PageCard(Card):
     icon: str = ""
     """Material icon, such as ``:material/map:``."""
     group: str = ""
-    """Title of the place of the navigation in which the page is listed (:mod:`webapp.shared.places`)."""
+    """Title of the place of the navigation in which the page is listed (:mod:`themescope.webapp.shared.places`)."""
     right: Right = Right.LOOK
     """Right that a person needs to open the page."""
     keys: str = ""
-    """``"module:NAME"`` of the page's :class:`~webapp.shared.pages.PageKeys`; empty for a page without view state."""
+    """``"module:NAME"`` of the page's :class:`PageKeys`; empty for a page without view state."""
 
     documentation: str = ""
     """Page and section of the documentation site, such as ``maps.html#computation``; empty for its start page."""

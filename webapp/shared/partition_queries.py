@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.types import Ids, Labels, Sentence, Split
-from db.label_records import LabellingRecord, Sharing
-from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord, MapRecord, ModelRecord, RunRecord
-from jobs.common.languages import corpus_shares
-from jobs.common.model_choice import SCORE
-from webapp.shared import queries
-from webapp.shared.people import UNNAMED, current_person
-from webapp.shared.text import distinct
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.types import Ids, Labels, Sentence, Split
+from themescope.db.label_records import LabellingRecord, Sharing
+from themescope.db.records import ArticleRecord, BenchmarkRecord, CorpusRecord, MapRecord, ModelRecord, RunRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_choice import SCORE
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.people import UNNAMED, current_person
+from themescope.webapp.shared.text import distinct
 
 NO_VECTORS = "no vectors"
 LEAD = "(no heading)"

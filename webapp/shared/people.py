@@ -1,7 +1,7 @@
 """The person who uses a page.
 
-Where others can reach the pages, people sign in (:mod:`webapp.sign_in`), and the cookie of the browser names a session
-in the store, which is checked again every few seconds and before every change.
+Where others can reach the pages, people sign in (:mod:`themescope.webapp.sign_in`), and the cookie of the browser names
+a session in the store, which is checked again every few seconds and before every change.
 
 Elsewhere the person is the optional name in the menu, which the store keeps for this browser. Without a name it is
 "", which pages show as "me". Labels, verdicts and histories carry the name.
@@ -16,15 +16,15 @@ from html import escape
 
 import streamlit as st
 
-from core.errors import AccessError
-from db.access import Actor, Right
-from db.label_records import SignInMethod
-from jobs.services import people as members
-from jobs.services import sign_in
-from webapp.shared import store as server_store
-from webapp.shared.components import attempt
-from webapp.shared.cookies import browser_token, form_token
-from webapp.shared.text import plain
+from themescope.core.errors import AccessError
+from themescope.db.access import Actor, Right
+from themescope.db.label_records import SignInMethod
+from themescope.jobs.services import people as members
+from themescope.jobs.services import sign_in
+from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.cookies import browser_token, form_token
+from themescope.webapp.shared.text import plain
 
 UNNAMED = "me"
 _KEY, _HELD = "person", "signed-in"

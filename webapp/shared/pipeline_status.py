@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from db.access import Right
-from db.records import CorpusRecord, JobRecord, JobStatus
-from jobs.services import pipeline
-from jobs.services.pipeline import Step
-from webapp.shared import partition_queries, projects, queries
-from webapp.shared.corrections import correct_button
-from webapp.shared.job_status import FOLLOWED, elapsed, no_worker
-from webapp.shared.navigation import page_link
-from webapp.shared.people import may
-from webapp.shared.text import count, duration, plain, shorten
+from themescope.core.errors import ThemescopeError
+from themescope.db.access import Right
+from themescope.db.records import CorpusRecord, JobRecord, JobStatus
+from themescope.jobs.services import pipeline
+from themescope.jobs.services.pipeline import Step
+from themescope.webapp.shared import partition_queries, projects, queries
+from themescope.webapp.shared.corrections import correct_button
+from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, duration, plain, shorten
 
 _POLL_S = 1.5
 _INSTANT_S = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from webapp.shared.pages import PageCard
+from themescope.webapp.shared.pages import PageCard
 
 
 @dataclass(frozen=True, slots=True)

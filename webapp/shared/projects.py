@@ -1,8 +1,8 @@
 """The current project: a corpus with everything that was made of it, the context of every page.
 
-The address of a page names the project under the key that all pages share (:data:`webapp.shared.pages.CORPUS`), and so
-does every link. A page that is opened without it shows the last project of this session, else the one that this browser
-remembers, else the one used most recently.
+The address of a page names the project under the key that all pages share
+(:data:`themescope.webapp.shared.pages.CORPUS`), and so does every link. A page that is opened without it shows the last
+project of this session, else the one that this browser remembers, else the one used most recently.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 import streamlit as st
 
-from db.records import CorpusRecord
-from webapp.shared import partition_queries, queries
-from webapp.shared.components import draw_component
-from webapp.shared.cookies import project_cookie
-from webapp.shared.pages import CORPUS, PageKeys
-from webapp.shared.text import shorten
+from themescope.db.records import CorpusRecord
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.cookies import project_cookie
+from themescope.webapp.shared.pages import CORPUS, PageKeys
+from themescope.webapp.shared.text import shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _LONGEST = 120

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.errors import ThemescopeError, UnknownNameError
-from core.text.languages import Shares
-from core.types import Ids, Labels, SectionRecord, Sentence
-from db.records import (
+from themescope.core.errors import ThemescopeError, UnknownNameError
+from themescope.core.text.languages import Shares
+from themescope.core.types import Ids, Labels, SectionRecord, Sentence
+from themescope.db.records import (
     ArticleRecord,
     BenchmarkRecord,
     CorpusRecord,
@@ -32,12 +32,12 @@ from db.records import (
     TripletSetRecord,
     WorkerRecord,
 )
-from db.store import Store
-from jobs.common import model_choice
-from jobs.common import models as stored
-from jobs.common.model_choice import LEAST_ARTICLES, articles_of
-from webapp.shared import people
-from webapp.shared import store as server_store
+from themescope.db.store import Store
+from themescope.jobs.common import model_choice
+from themescope.jobs.common import models as stored
+from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
+from themescope.webapp.shared import people
+from themescope.webapp.shared import store as server_store
 
 T = TypeVar("T")
 HEADLINE = "ami"
@@ -156,7 +156,7 @@ def selectable_models() -> list[ModelRecord]:
 def best_first(
     shares: Shares, corpus_id: int | None = None, models: Sequence[ModelRecord] = (), across: bool = True
 ) -> list[ModelRecord]:
-    """Return ``models``, by default all selectable ones, as :func:`jobs.common.model_choice.best_first` orders them."""
+    """Return ``models``, by default all selectable ones, as ``jobs.common.model_choice.best_first`` orders them."""
     return model_choice.best_first(store(), shares, corpus_id, models=models, across=across)
 
 

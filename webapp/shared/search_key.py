@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from webapp.shared import navigation
-from webapp.shared.components import draw_component
+from themescope.webapp.shared import navigation
+from themescope.webapp.shared.components import draw_component
 
 SEARCH = "search"
 """Id of the Search page."""

@@ -10,27 +10,27 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.error_cases import MOST_PASSAGES
-from core.errors import ThemescopeError
-from core.labelling.history import Step
-from core.selections import Selection, digest_of_ids
-from core.types import Ids
-from db.access import Right, only_its_maker
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.notebook_records import NewCase
-from db.records import SelectionRecord
-from jobs.services import selections as service
-from jobs.services.columns import file_content
-from jobs.services.labelling import starts
-from jobs.services.notebook.cases import Finding, sentence_case
-from jobs.services.selections import SelectedSentences
-from jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
-from webapp.shared import error_notebook, partition_queries, queries, selections
-from webapp.shared.components import download
-from webapp.shared.navigation import is_open, page_link, switch_page
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import current_actor, current_person, may, shown
-from webapp.shared.text import ago, count, plain, shorten
+from themescope.core.error_cases import MOST_PASSAGES
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.history import Step
+from themescope.core.selections import Selection, digest_of_ids
+from themescope.core.types import Ids
+from themescope.db.access import Right, only_its_maker
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.notebook_records import NewCase
+from themescope.db.records import SelectionRecord
+from themescope.jobs.services import selections as service
+from themescope.jobs.services.columns import file_content
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.jobs.services.selections import SelectedSentences
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
+from themescope.webapp.shared import error_notebook, partition_queries, queries, selections
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.navigation import is_open, page_link, switch_page
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import current_actor, current_person, may, shown
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _NEW = "New labelling"
 _NAME = 60

@@ -11,15 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.selections import Selection, digest_of_ids
-from core.types import Ids
-from db.records import SentencePlaces
-from jobs.services import selections as service
-from jobs.services.selections import Comparison, SelectedSentences
-from webapp.shared import queries, selection_actions, selections, sentence_view
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.sentence_view import Listing
-from webapp.shared.text import count, plain, shorten
+from themescope.core.selections import Selection, digest_of_ids
+from themescope.core.types import Ids
+from themescope.db.records import SentencePlaces
+from themescope.jobs.services import selections as service
+from themescope.jobs.services.selections import Comparison, SelectedSentences
+from themescope.webapp.shared import queries, selection_actions, selections, sentence_view
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.sentence_view import Listing
+from themescope.webapp.shared.text import count, plain, shorten
 
 SENTENCES, WORDS, COMPARE = "Sentences", "Sections and words", "Compare"
 _READING, _CENTRAL = "Reading order", "Most central"

@@ -1,7 +1,7 @@
 """Selections of this session: the one that a page offers to the others, the stored ones, and their sentences.
 
 Any page calls :func:`offer_button` with the sentences that it shows; the Selections page then opens them. Pages with a
-map or a list of their own draw :func:`webapp.shared.selection_panel.show` instead.
+map or a list of their own draw :func:`themescope.webapp.shared.selection_panel.show` instead.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.selections import Origin, Selection, selected
-from core.types import Ids
-from db.label_records import LabellingRecord
-from db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces
-from jobs.services import selections as service
-from jobs.services.selections import Comparison, SelectedSentences
-from webapp.shared import partition_queries, queries
-from webapp.shared.navigation import switch_page
-from webapp.shared.pages import CORPUS
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import current_person
+from themescope.core.errors import ThemescopeError
+from themescope.core.selections import Origin, Selection, selected
+from themescope.core.types import Ids
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces
+from themescope.jobs.services import selections as service
+from themescope.jobs.services.selections import Comparison, SelectedSentences
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import current_person
 
 _OFFERED = "selection_offered"
 PAGE = "selections"

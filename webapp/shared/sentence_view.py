@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.selections import digest_of_ids
-from jobs.services import selections
-from jobs.services.selections import SelectedSentences
-from webapp.shared import queries
-from webapp.shared.components import draw_component
-from webapp.shared.text import count, shorten
+from themescope.core.selections import digest_of_ids
+from themescope.jobs.services import selections
+from themescope.jobs.services.selections import SelectedSentences
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 PER_GROUP = 40

@@ -1,11 +1,11 @@
-"""The store of this server process, before sign-in. Pages use :func:`webapp.shared.queries.store`."""
+"""The store of this server process, before sign-in. Pages use :func:`themescope.webapp.shared.queries.store`."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from db.settings import Settings, is_loopback
-from db.store import Store
+from themescope.db.settings import Settings, is_loopback
+from themescope.db.store import Store
 
 
 def store() -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from webapp.shared.components import draw_component
+from themescope.webapp.shared.components import draw_component
 
 _ASSETS = Path(__file__).parent / "assets"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.columns import OMIT, ColumnType, Profile, column_name
-from core.readers.sentence_lists import Sheet, likely_column, read_sheet
-from core.readers.table import AUTO, DOCUMENTS, SENTENCES
-from core.readers.tables import SAMPLE_ROWS
-from jobs.services.selections import HEADER
-from webapp.shared.text import count, plain, shorten
+from themescope.core.columns import OMIT, ColumnType, Profile, column_name
+from themescope.core.readers.sentence_lists import Sheet, likely_column, read_sheet
+from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
+from themescope.core.readers.tables import SAMPLE_ROWS
+from themescope.jobs.services.selections import HEADER
+from themescope.webapp.shared.text import count, plain, shorten
 
 NONE = "None"
 _ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}

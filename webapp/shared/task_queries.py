@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from db.label_records import LabellingRecord
-from db.records import ArticleRecord
-from db.task_records import ItemRecord, MemberRecord, TaskRecord
-from jobs.services.tasks import work
-from jobs.services.tasks.work import OpenItem
-from webapp.shared import partition_queries, queries
-from webapp.shared.components import attempt
-from webapp.shared.navigation import switch_page
-from webapp.shared.people import current_person
-from webapp.shared.text import count
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ArticleRecord
+from themescope.db.task_records import ItemRecord, MemberRecord, TaskRecord
+from themescope.jobs.services.tasks import work
+from themescope.jobs.services.tasks.work import OpenItem
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from db.records import CorpusRecord
-from jobs.services import demo
-from webapp.shared import navigation, partition_queries, people, pipeline_status, queries
-from webapp.shared.components import draw_component
-from webapp.shared.cookies import tour_cookie
+from themescope.db.records import CorpusRecord
+from themescope.jobs.services import demo
+from themescope.webapp.shared import navigation, partition_queries, people, pipeline_status, queries
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.cookies import tour_cookie
 
 _ASSETS = Path(__file__).parent / "assets"
 _STEP, _ENDED = "tour_step", "tour_ended"

@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.metrics.statistics.paired_tests import PairedTest, paired_test
-from core.metrics.triplets import correctness
-from core.models import REGISTRY
-from core.types import Ids, Split, TripletRows
-from db.records import ModelRecord, RunRecord, TripletSetRecord
-from webapp.shared import queries
-from webapp.shared.text import count, interval, score
+from themescope.core.metrics.statistics.paired_tests import PairedTest, paired_test
+from themescope.core.metrics.triplets import correctness
+from themescope.core.models import REGISTRY
+from themescope.core.types import Ids, Split, TripletRows
+from themescope.db.records import ModelRecord, RunRecord, TripletSetRecord
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.text import count, interval, score
 
 Margins = npt.NDArray[np.float32]
 ACCURACY = "triplet accuracy"

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from core.errors import DataError
-from core.labelling.codebook.entries import SENTENCES, TEXTS
-from core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.errors import DataError
+from themescope.core.labelling.codebook.entries import SENTENCES, TEXTS
+from themescope.core.labelling.codebook.portable import PortableCode, one_line
 
 FORMAT, FORMAT_VERSION = "themescope codebook", 1
 HEADER = ("code", "theme", *TEXTS, *SENTENCES, "sentences")

@@ -1,7 +1,8 @@
 """Codebook entry of a cluster: definition, rules, notes and example sentences.
 
-It is stored as an entry of the labelling (:mod:`core.labelling.entries`) whose key is the number of the cluster, so
-that its changes can be undone, and conflicts between people are found. An entry without any text is not stored.
+It is stored as an entry of the labelling (:mod:`themescope.core.labelling.entries`) whose key is the number of the
+cluster, so that its changes can be undone, and conflicts between people are found. An entry without any text is not
+stored.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.errors import DataError
-from core.labelling.changes import EntryChange
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.partition import Cluster, Partition
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.partition import Cluster, Partition
 
 TEXT_LIMIT, EXAMPLE_LIMIT = 20_000, 50
 """Maximum number of characters of a text, and of sentences of one kind of examples."""

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling import training
-from core.labelling.changes import Change, ChangeSet, ClusterChange
-from core.labelling.codebook import versions
-from core.labelling.codebook.entries import (
+from themescope.core.errors import DataError
+from themescope.core.labelling import training
+from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange
+from themescope.core.labelling.codebook import versions
+from themescope.core.labelling.codebook.entries import (
     CodebookEntry,
     change,
     entry_of,
     with_example,
 )
-from core.labelling.codebook.portable import PortableCode, entry_for, one_line
-from core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
-from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
-from core.labelling.training import TrainingItem
-from core.types import Ids
+from themescope.core.labelling.codebook.portable import PortableCode, entry_for, one_line
+from themescope.core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.training import TrainingItem
+from themescope.core.types import Ids
 
 MOST_CODES = 2_000
 """Maximum number of codes of a file."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.labelling.codebook.entries import (
+from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
     SENTENCES,
     TEXT_LIMIT,
@@ -20,7 +20,7 @@ from core.labelling.codebook.entries import (
     CodebookEntry,
     clean_text,
 )
-from core.labelling.partition import COLOURS
+from themescope.core.labelling.partition import COLOURS
 
 _TITLES = {**TEXTS, **SENTENCES}
 _HEADED = {f"{title}:": name for name, title in _TITLES.items() if name != "definition"}
@@ -38,7 +38,7 @@ class PortableCode:
     """Name of its theme, if it is a sub-theme."""
     colour: int | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Field → text, of :data:`core.labelling.codebook.entries.TEXTS`; empty ones are left out."""
+    """Field → text, of :data:`themescope.core.labelling.codebook.entries.TEXTS`; empty ones are left out."""
     examples: tuple[str, ...] = ()
     """Sentences as :func:`reference` writes them, or texts of sentences."""
     counter_examples: tuple[str, ...] = ()

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
-from core.labelling.codebook import qda_xml as xml
-from core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.labelling.codebook import qda_xml as xml
+from themescope.core.labelling.codebook.portable import PortableCode, one_line
 
 QDE, SOURCES = "project.qde", "sources/"
 _IN_MEMORY = 10_000_000

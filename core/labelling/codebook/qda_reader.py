@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.errors import ReadError
-from core.labelling.codebook import qda_xml as xml
-from core.labelling.codebook.portable import PortableCode
-from core.labelling.codebook.qda_project import HEADINGS, QDE, SOURCES, UNCERTAIN, Selection, Source
+from themescope.core.errors import ReadError
+from themescope.core.labelling.codebook import qda_xml as xml
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.qda_project import HEADINGS, QDE, SOURCES, UNCERTAIN, Selection, Source
 
 FILE_LIMIT, BYTE_LIMIT, RATIO_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 250, 500_000_000
 """Maximum number of files of an archive, of bytes unpacked, of their ratio to those packed (above 10 MB), and of bytes

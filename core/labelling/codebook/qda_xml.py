@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from core.errors import ReadError
-from core.labelling.codebook.entries import NOT_IN_XML
-from core.labelling.codebook.portable import PortableCode, described, description, hex_colour, nearest_colour
+from themescope.core.errors import ReadError
+from themescope.core.labelling.codebook.entries import NOT_IN_XML
+from themescope.core.labelling.codebook.portable import PortableCode, described, description, hex_colour, nearest_colour
 
 CODEBOOK, PROJECT = "urn:QDA-XML:codebook:1.0", "urn:QDA-XML:project:1.0"
 ORIGIN = "Themescope"

@@ -10,8 +10,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.labelling.codebook.portable import one_line
-from core.types import Sentence
+from themescope.core.labelling.codebook.portable import one_line
+from themescope.core.types import Sentence
 
 Span = tuple[int, int]
 _LEAST_FOUND = 0.5

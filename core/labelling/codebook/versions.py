@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from core.errors import DataError
-from core.labelling.changes import EntryChange
-from core.labelling.codebook import entries
-from core.labelling.codebook.entries import (
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.codebook import entries
+from themescope.core.labelling.codebook.entries import (
     SENTENCES,
     TEXTS,
     Code,
@@ -25,8 +25,8 @@ from core.labelling.codebook.entries import (
     packed,
     unpacked,
 )
-from core.labelling.entries import Entry, EntryKey, EntryKind
-from core.labelling.partition import Cluster, Partition
+from themescope.core.labelling.entries import Entry, EntryKey, EntryKind
+from themescope.core.labelling.partition import Cluster, Partition
 
 NAME_LIMIT, VERSION_LIMIT = 120, 200
 """Maximum number of characters of a name, and of versions of a codebook."""

@@ -9,8 +9,8 @@ H(true) + H(clusters), which all have in common. They are weighted with the prob
 by the log-odds of pairs, and a question about the two central sentences decides.
 
 Differences from the paper: its probabilities come from the distances of nearest neighbours, here from
-:class:`core.clustering.pairs.PairCalibration`; its purity test asks about the sentence farthest from the centre, here
-about the central sentences of the two parts, which are those of the split if the answer is no.
+:class:`themescope.core.clustering.pairs.PairCalibration`; its purity test asks about the sentence farthest from the
+centre, here about the central sentences of the two parts, which are those of the split if the answer is no.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import entr, expit
 
-from core.clustering.iclust import Iclust, IclustConfig
-from core.clustering.inputs import extended_labels
-from core.labelling.answers import Effect, Question, QuestionKind
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.vectors import Rows
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.labelling.answers import Effect, Question, QuestionKind
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.vectors import Rows
 
 _NMI = 0.5
 """NMI of clusters with the true themes, which is unknown; clusters of articles with their sections have about .4."""

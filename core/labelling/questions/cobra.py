@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from core.labelling.answers import YES, Effect, Question, QuestionKind
-from core.labelling.questions.state import QuestionState
+from themescope.core.labelling.answers import YES, Effect, Question, QuestionKind
+from themescope.core.labelling.questions.state import QuestionState
 
 _UNLIKELY = 0.15
 """Probability below which a merge is checked. Chosen on validation articles with 0 % and 10 % wrong answers."""

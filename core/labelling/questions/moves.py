@@ -12,12 +12,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling.answers import NO, Answer, Effect, QuestionKind
-from core.labelling.links import Links
-from core.labelling.partition import UNASSIGNED
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.vectors import Floats, Rows
-from core.types import Ids
+from themescope.core.labelling.answers import NO, Answer, Effect, QuestionKind
+from themescope.core.labelling.links import Links
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.vectors import Floats, Rows
+from themescope.core.types import Ids
 
 _SWEEPS = 3
 

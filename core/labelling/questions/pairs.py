@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.labelling.answers import Effect, Question, QuestionKind
-from core.labelling.partition import UNASSIGNED
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.vectors import Rows
+from themescope.core.labelling.answers import Effect, Question, QuestionKind
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.vectors import Rows
 
 _MOST = 700
 """Maximum number of sentences whose pairs are compared; more are sampled by the seed."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.labelling.answers import MOST_CANDIDATES, Effect, Question, QuestionKind
-from core.labelling.partition import UNASSIGNED
-from core.labelling.questions import cobra
-from core.labelling.questions.moves import mean_cosines
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.vectors import Floats
+from themescope.core.labelling.answers import MOST_CANDIDATES, Effect, Question, QuestionKind
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.questions import cobra
+from themescope.core.labelling.questions.moves import mean_cosines
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.vectors import Floats
 
 
 def which_cluster(state: QuestionState) -> Question | None:

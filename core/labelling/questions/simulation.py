@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clustering.iclust import Iclust, IclustConfig
-from core.labelling.answers import NO, SKIP, YES, Answer, Question, QuestionKind
-from core.labelling.changes import apply
-from core.labelling.partition import Cluster, Partition, start
-from core.labelling.questions import steps
-from core.labelling.questions.start import small_clusters, suggested_count
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.strategies import Strategy
-from core.labelling.questions.vectors import QuestionVectors
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Question, QuestionKind
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.labelling.questions import steps
+from themescope.core.labelling.questions.start import small_clusters, suggested_count
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.strategies import Strategy
+from themescope.core.labelling.questions.vectors import QuestionVectors
 
 
 @dataclass

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.clustering.iclust import Iclust, IclustConfig
-from core.clustering.inputs import extended_labels
-from core.labelling import operations as op
-from core.labelling.changes import apply, difference
-from core.labelling.operations import Operation, OperationKind
-from core.labelling.partition import COLOURS, Cluster
-from core.labelling.questions.state import QuestionState
-from core.types import Ids, Labels
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import apply, difference
+from themescope.core.labelling.operations import Operation, OperationKind
+from themescope.core.labelling.partition import COLOURS, Cluster
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.types import Ids, Labels
 
 _TIMES, _LEAST, _MOST = 3.0, 10, 150
 _COMPARED = 2_000
@@ -30,9 +30,9 @@ def suggested_count(state: QuestionState) -> int:
 def small_clusters(state: QuestionState, texts: Sequence[str], count: int, first_number: int) -> Operation:
     """Replace all clusters by ``count`` small ones, named by their words; ``texts`` are the (n,) sentences.
 
-    Raises :class:`core.errors.DataError` if there are fewer sentences than clusters.
+    Raises :class:`themescope.core.errors.DataError` if there are fewer sentences than clusters.
     """
-    from core.clustering.naming import theme_names, theme_words
+    from themescope.core.clustering.naming import theme_names, theme_words
 
     labels = _labels(state, count)
     before = after = state.partition

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from core.labelling.answers import Answer, Constraints, Question, answers, constraints_of
-from core.labelling.links import Links
-from core.labelling.partition import UNASSIGNED, Partition
-from core.labelling.questions.vectors import QuestionVectors, Rows
+from themescope.core.labelling.answers import Answer, Constraints, Question, answers, constraints_of
+from themescope.core.labelling.links import Links
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.questions.vectors import QuestionVectors, Rows
 
 
 @dataclass(frozen=True, eq=False)

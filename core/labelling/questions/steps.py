@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling import operations as op
-from core.labelling.answers import NO, Answer, Effect, QuestionKind, constraints_of, next_key
-from core.labelling.changes import EntryChange, apply, difference
-from core.labelling.entries import EntryKind
-from core.labelling.operations import Operation, OperationKind
-from core.labelling.partition import Cluster, Partition
-from core.labelling.questions.moves import Moves
-from core.labelling.questions.state import QuestionState
-from core.types import Ids
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.answers import NO, Answer, Effect, QuestionKind, constraints_of, next_key
+from themescope.core.labelling.changes import EntryChange, apply, difference
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.operations import Operation, OperationKind
+from themescope.core.labelling.partition import Cluster, Partition
+from themescope.core.labelling.questions.moves import Moves
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.types import Ids
 
 Namer = Callable[[Ids], str]
 """Names a new cluster by its sentence ids."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from core.labelling.history import Kind, Step
-from core.labelling.operations import OperationKind
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.operations import OperationKind
 
 WINDOW = 15
 """Number of last answers that are considered."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.errors import UnknownNameError
-from core.labelling.answers import Question
-from core.labelling.questions import aggregation, cobra, pairs, placement
-from core.labelling.questions.state import QuestionState
+from themescope.core.errors import UnknownNameError
+from themescope.core.labelling.answers import Question
+from themescope.core.labelling.questions import aggregation, cobra, pairs, placement
+from themescope.core.labelling.questions.state import QuestionState
 
 Ask = Callable[[QuestionState], Question | None]
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.clustering.inputs import unit_rows
-from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, effective_themes
-from core.types import Matrix
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration, effective_themes
+from themescope.core.types import Matrix
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ConfigError, DataError
-from core.types import Estimate, Ids
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.types import Estimate, Ids
 
 Floats = npt.NDArray[np.float64]
 

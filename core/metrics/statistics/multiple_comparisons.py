@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.metrics.statistics.intervals import LEVEL, Floats, resampled_means
-from core.metrics.statistics.paired_tests import bootstrap_ps, discordant_ps, holm, signed_rank_ps, t_ps
-from core.types import Estimate
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.intervals import LEVEL, Floats, resampled_means
+from themescope.core.metrics.statistics.paired_tests import bootstrap_ps, discordant_ps, holm, signed_rank_ps, t_ps
+from themescope.core.types import Estimate
 
 ALPHA = 1 - LEVEL
 RESAMPLES = 10_000
@@ -175,8 +175,8 @@ def compare_all(
     """Compare m methods by their (n, m) scores of the same articles, weighted with ``sizes`` (n,) in the means.
 
     Intervals are percentiles of a bootstrap over articles; for a single article both ends are its mean. A test over
-    fewer articles than :data:`FEWEST_ARTICLES` is not run. Raises :class:`core.errors.DataError` without scores or if
-    one is not finite.
+    fewer articles than :data:`FEWEST_ARTICLES` is not run. Raises :class:`themescope.core.errors.DataError` without
+    scores or if one is not finite.
     """
     table = np.asarray(values, dtype=np.float64)
     draws = resampled_means(table, sizes, resamples, seed)

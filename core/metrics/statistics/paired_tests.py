@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.statistics.intervals import Floats, paired_difference
-from core.types import Estimate, Ids
+from themescope.core.metrics.statistics.intervals import Floats, paired_difference
+from themescope.core.types import Estimate, Ids
 
 _EXACT = 50
 """Maximum number of differences for the exact form of Wilcoxon's test; beyond it is a normal approximation."""
@@ -27,7 +27,7 @@ def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, s
     """Compare (n,) scores of the same items in the same order; items of a group (an article) count as one.
 
     The bootstrap resamples groups; Wilcoxon's test takes the mean difference of each group. Raises
-    :class:`core.errors.DataError` if the numbers of scores differ or are 0.
+    :class:`themescope.core.errors.DataError` if the numbers of scores differ or are 0.
     """
     difference = paired_difference(a, b, groups, seed=seed)
     deltas = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)

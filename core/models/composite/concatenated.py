@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from core.config import Config, config_from_dict, option
-from core.errors import ArtifactError, ConfigError, DataError
-from core.models.base import BaseModel, unit_length
-from core.models.storage import (
+from themescope.core.config import Config, config_from_dict, option
+from themescope.core.errors import ArtifactError, ConfigError, DataError
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.storage import (
     read_json,
     read_settings,
     read_word_vectors,
@@ -21,14 +21,14 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.models.triplet_network.config import TripletNetConfig
-from core.models.triplet_network.model import TripletNet
-from core.protocols import SILENT, Report
-from core.text.word_vectors import Float32, WordVectors
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.models.triplet_network.config import TripletNetConfig
+from themescope.core.models.triplet_network.model import TripletNet
+from themescope.core.protocols import SILENT, Report
+from themescope.core.text.word_vectors import Float32, WordVectors
+from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.inference import Precision
+    from themescope.core.models.triplet_network.inference import Precision
 
 _COMPONENTS = ("sentences", "titles")
 _DETAILS = "components.json"

@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.config import Config, option
-from core.errors import DataError
-from core.models.artifact import load_submodels, save_submodels
-from core.models.bag_of_words import Tfidf, TfidfConfig
-from core.models.base import BaseModel, unit_length
-from core.models.storage import read_settings, write_settings
-from core.protocols import SILENT, Report
-from core.types import Corpus, FittedModel, Sentence, Vectors
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError
+from themescope.core.models.artifact import load_submodels, save_submodels
+from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.storage import read_settings, write_settings
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 
 WORDS = 2.0
 """Default weight of tf-idf, against 1 for the models."""

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from core.models.con_s2v.graphs import Graph, discourse_graph
-from core.models.con_s2v.text import Index
-from core.types import Matrix
+from themescope.core.models.con_s2v.graphs import Graph, discourse_graph
+from themescope.core.models.con_s2v.text import Index
+from themescope.core.types import Matrix
 
 _SMALLEST = 1e-9  # axes with less than this share of the largest variance are rounding noise
 Float32 = npt.NDArray[np.float32]

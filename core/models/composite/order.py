@@ -19,13 +19,13 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import norm
 
-from core.config import Config, option
-from core.errors import DataError
-from core.models.artifact import load_submodels, save_submodels
-from core.models.base import BaseModel
-from core.models.storage import read_settings, write_settings
-from core.protocols import SILENT, Report
-from core.types import Corpus, FittedModel, Sentence, Vectors
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError
+from themescope.core.models.artifact import load_submodels, save_submodels
+from themescope.core.models.base import BaseModel
+from themescope.core.models.storage import read_settings, write_settings
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 
 COLUMNS = 2**20
 """Columns of the positions of all articles."""

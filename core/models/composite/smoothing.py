@@ -19,15 +19,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.config import Config, option
-from core.errors import DataError
-from core.models.artifact import load_submodels, save_submodels
-from core.models.base import BaseModel, unit_length
-from core.models.composite.operators import LatentAxes, PrincipalAxes, document_means, neighbour_means, smoothed
-from core.models.con_s2v.graphs import discourse_graph
-from core.models.storage import has_file, read_settings, read_tensors, write_settings, write_tensors
-from core.protocols import SILENT, Report, SubReport
-from core.types import Corpus, FittedModel, Matrix, Sentence, Vectors
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError
+from themescope.core.models.artifact import load_submodels, save_submodels
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.composite.operators import (
+    LatentAxes,
+    PrincipalAxes,
+    document_means,
+    neighbour_means,
+    smoothed,
+)
+from themescope.core.models.con_s2v.graphs import discourse_graph
+from themescope.core.models.storage import has_file, read_settings, read_tensors, write_settings, write_tensors
+from themescope.core.protocols import SILENT, Report, SubReport
+from themescope.core.types import Corpus, FittedModel, Matrix, Sentence, Vectors
 
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096

@@ -13,10 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.models.con_s2v.arrays import LEAST_RATE, AliasTable, Context, Noise, Span, Steps, Table, Tables, Text
-from core.models.con_s2v.config import SentVecConfig
-from core.models.con_s2v.training import BLOCK_WORDS, Sums
-from core.models.device import pick_device
+from themescope.core.models.con_s2v.arrays import (
+    LEAST_RATE,
+    AliasTable,
+    Context,
+    Noise,
+    Span,
+    Steps,
+    Table,
+    Tables,
+    Text,
+)
+from themescope.core.models.con_s2v.config import SentVecConfig
+from themescope.core.models.con_s2v.training import BLOCK_WORDS, Sums
+from themescope.core.models.device import pick_device
 
 _EDGE = 6.0
 _LARGEST_SHARE = 100  # a batch has at most one word in so many
@@ -133,7 +143,7 @@ class BatchedLearner:
 
 
 class _Alias:
-    """An alias table (see ``core.models.con_s2v.arrays``) on a device."""
+    """An alias table (see ``themescope.core.models.con_s2v.arrays``) on a device."""
 
     def __init__(self, table: AliasTable, device: torch.device) -> None:
         self._threshold = torch.from_numpy((table >> np.uint64(32)).astype(np.float64) / 2**32).to(device)

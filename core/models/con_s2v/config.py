@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import Config, option
-from core.errors import ConfigError
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
 
 STORAGES = ("fp16", "fp32")
 GRAPHS = ("discourse", "similarity")

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.models.con_s2v.text import Index
-from core.protocols import Report
+from themescope.core.models.con_s2v.text import Index
+from themescope.core.protocols import Report
 
 SAME, ACROSS = 0.5, 0.8
 """Minimum cosine of neighbours in the same document, and in different documents (Saha et al. 2017)."""

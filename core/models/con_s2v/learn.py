@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.config import Config, digest_of
-from core.models.con_s2v import kernels
-from core.models.con_s2v.arrays import (
+from themescope.core.config import Config, digest_of
+from themescope.core.models.con_s2v import kernels
+from themescope.core.models.con_s2v.arrays import (
     Context,
     Noise,
     Steps,
@@ -23,15 +23,15 @@ from core.models.con_s2v.arrays import (
     random_table,
     word_noise,
 )
-from core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig, TrainingConfig
-from core.models.con_s2v.graphs import Graph, no_graph
-from core.models.con_s2v.text import EncodedText
-from core.models.con_s2v.training import CompiledLearner, Learner, Stage, train
-from core.protocols import Report
+from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig, TrainingConfig
+from themescope.core.models.con_s2v.graphs import Graph, no_graph
+from themescope.core.models.con_s2v.text import EncodedText
+from themescope.core.models.con_s2v.training import CompiledLearner, Learner, Stage, train
+from themescope.core.protocols import Report
 
 if TYPE_CHECKING:
-    from core.models.con_s2v.arrays import Span
-    from core.models.con_s2v.training import Sums
+    from themescope.core.models.con_s2v.arrays import Span
+    from themescope.core.models.con_s2v.training import Sums
 
 _NO_EFFECT = {"threads": 0, "checkpoint_seconds": 0, "storage": ""}
 
@@ -62,7 +62,7 @@ def learn_sentences(
     steps = Steps(config.content, share, strength, config.proximity_step == "implicit", window)
     words = _text(text, config)
     if config.batch:
-        from core.models.con_s2v.batched import BatchedLearner
+        from themescope.core.models.con_s2v.batched import BatchedLearner
 
         learner: Learner = BatchedLearner(tables, words, context, noise, steps, config)
     else:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.config import Config, config_from_dict
-from core.errors import DataError
-from core.models.base import unit_length
-from core.models.con_s2v.config import (
+from themescope.core.config import Config, config_from_dict
+from themescope.core.errors import DataError
+from themescope.core.models.base import unit_length
+from themescope.core.models.con_s2v.config import (
     ConS2VDisConfig,
     ConS2VSimConfig,
     MemoryConfig,
@@ -29,14 +29,14 @@ from core.models.con_s2v.config import (
     SentVecConfig,
     TrainingConfig,
 )
-from core.models.con_s2v.sentence_vectors import Fitted, Float32, SentenceVectors
-from core.models.con_s2v.text import EncodedText
-from core.protocols import Report, SubReport
-from core.types import Corpus
+from themescope.core.models.con_s2v.sentence_vectors import Fitted, Float32, SentenceVectors
+from themescope.core.models.con_s2v.text import EncodedText
+from themescope.core.protocols import Report, SubReport
+from themescope.core.types import Corpus
 
 if TYPE_CHECKING:
-    from core.models.con_s2v.graphs import Graph
-    from core.models.con_s2v.sentence_vectors import ContentModel
+    from themescope.core.models.con_s2v.graphs import Graph
+    from themescope.core.models.con_s2v.sentence_vectors import ContentModel
 
 _SHARED = tuple(field.name for field in fields(TrainingConfig))
 _VECTORS_DONE, _GRAPH_DONE = 0.4, 0.5  # progress of CON-S2V after content vectors and after the similarity graph
@@ -56,9 +56,9 @@ class _ContextVectors(SentenceVectors):
     """Content, neighbour prediction and proximity, as the settings switch them."""
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
-        from core.models.con_s2v.graphs import no_graph
-        from core.models.con_s2v.learn import learn_sentences
-        from core.models.con_s2v.sentence_vectors import ContentModel
+        from themescope.core.models.con_s2v.graphs import no_graph
+        from themescope.core.models.con_s2v.learn import learn_sentences
+        from themescope.core.models.con_s2v.sentence_vectors import ContentModel
 
         config: SentVecConfig = self.config
         graph, rest = no_graph(len(text)), report
@@ -70,7 +70,7 @@ class _ContextVectors(SentenceVectors):
 
     def _graph(self, text: EncodedText, corpus: Corpus, report: Report) -> tuple[Graph, Report]:
         """Return the graph of neighbours over the sentences of ``text``, and the report of the remaining work."""
-        from core.models.con_s2v.graphs import discourse_graph, similarity_graph
+        from themescope.core.models.con_s2v.graphs import discourse_graph, similarity_graph
 
         if self.config.graph == "discourse":
             return discourse_graph(text.articles, text.positions), report
@@ -111,9 +111,9 @@ class _Retrofitted(SentenceVectors):
     """
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
-        from core.models.con_s2v.arrays import Context
-        from core.models.con_s2v.graphs import discourse_graph, similarity_graph
-        from core.models.con_s2v.kernels import retrofit
+        from themescope.core.models.con_s2v.arrays import Context
+        from themescope.core.models.con_s2v.graphs import discourse_graph, similarity_graph
+        from themescope.core.models.con_s2v.kernels import retrofit
 
         config: RetDisConfig = self.config
         content = content_of(config, text, corpus, self.seed, SubReport(report, 0, _RETROFIT_VECTORS_DONE))
@@ -178,8 +178,8 @@ def learn_content(config: Sen2VecConfig, text: EncodedText, seed: int, report: R
 
 
 def _learn_memory(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
-    from core.models.con_s2v.learn import learn_memory
-    from core.models.con_s2v.sentence_vectors import ContentModel
+    from themescope.core.models.con_s2v.learn import learn_memory
+    from themescope.core.models.con_s2v.sentence_vectors import ContentModel
 
     memory = config_from_dict(MemoryConfig, _shared(config) | {"learning_rate": config.memory_rate})
     learned = learn_memory(memory, text, seed, report)
@@ -188,9 +188,9 @@ def _learn_memory(config: Sen2VecConfig, text: EncodedText, seed: int, report: R
 
 
 def _learn_bag(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
-    from core.models.con_s2v.graphs import no_graph
-    from core.models.con_s2v.learn import learn_sentences
-    from core.models.con_s2v.sentence_vectors import ContentModel
+    from themescope.core.models.con_s2v.graphs import no_graph
+    from themescope.core.models.con_s2v.learn import learn_sentences
+    from themescope.core.models.con_s2v.sentence_vectors import ContentModel
 
     alone = {"learning_rate": config.learning_rate, "neighbours": False, "proximity": False, "mode": config.mode}
     bag = config_from_dict(SentVecConfig, _shared(config) | alone)

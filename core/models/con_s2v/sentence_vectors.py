@@ -18,13 +18,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ArtifactError, DataError
-from core.models.base import BaseModel
-from core.models.con_s2v.arrays import Noise, Tables, Text, empty_table, keep_thresholds, word_noise
-from core.models.con_s2v.config import TrainingConfig
-from core.models.con_s2v.text import FEWEST, EncodedText, Vocabulary, encode_text
-from core.models.con_s2v.training import drop_checkpoints
-from core.models.storage import (
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.models.base import BaseModel
+from themescope.core.models.con_s2v.arrays import Noise, Tables, Text, empty_table, keep_thresholds, word_noise
+from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.con_s2v.text import FEWEST, EncodedText, Vocabulary, encode_text
+from themescope.core.models.con_s2v.training import drop_checkpoints
+from themescope.core.models.storage import (
     read_json,
     read_settings,
     read_tensors,
@@ -34,8 +34,8 @@ from core.models.storage import (
     write_tensors,
     write_words,
 )
-from core.protocols import SILENT, Report
-from core.types import Corpus, Ids, Sentence, Vectors
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Corpus, Ids, Sentence, Vectors
 
 Float32 = npt.NDArray[np.float32]
 PRECISIONS: dict[str, type[np.floating[Any]]] = {"fp16": np.float16, "fp32": np.float32}
@@ -139,7 +139,7 @@ class ContentModel:
         out = np.zeros((len(rows), self.dim), np.float32)
         if not enough:
             return out
-        from core.models.con_s2v import kernels
+        from themescope.core.models.con_s2v import kernels
 
         seeds = np.array([digests[i] & (2**63 - 1) for i in enough], np.int64)
         lengths = [len(rows[i]) for i in enough]

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from core.text.tokens import content_words
-from core.types import Sentence
+from themescope.core.text.tokens import content_words
+from themescope.core.types import Sentence
 
 FEWEST = 3
 """Minimum number of words of a training sentence (Saha et al. 2017)."""

@@ -18,12 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import Cancelled, TrainingError
-from core.models.checkpoints import read_arrays, write_arrays
-from core.models.con_s2v.arrays import Span, Table, Tables
-from core.models.con_s2v.config import TrainingConfig
-from core.models.con_s2v.text import EncodedText, Index
-from core.protocols import Report
+from themescope.core.errors import Cancelled, TrainingError
+from themescope.core.models.checkpoints import read_arrays, write_arrays
+from themescope.core.models.con_s2v.arrays import Span, Table, Tables
+from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.con_s2v.text import EncodedText, Index
+from themescope.core.protocols import Report
 
 BLOCK_WORDS = 40_000
 """Number of words that a thread processes between two reports."""

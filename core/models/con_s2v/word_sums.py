@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.config import Config, config_from_dict
-from core.errors import DataError
-from core.models.bag_of_words import combined_words
-from core.models.base import BaseModel
-from core.models.con_s2v.config import FastSentAEConfig, FastSentConfig, SentVecConfig, W2VAverageConfig
-from core.models.con_s2v.text import EncodedText, encode_text
-from core.models.con_s2v.training import drop_checkpoints
-from core.models.storage import (
+from themescope.core.config import Config, config_from_dict
+from themescope.core.errors import DataError
+from themescope.core.models.bag_of_words import combined_words
+from themescope.core.models.base import BaseModel
+from themescope.core.models.con_s2v.config import FastSentAEConfig, FastSentConfig, SentVecConfig, W2VAverageConfig
+from themescope.core.models.con_s2v.text import EncodedText, encode_text
+from themescope.core.models.con_s2v.training import drop_checkpoints
+from themescope.core.models.storage import (
     read_json,
     read_settings,
     read_word_vectors,
@@ -29,10 +29,10 @@ from core.models.storage import (
     write_settings,
     write_word_vectors,
 )
-from core.protocols import SILENT, Report
-from core.text.tokens import content_words
-from core.text.word_vectors import Storage, WordVectors
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.protocols import SILENT, Report
+from themescope.core.text.tokens import content_words
+from themescope.core.text.word_vectors import Storage, WordVectors
+from themescope.core.types import Corpus, Sentence, Vectors
 
 _TRAINING = "training.json"
 
@@ -99,8 +99,8 @@ class FastSent(_WordSums):
     mean: ClassVar[bool] = False
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
-        from core.models.con_s2v.graphs import discourse_graph
-        from core.models.con_s2v.learn import learn_bags
+        from themescope.core.models.con_s2v.graphs import discourse_graph
+        from themescope.core.models.con_s2v.learn import learn_bags
 
         graph = discourse_graph(text.articles, text.positions)
         learned = learn_bags(self.config, text, graph, self.seed, report)
@@ -120,8 +120,8 @@ class W2VAverage(_WordSums):
     mean: ClassVar[bool] = True
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
-        from core.models.con_s2v.graphs import no_graph
-        from core.models.con_s2v.learn import learn_sentences
+        from themescope.core.models.con_s2v.graphs import no_graph
+        from themescope.core.models.con_s2v.learn import learn_sentences
 
         words_only = {"content": False, "neighbours": False, "proximity": False, "mode": "reference"}
         config = config_from_dict(SentVecConfig, self.config.to_dict() | words_only)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import Config, option
-from core.models.contrastive.sampling import SampleSize
+from themescope.core.config import Config, option
+from themescope.core.models.contrastive.sampling import SampleSize
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Distillation: a fitted model as the teacher of a contrastive method (Hinton et al. 2015).
 
 The teacher embeds the training articles once. For each sentence, its cosines with the other sentences of the article
-become a softmax, which the student's softmax is compared with (:func:`core.models.contrastive.loss.distillation_loss`).
-Vectors of teacher and student may have different dimensions.
+become a softmax, which the student's softmax is compared with
+(:func:`themescope.core.models.contrastive.loss.distillation_loss`). Vectors of teacher and student may have different
+dimensions.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from core.errors import DataError
-from core.models.base import unit_length
-from core.models.checkpoints import read_arrays, write_arrays
-from core.models.contrastive.config import DistillationConfig
-from core.models.contrastive.loss import distillation_loss
-from core.models.contrastive.sampling import Batch, Index, SectionedArticles
-from core.models.processes import Mean
-from core.protocols import Report
-from core.types import Corpus, FittedModel, Sentence
+from themescope.core.errors import DataError
+from themescope.core.models.base import unit_length
+from themescope.core.models.checkpoints import read_arrays, write_arrays
+from themescope.core.models.contrastive.config import DistillationConfig
+from themescope.core.models.contrastive.loss import distillation_loss
+from themescope.core.models.contrastive.sampling import Batch, Index, SectionedArticles
+from themescope.core.models.processes import Mean
+from themescope.core.protocols import Report
+from themescope.core.types import Corpus, FittedModel, Sentence
 
 _BLOCK = 4_096  # sentences embedded, and written to the checkpoint folder, at once
 _FOLDER = "teacher"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from core.models.processes import Mean
+from themescope.core.models.processes import Mean
 
 Floats = npt.NDArray[np.float32]
 

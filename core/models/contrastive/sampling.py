@@ -2,7 +2,7 @@
 
 The sections of one article are the hard cases of thematic similarity; sentences of other articles are easily told
 apart. A batch therefore holds samples of few articles with many sentences each, and the loss compares sentences of one
-article only (:mod:`core.models.contrastive.loss`).
+article only (:mod:`themescope.core.models.contrastive.loss`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.models.parts import balanced
-from core.types import Corpus, Sentence, Split
+from themescope.core.errors import DataError
+from themescope.core.models.parts import balanced
+from themescope.core.types import Corpus, Sentence, Split
 
 Index = npt.NDArray[np.int64]
 _CHOICE, _ORDER, _VISIT, _VALIDATION, _THINNING = range(5)  # streams of random numbers

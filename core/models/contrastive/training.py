@@ -18,16 +18,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.errors import TrainingError
-from core.models.contrastive.config import ContrastiveConfig
-from core.models.contrastive.distillation import Teacher
-from core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
-from core.models.contrastive.sampling import Batch, EpochBatches, Index, SectionedArticles, validation_batches
-from core.models.device import seeded, thread_count
-from core.models.launch import run_processes
-from core.models.processes import Mean, current, nothing
-from core.models.training_loop import TrainingLoop, Weights
-from core.protocols import Report
+from themescope.core.errors import TrainingError
+from themescope.core.models.contrastive.config import ContrastiveConfig
+from themescope.core.models.contrastive.distillation import Teacher
+from themescope.core.models.contrastive.loss import average_precision, contrastive_loss, section_masks
+from themescope.core.models.contrastive.sampling import (
+    Batch,
+    EpochBatches,
+    Index,
+    SectionedArticles,
+    validation_batches,
+)
+from themescope.core.models.device import seeded, thread_count
+from themescope.core.models.launch import run_processes
+from themescope.core.models.processes import Mean, current, nothing
+from themescope.core.models.training_loop import TrainingLoop, Weights
+from themescope.core.protocols import Report
 
 _VALIDATION_SENTENCES = 200  # per article
 VALIDATION = "validation precision"
@@ -70,7 +76,8 @@ def train(
     The initial network is a candidate as well. Parameters that need no gradient are neither changed nor returned.
     Resumes from the checkpoint folder of ``report`` if it has a checkpoint of the same settings, seed and data. Raises
     ``TrainingError`` without articles, or when the loss is no longer finite. With several devices, as many processes
-    train copies of ``network`` together (:func:`core.models.launch.run_processes`), which the sources refer to.
+    train copies of ``network`` together (:func:`themescope.core.models.launch.run_processes`), which the sources refer
+    to.
     """
     for name, source in (("training", training), ("validation", validation)):
         if not len(source.articles):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.config import Config, option
+from themescope.core.config import Config, option
 
 Floats = npt.NDArray[np.float64]
 

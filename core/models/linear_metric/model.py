@@ -1,7 +1,8 @@
 """A metric learned from pairs, on the vectors of other models: ``linear-metric``.
 
 The models stay as they are. Their vectors are scaled to length 1 and then stretched or shrunk along a few axes, see
-:mod:`core.models.linear_metric.directions`. New text is embedded in the same way, so that searches use the metric too.
+:mod:`themescope.core.models.linear_metric.directions`. New text is embedded in the same way, so that searches use the
+metric too.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from core.config import Config
-from core.errors import DataError
-from core.models.artifact import load_submodels, save_submodels
-from core.models.base import BaseModel, unit_length
-from core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
-from core.models.storage import read_settings, read_tensors, write_settings, write_tensors
-from core.protocols import SILENT, Report
-from core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
+from themescope.core.config import Config
+from themescope.core.errors import DataError
+from themescope.core.models.artifact import load_submodels, save_submodels
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
+from themescope.core.models.storage import read_settings, read_tensors, write_settings, write_tensors
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
 
 _FILE = "axes.safetensors"
 _MOST = 2_000

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import Config, option
-from core.text.word_vectors import STORAGES
+from themescope.core.config import Config, option
+from themescope.core.text.word_vectors import STORAGES
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.text.tokens import tokenize
-from core.text.word_vectors import WordVectors
-from core.types import Sentence
+from themescope.core.text.tokens import tokenize
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import Sentence
 
 Index = npt.NDArray[np.int64]
 END, UNKNOWN = 0, 1

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.errors import ReadError
-from core.models.device import with_weights
-from core.models.triplet_network.batching import length_chunks, padded_ids
-from core.models.triplet_network.network import reversal
-from core.text.word_vectors import Float32, TokenIds
+from themescope.core.errors import ReadError
+from themescope.core.models.device import with_weights
+from themescope.core.models.triplet_network.batching import length_chunks, padded_ids
+from themescope.core.models.triplet_network.network import reversal
+from themescope.core.text.word_vectors import Float32, TokenIds
 
 _CELLS = 8_192  # number of padded tokens encoded at once
 _NAMES = ("W", "b", "U", "Wx", "bx", "Ux")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from core.config import Config
-from core.errors import ArtifactError, DataError
-from core.models.base import BaseModel
-from core.models.recurrent.config import SaeConfig, SdaeConfig, SkipThoughtConfig
-from core.models.recurrent.data import ExpandedWords, expanded
-from core.models.storage import (
+from themescope.core.config import Config
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.models.base import BaseModel
+from themescope.core.models.recurrent.config import SaeConfig, SdaeConfig, SkipThoughtConfig
+from themescope.core.models.recurrent.data import ExpandedWords, expanded
+from themescope.core.models.storage import (
     read_json,
     read_settings,
     read_tensors,
@@ -24,15 +24,15 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.paths import expand_home
-from core.protocols import SILENT, Report
-from core.text.tokens import content_words
-from core.text.word_tables import load_word_vectors
-from core.text.word_vectors import Storage, TokenIds, WordVectors, token_ids, word_ids
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.paths import expand_home
+from themescope.core.protocols import SILENT, Report
+from themescope.core.text.tokens import content_words
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import Storage, TokenIds, WordVectors, token_ids, word_ids
+from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from core.models.recurrent.gru import GruEncoder
+    from themescope.core.models.recurrent.gru import GruEncoder
 
 _WEIGHTS, _TRAINING, _OWN = "encoder.safetensors", "training.json", "learned-"
 _BLOCK = 4_096  # sentences tokenised at once
@@ -55,8 +55,8 @@ class _RecurrentModel(BaseModel):
         """Return (n, width) last states; a sentence without known words is the zero vector."""
         import torch
 
-        from core.models.device import pick_device, thread_count
-        from core.models.recurrent.gru import encode_tokens
+        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.recurrent.gru import encode_tokens
 
         net = self._encoder()
         net.to(pick_device(self.config.device))
@@ -78,7 +78,7 @@ class _RecurrentModel(BaseModel):
         """Return a model with its encoder, and the tensors ``names`` that were saved with the weights."""
         import torch
 
-        from core.models.recurrent.gru import gru_encoder
+        from themescope.core.models.recurrent.gru import gru_encoder
 
         model = cls(*read_settings(folder, cls.config_class))
         model.metrics = read_json(folder / _TRAINING).get("metrics", {})
@@ -112,9 +112,9 @@ class Sae(_RecurrentModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, in any order and from any number of texts."""
-        from core.models.recurrent.data import word_rows
-        from core.models.recurrent.gru import gru_encoder
-        from core.models.recurrent.networks import train_autoencoder
+        from themescope.core.models.recurrent.data import word_rows
+        from themescope.core.models.recurrent.gru import gru_encoder
+        from themescope.core.models.recurrent.networks import train_autoencoder
 
         if not len(corpus.sentences):
             raise DataError("A sequential autoencoder needs the sentences of a corpus, but this corpus has none.")
@@ -159,7 +159,7 @@ class SkipThought(_RecurrentModel):
     """Skip-Thought: a GRU trained to predict neighbouring sentences (Kiros et al. 2015, section 2).
 
     It is trained on consecutive sentences of a corpus, or built from published weights
-    (:func:`core.models.recurrent.gru.read_recurrent_weights`).
+    (:func:`themescope.core.models.recurrent.gru.read_recurrent_weights`).
     """
 
     config_class: ClassVar[type[Config]] = SkipThoughtConfig
@@ -177,9 +177,9 @@ class SkipThought(_RecurrentModel):
         return self
 
     def _train(self, corpus: Corpus, table: WordVectors, report: Report) -> None:
-        from core.models.recurrent.data import skip_data
-        from core.models.recurrent.gru import gru_encoder
-        from core.models.recurrent.networks import train_skip
+        from themescope.core.models.recurrent.data import skip_data
+        from themescope.core.models.recurrent.gru import gru_encoder
+        from themescope.core.models.recurrent.networks import train_skip
 
         if not len(corpus.sentences):
             raise DataError("skip-thought needs consecutive sentences of a corpus, but this corpus has none.")
@@ -196,7 +196,7 @@ class SkipThought(_RecurrentModel):
         self._net = gru_encoder(trained.weights)
 
     def _read_weights(self, table: WordVectors) -> None:
-        from core.models.recurrent.gru import read_recurrent_weights
+        from themescope.core.models.recurrent.gru import read_recurrent_weights
 
         self._net = read_recurrent_weights(expand_home(self.config.weights), table.dim)
         nothing = WordVectors([], np.zeros((0, table.dim), np.float32))

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.errors import TrainingError
-from core.models.recurrent.config import RecurrentTrainingConfig, SaeConfig
-from core.models.recurrent.data import END, Index, SkipData, WordRows
-from core.models.recurrent.gru import GruDecoder
-from core.models.recurrent.training import TrainedEncoder, WordNet, WordTraining, shifted
-from core.models.triplet_network.network import Dropout
-from core.protocols import Report
+from themescope.core.errors import TrainingError
+from themescope.core.models.recurrent.config import RecurrentTrainingConfig, SaeConfig
+from themescope.core.models.recurrent.data import END, Index, SkipData, WordRows
+from themescope.core.models.recurrent.gru import GruDecoder
+from themescope.core.models.recurrent.training import TrainedEncoder, WordNet, WordTraining, shifted
+from themescope.core.models.triplet_network.network import Dropout
+from themescope.core.protocols import Report
 
 _SITE = "words"
 _NOISE = 2  # seeded with (seed, step, 2), so that noise and sampled words are independent

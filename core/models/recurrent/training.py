@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.models.device import pick_device, seeded, thread_count
-from core.models.recurrent.config import RecurrentTrainingConfig
-from core.models.recurrent.data import END, SPECIAL, Index, WordRows
-from core.models.recurrent.gru import GruEncoder
-from core.models.training_loop import TrainingLoop, Weights
-from core.protocols import Report
+from themescope.core.models.device import pick_device, seeded, thread_count
+from themescope.core.models.recurrent.config import RecurrentTrainingConfig
+from themescope.core.models.recurrent.data import END, SPECIAL, Index, WordRows
+from themescope.core.models.recurrent.gru import GruEncoder
+from themescope.core.models.training_loop import TrainingLoop, Weights
+from themescope.core.protocols import Report
 
 _POINTS = 40  # number of points of the live curve in an epoch
 _FLATTENED = 0.75  # words are sampled with probability ∝ frequency to this power

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import option
-from core.errors import ConfigError
-from core.models.contrastive.config import ContrastiveConfig
+from themescope.core.config import option
+from themescope.core.errors import ConfigError
+from themescope.core.models.contrastive.config import ContrastiveConfig
 
 
 @dataclass(frozen=True)

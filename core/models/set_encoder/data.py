@@ -13,13 +13,13 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from core.errors import DataError
-from core.models.bag_of_words import Tfidf, TfidfConfig
-from core.models.base import unit_length
-from core.models.contrastive.sampling import Batch, Index, SectionedArticles
-from core.models.set_encoder.network import SetTransformer, centred
-from core.protocols import Report
-from core.types import FittedModel, Sentence
+from themescope.core.errors import DataError
+from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
+from themescope.core.models.base import unit_length
+from themescope.core.models.contrastive.sampling import Batch, Index, SectionedArticles
+from themescope.core.models.set_encoder.network import SetTransformer, centred
+from themescope.core.protocols import Report
+from themescope.core.types import FittedModel, Sentence
 
 Floats = npt.NDArray[np.float32]
 _BLOCK = 4_096  # sentences embedded at once

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.config import Config
-from core.errors import ArtifactError, DataError
-from core.models.artifact import load_submodels, save_submodels
-from core.models.base import BaseModel
-from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
-from core.models.set_encoder.config import SetEncoderConfig
-from core.models.storage import (
+from themescope.core.config import Config
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.models.artifact import load_submodels, save_submodels
+from themescope.core.models.base import BaseModel
+from themescope.core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
+from themescope.core.models.set_encoder.config import SetEncoderConfig
+from themescope.core.models.storage import (
     half_precision,
     read_json,
     read_settings,
@@ -30,12 +30,12 @@ from core.models.storage import (
     write_settings,
     write_tensors,
 )
-from core.protocols import SILENT, Report, SubReport
-from core.types import Corpus, FittedModel, Sentence, Vectors
+from themescope.core.protocols import SILENT, Report, SubReport
+from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from core.models.contrastive.training import Source
-    from core.models.set_encoder.network import SetTransformer
+    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.set_encoder.network import SetTransformer
 
 _WEIGHTS, _TRAINING = "set-encoder.safetensors", "training.json"
 _TRAINING_READ, _ALL_READ = 0.45, 0.5  # shares of the progress after the sentences of each split are embedded
@@ -52,7 +52,7 @@ class SetEncoder(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: validation precision, steps, seconds, sentences/s, weight of tf-idf."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`core.models.contrastive.training.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.contrastive.training.Trained`."""
         self._models: tuple[FittedModel, ...] = ()
         self._network: SetTransformer | None = None
 
@@ -61,8 +61,8 @@ class SetEncoder(BaseModel):
 
         Raises ``DataError`` without models or sections, and for a model with sparse vectors.
         """
-        from core.models.contrastive.training import train
-        from core.models.device import pick_device, seeded
+        from themescope.core.models.contrastive.training import train
+        from themescope.core.models.device import pick_device, seeded
 
         if not corpus.models:
             raise DataError("This method reads the vectors of fitted models. Name one or more models.")
@@ -88,8 +88,8 @@ class SetEncoder(BaseModel):
 
         The sentences of an article must be embedded together; those without an article form a set of their own.
         """
-        from core.models.device import pick_device, thread_count
-        from core.models.set_encoder.data import base_vectors, encode_set, sets_of, tfidf
+        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.set_encoder.data import base_vectors, encode_set, sets_of, tfidf
 
         network = self._fitted()
         x, words = base_vectors(sentences, self._models), tfidf(sentences)
@@ -137,7 +137,7 @@ class SetEncoder(BaseModel):
     def _restored(self, weights: dict[str, npt.NDArray[Any]], folder: Path) -> SetTransformer:
         import torch
 
-        from core.models.device import with_weights
+        from themescope.core.models.device import with_weights
 
         tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
         try:
@@ -146,7 +146,7 @@ class SetEncoder(BaseModel):
             raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
 
     def _new_network(self, dim: int) -> SetTransformer:
-        from core.models.set_encoder.network import SetTransformer
+        from themescope.core.models.set_encoder.network import SetTransformer
 
         config = self.config
         return SetTransformer(
@@ -155,7 +155,7 @@ class SetEncoder(BaseModel):
 
     def _dim(self) -> int:
         """Return the dimensions of the vectors of the base models together."""
-        from core.models.set_encoder.data import base_vectors
+        from themescope.core.models.set_encoder.data import base_vectors
 
         return int(base_vectors([], self._models).shape[1])
 
@@ -163,8 +163,8 @@ class SetEncoder(BaseModel):
         self, network: SetTransformer, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
     ) -> Source:
         """Return ``articles``, which are rows of ``sentences``, as data of the network."""
-        from core.models.contrastive.training import Source
-        from core.models.set_encoder.data import batch_similarities, set_data
+        from themescope.core.models.contrastive.training import Source
+        from themescope.core.models.set_encoder.data import batch_similarities, set_data
 
         data = set_data(sentences, articles, self._models, report)
         return Source(articles, partial(batch_similarities, network, data), data.fingerprint())

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import option
-from core.errors import ConfigError
-from core.models.contrastive.config import DistillationConfig
-from core.text.word_vectors import STORAGES
+from themescope.core.config import option
+from themescope.core.errors import ConfigError
+from themescope.core.models.contrastive.config import DistillationConfig
+from themescope.core.text.word_vectors import STORAGES
 
 
 @dataclass(frozen=True)

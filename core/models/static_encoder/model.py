@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from core.config import Config
-from core.errors import ArtifactError, DataError
-from core.models.base import BaseModel, unit_length
-from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
-from core.models.static_encoder.config import StaticEncoderConfig
-from core.models.static_encoder.vocabulary import Index, Words, initial_vectors, read_words, rows_of, vocabulary_of
-from core.models.storage import (
+from themescope.core.config import Config
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.models.base import BaseModel, unit_length
+from themescope.core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
+from themescope.core.models.static_encoder.config import StaticEncoderConfig
+from themescope.core.models.static_encoder.vocabulary import (
+    Index,
+    Words,
+    initial_vectors,
+    read_words,
+    rows_of,
+    vocabulary_of,
+)
+from themescope.core.models.storage import (
     read_json,
     read_settings,
     read_word_vectors,
@@ -31,18 +38,18 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.protocols import SILENT, Report, SubReport
-from core.text.encoder_folders import WEIGHTS, write_steps
-from core.text.word_tables import load_word_vectors
-from core.text.word_vectors import Storage, WordVectors
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.protocols import SILENT, Report, SubReport
+from themescope.core.text.encoder_folders import WEIGHTS, write_steps
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import Storage, WordVectors
+from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from core.models.contrastive.sampling import Batch
-    from core.models.contrastive.training import Source
-    from core.models.static_encoder.network import WordTable
+    from themescope.core.models.contrastive.sampling import Batch
+    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.static_encoder.network import WordTable
 
 _TRAINING = "training.json"
 _READING, _TAUGHT = 0.1, 0.5  # shares of the progress after reading the sentences, and after a teacher has
@@ -60,7 +67,7 @@ class StaticEncoder(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: validation precision, steps, seconds, sentences/s, words."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`core.models.contrastive.training.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.contrastive.training.Trained`."""
         self._words: WordVectors | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -69,9 +76,9 @@ class StaticEncoder(BaseModel):
         Raises ``DataError`` without sections, without words that are frequent enough, and for a teacher with sparse
         vectors.
         """
-        from core.models.contrastive.distillation import drop_teacher, teacher_of
-        from core.models.contrastive.training import train
-        from core.models.device import pick_device
+        from themescope.core.models.contrastive.distillation import drop_teacher, teacher_of
+        from themescope.core.models.contrastive.training import train
+        from themescope.core.models.device import pick_device
 
         parts = training_and_validation(corpus, "The static encoder")
         limits = (self.config.training_limit, self.config.validation_limit)
@@ -124,7 +131,7 @@ class StaticEncoder(BaseModel):
 
         Raises ``MissingExtraError`` without the packages of the extra encoder.
         """
-        from core.models.static_encoder.tokenizer import spellings, tokenizer_of
+        from themescope.core.models.static_encoder.tokenizer import spellings, tokenizer_of
 
         table = self._fitted()
         known = spellings(table.words)
@@ -147,7 +154,7 @@ class StaticEncoder(BaseModel):
 
     def _initial(self, distinct: Sequence[str], read: Words) -> tuple[WordVectors, WordTable]:
         """Return the vocabulary of the training articles with its initial vectors, and the initial network."""
-        from core.models.static_encoder.network import WordTable
+        from themescope.core.models.static_encoder.network import WordTable
 
         found = vocabulary_of(distinct, read, self.config.vocabulary, self.config.least_count)
         limit = self.config.vocabulary_limit or None
@@ -172,7 +179,7 @@ def _texts(sentences: Sequence[Sentence], rows: Index, report: Report) -> tuple[
 
 def _source(network: WordTable, articles: SectionedArticles, words: Words) -> Source:
     """Return articles as training data of the network."""
-    from core.models.contrastive.training import Source
+    from themescope.core.models.contrastive.training import Source
 
     digest = hashlib.blake2b(digest_size=8)
     for array in (words.ids, words.starts, articles.sections, network.vectors.detach().cpu().numpy()):
@@ -182,7 +189,7 @@ def _source(network: WordTable, articles: SectionedArticles, words: Words) -> So
 
 def _similarities(network: WordTable, words: Words, batch: Batch) -> Tensor:
     """Return the (m, m) cosines of the sentences of a batch."""
-    from core.models.static_encoder.network import bags
+    from themescope.core.models.static_encoder.network import bags
 
     vectors: Tensor = network(*(part.to(network.vectors.device) for part in bags(words, batch.rows)))
     return vectors @ vectors.T

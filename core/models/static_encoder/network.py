@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.models.static_encoder.vocabulary import Floats, Index, Words
+from themescope.core.models.static_encoder.vocabulary import Floats, Index, Words
 
 
 def bags(words: Words, sentences: Index) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,7 @@
 """The tokenisation of the static encoder for the package tokenizers, so that other programs can read its folders.
 
-The tokens are those of :func:`core.text.tokens.tokenize` in lower case: the rules of that module, written as patterns.
+The tokens are those of :func:`themescope.core.text.tokens.tokenize` in lower case: the rules of that module, written as
+patterns.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import Any
 
-from core.errors import MissingExtraError
-from core.text.tokens import ABBREVIATIONS, STRAIGHT_QUOTES
+from themescope.core.errors import MissingExtraError
+from themescope.core.text.tokens import ABBREVIATIONS, STRAIGHT_QUOTES
 
 UNKNOWN = "[UNK]"
 _MOST_SPELLINGS = 10_000  # of one pattern of digits

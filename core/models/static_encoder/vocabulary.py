@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import DataError
-from core.text.tokens import tokenize
-from core.text.word_vectors import WordVectors
+from themescope.core.errors import DataError
+from themescope.core.text.tokens import tokenize
+from themescope.core.text.word_vectors import WordVectors
 
 Floats = npt.NDArray[np.float32]
 Index = npt.NDArray[np.int64]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import option
-from core.models.contrastive.config import ContrastiveConfig
+from themescope.core.config import option
+from themescope.core.models.contrastive.config import ContrastiveConfig
 
 
 @dataclass(frozen=True)

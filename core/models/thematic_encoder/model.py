@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from core.config import Config
-from core.errors import ArtifactError, ConfigError, DataError, ReadError
-from core.models.base import BaseModel
-from core.models.contrastive.sampling import training_and_validation
-from core.models.storage import (
+from themescope.core.config import Config
+from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
+from themescope.core.models.base import BaseModel
+from themescope.core.models.contrastive.sampling import training_and_validation
+from themescope.core.models.storage import (
     half_precision,
     read_json,
     read_settings,
@@ -26,10 +26,10 @@ from core.models.storage import (
     write_settings,
     write_tensors,
 )
-from core.models.thematic_encoder.config import ThematicEncoderConfig
-from core.paths import expand_home
-from core.protocols import SILENT, Report, SubReport
-from core.text.encoder_folders import (
+from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
+from themescope.core.paths import expand_home
+from themescope.core.protocols import SILENT, Report, SubReport
+from themescope.core.text.encoder_folders import (
     BASE_ENCODER,
     Pooling,
     Reading,
@@ -38,15 +38,15 @@ from core.text.encoder_folders import (
     weights_digest,
     write_reading,
 )
-from core.text.encoders import Encoder, load_encoder
-from core.types import Corpus, Sentence, Vectors
+from themescope.core.text.encoders import Encoder, load_encoder
+from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from core.models.contrastive.sampling import Batch
-    from core.models.contrastive.training import Source
-    from core.models.thematic_encoder.network import Pieces, TextNetwork
+    from themescope.core.models.contrastive.sampling import Batch
+    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.thematic_encoder.network import Pieces, TextNetwork
 
 _DELTA, _BASE, _TRAINING = "delta.safetensors", "base-encoder.json", "training.json"
 _INSTALLED = "installed"
@@ -67,7 +67,7 @@ class ThematicEncoder(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: validation precision, steps, seconds, sentences/s."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`core.models.contrastive.training.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.contrastive.training.Trained`."""
         self._encoder: Encoder | None = None
         self._pooling = Pooling()
         self._delta: dict[str, Any] = {}
@@ -79,9 +79,9 @@ class ThematicEncoder(BaseModel):
         Raises ``DataError`` without sections, ``MissingExtraError`` without the packages of the extra encoder, and
         ``ConfigError`` if the encoder reads fewer word pieces than the setting allows.
         """
-        from core.models.contrastive.training import train
-        from core.models.device import pick_device, pick_precision
-        from core.models.thematic_encoder.network import TextNetwork, learned, merged, prepare
+        from themescope.core.models.contrastive.training import train
+        from themescope.core.models.device import pick_device, pick_precision
+        from themescope.core.models.thematic_encoder.network import TextNetwork, learned, merged, prepare
 
         parts = training_and_validation(corpus, _FEATURE)
         report.progress(0, 1, "Reading the encoder")
@@ -107,8 +107,8 @@ class ThematicEncoder(BaseModel):
         import torch
         from torch.nn import functional
 
-        from core.models.device import thread_count
-        from core.models.thematic_encoder.network import word_pieces
+        from themescope.core.models.device import thread_count
+        from themescope.core.models.thematic_encoder.network import word_pieces
 
         encoder = self._fitted()
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
@@ -168,7 +168,7 @@ class ThematicEncoder(BaseModel):
 
     def _with_delta(self, folder: Path) -> Encoder:
         """Return the installed base encoder with the learned weights in ``folder``."""
-        from core.models.thematic_encoder.network import merged, prepare
+        from themescope.core.models.thematic_encoder.network import merged, prepare
 
         base = installed_encoder(_FEATURE)
         if weights_digest(base) != self._base["digest"]:
@@ -201,9 +201,9 @@ class ThematicEncoder(BaseModel):
         self, text: TextNetwork, tokenizer: Any, sentences: Sequence[Sentence], limit: int, report: Report
     ) -> Source:
         """Return at most ``limit`` of the articles as training data of the network."""
-        from core.models.contrastive.sampling import sectioned_articles
-        from core.models.contrastive.training import Source
-        from core.models.thematic_encoder.network import word_pieces
+        from themescope.core.models.contrastive.sampling import sectioned_articles
+        from themescope.core.models.contrastive.training import Source
+        from themescope.core.models.thematic_encoder.network import word_pieces
 
         def tick() -> None:
             report.progress(0, 1, "Reading the sentences")
@@ -216,8 +216,8 @@ class ThematicEncoder(BaseModel):
         return (self.config.prefix + sentences[i].text for i in rows.tolist())
 
     def _text_network(self, encoder: Encoder) -> TextNetwork:
-        from core.models.device import pick_device, pick_precision
-        from core.models.thematic_encoder.network import TextNetwork
+        from themescope.core.models.device import pick_device, pick_precision
+        from themescope.core.models.thematic_encoder.network import TextNetwork
 
         device = pick_device(self.config.device)
         precision = pick_precision(self.config.precision, device)

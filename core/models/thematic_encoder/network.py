@@ -14,11 +14,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from core.errors import MissingExtraError
-from core.models.device import seeded
-from core.models.thematic_encoder.config import ThematicEncoderConfig
-from core.models.triplet_network.batching import Index, length_chunks
-from core.text.encoder_folders import Pooling
+from themescope.core.errors import MissingExtraError
+from themescope.core.models.device import seeded
+from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
+from themescope.core.models.triplet_network.batching import Index, length_chunks
+from themescope.core.text.encoder_folders import Pooling
 
 _TEXTS = 1_024  # tokenised at once
 _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest sentence

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.models.triplet_network.config import TrainingConfig
-from core.text.word_vectors import TokenIds, WordVectors, token_ids
-from core.types import Ids, TripletTexts
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.text.word_vectors import TokenIds, WordVectors, token_ids
+from themescope.core.types import Ids, TripletTexts
 
 Index = npt.NDArray[np.int64]
 _TICK = 5_000

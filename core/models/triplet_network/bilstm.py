@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import ArtifactError, DataError
-from core.models.base import BaseModel
-from core.models.storage import (
+from themescope.core.errors import ArtifactError, DataError
+from themescope.core.models.base import BaseModel
+from themescope.core.models.storage import (
     read_json,
     read_settings,
     read_tensors,
@@ -26,14 +26,14 @@ from core.models.storage import (
     write_tensors,
     write_word_vectors,
 )
-from core.text.tokens import tokenize
-from core.text.word_tables import load_word_vectors
-from core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, word_ids
-from core.types import Sentence, Vectors
+from themescope.core.text.tokens import tokenize
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import Float32, Storage, TokenIds, WordVectors, word_ids
+from themescope.core.types import Sentence, Vectors
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.inference import Precision
-    from core.models.triplet_network.network import BiLstmAttention
+    from themescope.core.models.triplet_network.inference import Precision
+    from themescope.core.models.triplet_network.network import BiLstmAttention
 
 NETWORK = "network"
 """Name of the network in :meth:`BiLstmModel.attention`; models with several networks use other names."""
@@ -69,15 +69,15 @@ class BiLstmModel(BaseModel):
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
         """Return the attention weights of tokenised sentences, see :class:`.word_attention.Attending`."""
-        from core.models.device import pick_device, thread_count
-        from core.models.triplet_network.network import attention_weights
+        from themescope.core.models.device import pick_device, thread_count
+        from themescope.core.models.triplet_network.network import attention_weights
 
         vectors, net = self._fitted()
         with thread_count(self.config.threads):
             return {NETWORK: attention_weights(net.to(pick_device(self.config.device)), word_ids(sentences, vectors))}
 
     def _encoded(self, count: int, sentences: Iterator[Sequence[str]]) -> Vectors:
-        from core.models.device import thread_count
+        from themescope.core.models.device import thread_count
 
         vectors, net = self._fitted()
         out = np.zeros((count, net.width), np.float32)
@@ -91,15 +91,15 @@ class BiLstmModel(BaseModel):
         """Return the function that encodes tokens: the torch network on a GPU, compiled inference on a processor."""
         import torch
 
-        from core.models.device import pick_device
+        from themescope.core.models.device import pick_device
 
         device = pick_device(self.config.device)
         if device.type == "cpu":
-            from core.models.triplet_network.inference import Inference
+            from themescope.core.models.triplet_network.inference import Inference
 
             inference = Inference(net.to(device), self.inference)
             return lambda tokens: inference.encode(tokens, _no_tick)
-        from core.models.triplet_network.network import Encoder
+        from themescope.core.models.triplet_network.network import Encoder
 
         net.to(device)
 
@@ -158,8 +158,8 @@ class BiLstmModel(BaseModel):
         return load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None).stored_as(storage)
 
     def _network(self, weights: dict[str, Any]) -> BiLstmAttention:
-        from core.models.device import with_weights
-        from core.models.triplet_network.network import BiLstmAttention
+        from themescope.core.models.device import with_weights
+        from themescope.core.models.triplet_network.network import BiLstmAttention
 
         assert self._vectors is not None
         sizes = self._vectors.dim, self.config.hidden, self.config.attention

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import Config, option
-from core.errors import ConfigError
-from core.text.word_vectors import STORAGES
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
+from themescope.core.text.word_vectors import STORAGES
 
 LOSSES = ("paper", "log", "section", "facenet")
 DISTANCES = ("l1", "l2", "cosine", "mean-l1")

@@ -1,8 +1,8 @@
 """The BiLSTM of Ein Dor et al. (2018), trained by the contrastive loss on whole articles: ``triplets-sen-contrastive``.
 
 The paper trains on triplets of sentences that open paragraphs. Here a batch holds sentences of all sections of a few
-articles, and each is compared with all others of its article (:mod:`core.models.contrastive`). Network, word vectors
-and saved files are those of the triplet network.
+articles, and each is compared with all others of its article (:mod:`themescope.core.models.contrastive`). Network, word
+vectors and saved files are those of the triplet network.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from core.config import Config, option
-from core.models.contrastive.config import DistillationConfig
-from core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
-from core.models.triplet_network.bilstm import BiLstmModel
-from core.models.triplet_network.config import SITES
-from core.protocols import SILENT, Report, SubReport
-from core.text.word_vectors import STORAGES, TokenIds, WordVectors, token_ids
-from core.types import Corpus, Sentence
+from themescope.core.config import Config, option
+from themescope.core.models.contrastive.config import DistillationConfig
+from themescope.core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
+from themescope.core.models.triplet_network.bilstm import BiLstmModel
+from themescope.core.models.triplet_network.config import SITES
+from themescope.core.protocols import SILENT, Report, SubReport
+from themescope.core.text.word_vectors import STORAGES, TokenIds, WordVectors, token_ids
+from themescope.core.types import Corpus, Sentence
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from core.models.contrastive.sampling import Batch
-    from core.models.contrastive.training import Source
-    from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
+    from themescope.core.models.contrastive.sampling import Batch
+    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
 
 _READING, _TAUGHT = 0.05, 0.5  # shares of the progress after reading the sentences, and after a teacher has
 
@@ -76,10 +76,10 @@ class ContrastiveNet(BiLstmModel):
 
         Raises ``DataError`` without sections, and for a teacher with sparse vectors.
         """
-        from core.models.contrastive.distillation import drop_teacher, teacher_of
-        from core.models.contrastive.training import train
-        from core.models.device import pick_device
-        from core.models.triplet_network.network import Dropout
+        from themescope.core.models.contrastive.distillation import drop_teacher, teacher_of
+        from themescope.core.models.contrastive.training import train
+        from themescope.core.models.device import pick_device
+        from themescope.core.models.triplet_network.network import Dropout
 
         parts = training_and_validation(corpus, "This network")
         report.progress(0, 1, "Reading word vectors")
@@ -103,17 +103,17 @@ class ContrastiveNet(BiLstmModel):
         return self
 
     def _initial_network(self, dim: int) -> BiLstmAttention:
-        from core.models.device import seeded
-        from core.models.triplet_network.network import BiLstmAttention
+        from themescope.core.models.device import seeded
+        from themescope.core.models.triplet_network.network import BiLstmAttention
 
         with seeded(self.seed):
             return BiLstmAttention(dim, self.config.hidden, self.config.attention)
 
     def _source(self, net: BiLstmAttention, drop: Dropout, data: _Tokenised) -> Source:
         """Return articles as training data of the network."""
-        from core.models.contrastive.training import Source
-        from core.models.device import pick_precision
-        from core.models.triplet_network.network import Encoder
+        from themescope.core.models.contrastive.training import Source
+        from themescope.core.models.device import pick_precision
+        from themescope.core.models.triplet_network.network import Encoder
 
         device = next(net.parameters()).device
         encoder = Encoder(net, data.tokens, pick_precision(self.config.precision, device))

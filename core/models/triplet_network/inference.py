@@ -18,10 +18,10 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
-from core.errors import ConfigError
-from core.models.triplet_network.batching import Index
-from core.models.triplet_network.network import BiLstmAttention
-from core.text.word_vectors import TokenIds
+from themescope.core.errors import ConfigError
+from themescope.core.models.triplet_network.batching import Index
+from themescope.core.models.triplet_network.network import BiLstmAttention
+from themescope.core.text.word_vectors import TokenIds
 
 Precision: TypeAlias = Literal["fp32", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.models.processes import Mean
+from themescope.core.models.processes import Mean
 
 _THETA_LIMIT = 3.0
 Mask = npt.NDArray[np.bool_]

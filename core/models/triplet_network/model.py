@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from core.config import Config
-from core.errors import DataError
-from core.models.base import bounded_rows
-from core.models.triplet_network.bilstm import BiLstmModel
-from core.models.triplet_network.config import TripletNetConfig
-from core.protocols import SILENT, Report
-from core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
+from themescope.core.config import Config
+from themescope.core.errors import DataError
+from themescope.core.models.base import bounded_rows
+from themescope.core.models.triplet_network.bilstm import BiLstmModel
+from themescope.core.models.triplet_network.config import TripletNetConfig
+from themescope.core.protocols import SILENT, Report
+from themescope.core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.batching import TripletData
-    from core.models.triplet_network.network import BiLstmAttention
+    from themescope.core.models.triplet_network.batching import TripletData
+    from themescope.core.models.triplet_network.network import BiLstmAttention
 
 _KEPT = ("hidden", "attention", "distance", "norm_bound", "word_vectors", "vocabulary_limit", "storage")
 """Settings that fine-tuning takes over from the base model."""
@@ -36,7 +36,7 @@ class TripletNet(BiLstmModel):
         With a triplet network in ``corpus.models``, fine-tune it: its word vectors, its sizes and its distance replace
         those of the settings. Raises ``DataError`` without triplets.
         """
-        from core.models.triplet_network.training import train
+        from themescope.core.models.triplet_network.training import train
 
         given = [corpus.triplets.get(split) for split in (Split.TRAIN, Split.VALIDATION)]
         if not all(given):
@@ -88,7 +88,7 @@ class TripletNet(BiLstmModel):
         return base.network
 
     def _data(self, texts: TripletTexts, limit: int, report: Report) -> TripletData:
-        from core.models.triplet_network.batching import triplet_data
+        from themescope.core.models.triplet_network.batching import triplet_data
 
         assert self._vectors is not None
 

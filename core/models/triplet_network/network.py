@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.models.triplet_network.batching import Index, length_chunks, padded_ids
-from core.models.triplet_network.losses import bounded
-from core.text.word_vectors import Float32, TokenIds
+from themescope.core.models.triplet_network.batching import Index, length_chunks, padded_ids
+from themescope.core.models.triplet_network.losses import bounded
+from themescope.core.text.word_vectors import Float32, TokenIds
 
 Masking: TypeAlias = Callable[[Tensor], Tensor]
 _MIN_CHUNK = 1_024

@@ -18,17 +18,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.errors import TrainingError
-from core.models.device import pick_device, pick_precision, seeded, thread_count
-from core.models.launch import run_processes
-from core.models.parts import triplet_parts
-from core.models.processes import Mean, current, nothing
-from core.models.training_loop import TrainingLoop, Weights
-from core.models.triplet_network.batching import Index, TripletData, epoch_batches
-from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.losses import TripletLoss, gradient_share
-from core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
-from core.protocols import Report
+from themescope.core.errors import TrainingError
+from themescope.core.models.device import pick_device, pick_precision, seeded, thread_count
+from themescope.core.models.launch import run_processes
+from themescope.core.models.parts import triplet_parts
+from themescope.core.models.processes import Mean, current, nothing
+from themescope.core.models.training_loop import TrainingLoop, Weights
+from themescope.core.models.triplet_network.batching import Index, TripletData, epoch_batches
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.losses import TripletLoss, gradient_share
+from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
+from themescope.core.protocols import Report
 
 _SPREAD_SAMPLE = 2_000  # number of triplets that the automatic temperature is measured on
 _CELLS = 4_096  # tokens encoded at once where no gradient is kept
@@ -60,7 +60,7 @@ def train(
     well, so that fine-tuning never lowers the accuracy on ``validation``. Resumes from the checkpoint folder of
     ``report`` if it has a checkpoint of the same settings, seed, data and initial weights. Raises ``TrainingError``
     without data, or when the loss is no longer finite. With several devices, as many processes train together
-    (:func:`core.models.launch.run_processes`).
+    (:func:`themescope.core.models.launch.run_processes`).
     """
     for name, data in (("training", training), ("validation", validation)):
         if not len(data):

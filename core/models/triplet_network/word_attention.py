@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import spearmanr
 
-from core.errors import DataError
-from core.text.tokens import tokenize
-from core.text.word_vectors import Float32
-from core.types import Vectors
+from themescope.core.errors import DataError
+from themescope.core.text.tokens import tokenize
+from themescope.core.text.word_vectors import Float32
+from themescope.core.types import Vectors
 
 MOST_WORDS = 600
 """Maximum number of words of a triplet, because the sentence is embedded once for each of its words."""
@@ -28,7 +28,7 @@ _FEWEST = 3  # number of words that a rank correlation needs
 
 @runtime_checkable
 class Attending(Protocol):
-    """Methods of a model tagged ``attention``, in addition to those of :class:`core.protocols.Model`."""
+    """Methods of a model tagged ``attention``, in addition to those of :class:`themescope.core.protocols.Model`."""
 
     def attention(self, sentences: Sequence[Sequence[str]]) -> dict[str, list[Float32]]:
         """Return, by name of network, (words,) weights of every tokenised sentence, which sum to 1."""

@@ -6,10 +6,10 @@ in which the paper presents them.
 
 from __future__ import annotations
 
-from core.papers.ed18.clustering import CLUSTERERS, POSTER, TABLE_4
-from core.papers.ed18.data import BENCHMARKS, MODELS, PROFILES, TRIPLETS
-from core.papers.ed18.tables import CURVE_TABLE, TABLE_1, TABLE_2, TABLE_3, TABLE_5, TABLE_6
-from core.papers.spec import Paper
+from themescope.core.papers.ed18.clustering import CLUSTERERS, POSTER, TABLE_4
+from themescope.core.papers.ed18.data import BENCHMARKS, MODELS, PROFILES, TRIPLETS
+from themescope.core.papers.ed18.tables import CURVE_TABLE, TABLE_1, TABLE_2, TABLE_3, TABLE_5, TABLE_6
+from themescope.core.papers.spec import Paper
 
 """Experiment specs of Ein Dor et al. 2018."""
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from core.papers.ed18.data import SCB
-from core.papers.ed18.tables import (
+from themescope.core.papers.ed18.data import SCB
+from themescope.core.papers.ed18.tables import (
     HYBRID,
     JOINED_RAW,
     JOINED_UNIT,
@@ -18,8 +18,8 @@ from core.papers.ed18.tables import (
     SMALLER_DATA,
     TABLE_5,
 )
-from core.papers.measures import Clustering
-from core.papers.spec import SIMILAR, Claim, Column, Row, Table
+from themescope.core.papers.measures import Clustering
+from themescope.core.papers.spec import SIMILAR, Claim, Column, Row, Table
 
 _COLUMNS = (Column("mi", "MI (nats)"), Column("ami", "AMI (max)"), Column("ri", "RI"), Column("ari", "ARI"))
 AMI = "ami"

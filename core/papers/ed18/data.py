@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.papers.measures import Settings
-from core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, Model, Profile, TripletData
+from themescope.core.papers.measures import Settings
+from themescope.core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, Model, Profile, TripletData
 
 SENTENCES, TITLES, SAME_ART, RAND_ART = "sentences", "titles", "same-article", "random-article"
 SCB = "scb"

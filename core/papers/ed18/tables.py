@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.papers.ed18.data import CURVE_SIZES, RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
-from core.papers.measures import Accuracy, CountBenchmark, CountTriplets, Measure, Relatedness
-from core.papers.spec import SIMILAR, Claim, Column, Numbers, Row, Table
-from core.tasks.scb import PUBLISHED as SCB_PUBLISHED
+from themescope.core.papers.ed18.data import CURVE_SIZES, RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
+from themescope.core.papers.measures import Accuracy, CountBenchmark, CountTriplets, Measure, Relatedness
+from themescope.core.papers.spec import SIMILAR, Claim, Column, Numbers, Row, Table
+from themescope.core.tasks.scb import PUBLISHED as SCB_PUBLISHED
 
 SMALLER_DATA = (
     "Far fewer articles than the 809,000 of the paper, other word vectors than GloVe 840B, and a smaller training "

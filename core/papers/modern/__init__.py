@@ -5,9 +5,9 @@ No paper has these tables, so no row has published numbers.
 
 from __future__ import annotations
 
-from core.papers.modern.data import BENCHMARKS, CORPORA, MODELS, PROFILES, TRIPLETS
-from core.papers.modern.tables import TABLES
-from core.papers.spec import Paper
+from themescope.core.papers.modern.data import BENCHMARKS, CORPORA, MODELS, PROFILES, TRIPLETS
+from themescope.core.papers.modern.tables import TABLES
+from themescope.core.papers.spec import Paper
 
 MODERN = Paper(
     id="modern",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.papers.ed18 import data as ed18
-from core.papers.measures import Settings
-from core.papers.sjh17 import data as sjh17
-from core.papers.spec import STATIC_WORDS, TEXT_WORDS, BenchmarkData, CorpusData, Model, Profile
-from core.types import Split
+from themescope.core.papers.ed18 import data as ed18
+from themescope.core.papers.measures import Settings
+from themescope.core.papers.sjh17 import data as sjh17
+from themescope.core.papers.spec import STATIC_WORDS, TEXT_WORDS, BenchmarkData, CorpusData, Model, Profile
+from themescope.core.types import Split
 
 SENTENCES, TITLES, SCB = ed18.SENTENCES, ed18.TITLES, ed18.SCB
 CLAIMS = "claims"

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from core.models import REGISTRY as METHODS
-from core.papers.measures import Accuracy, Clustering, Combined, Cost, CountBenchmark, Measure, Relatedness, Topics
-from core.papers.modern.data import (
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.papers.measures import (
+    Accuracy,
+    Clustering,
+    Combined,
+    Cost,
+    CountBenchmark,
+    Measure,
+    Relatedness,
+    Topics,
+)
+from themescope.core.papers.modern.data import (
     CLAIMS,
     CURVE_SIZES,
     ENCODER,
@@ -23,8 +32,8 @@ from core.papers.modern.data import (
     distilled_id,
     with_words_id,
 )
-from core.papers.sjh17.data import BILLS, LABELS, NEWSGROUPS, PAPERS, REUTERS, TASK, model_id
-from core.papers.spec import Claim, Column, Row, Table
+from themescope.core.papers.sjh17.data import BILLS, LABELS, NEWSGROUPS, PAPERS, REUTERS, TASK, model_id
+from themescope.core.papers.spec import Claim, Column, Row, Table
 
 _SOURCE = "Themescope"
 _PAPER = "A model of Ein Dor et al. 2018"

@@ -5,9 +5,9 @@ Published numbers are copied from the paper.
 
 from __future__ import annotations
 
-from core.papers.sjh17.data import CORPORA, MODELS, PROFILES
-from core.papers.sjh17.tables import TABLES
-from core.papers.spec import Paper
+from themescope.core.papers.sjh17.data import CORPORA, MODELS, PROFILES
+from themescope.core.papers.sjh17.tables import TABLES
+from themescope.core.papers.spec import Paper
 
 """Experiment specs of Saha et al. 2017."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.papers.measures import Settings
-from core.papers.spec import TEXT_WORDS, CorpusData, Model, Profile
+from themescope.core.papers.measures import Settings
+from themescope.core.papers.spec import TEXT_WORDS, CorpusData, Model, Profile
 
 REUTERS, NEWSGROUPS, PAPERS, BILLS = "reuters", "newsgroups", "scisummnet", "billsum"
 TOPIC_CORPORA = (REUTERS, NEWSGROUPS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from core.papers.measures import ChosenSetting, CountSummaries, CountTopics, Summaries, Topics
-from core.papers.sjh17.data import (
+from themescope.core.papers.measures import ChosenSetting, CountSummaries, CountTopics, Summaries, Topics
+from themescope.core.papers.sjh17.data import (
     BILLS,
     LABELS,
     METHODS,
@@ -19,8 +19,8 @@ from core.papers.sjh17.data import (
     model_id,
     tried_id,
 )
-from core.papers.spec import Claim, Column, Numbers, Row, Table
-from core.tasks.topic_data import PUBLISHED as PUBLISHED_SIZES
+from themescope.core.papers.spec import Claim, Column, Numbers, Row, Table
+from themescope.core.tasks.topic_data import PUBLISHED as PUBLISHED_SIZES
 
 BY_DOCUMENT = "accuracy by document"
 _TITLES = {REUTERS: "Reuters-21578", NEWSGROUPS: "20 Newsgroups", PAPERS: "ScisummNet", BILLS: "BillSum"}

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from core.readers.html_tokens import unescape
-from core.readers.outline import Outline
-from core.readers.wikitext.links import Links, drop_addresses
-from core.readers.wikitext.templates import drop_templates
+from themescope.core.readers.html_tokens import unescape
+from themescope.core.readers.outline import Outline
+from themescope.core.readers.wikitext.links import Links, drop_addresses
+from themescope.core.readers.wikitext.templates import drop_templates
 
 _HEADING = re.compile(r"^(={1,6})(.+?)\1[ \t]*$", re.MULTILINE)
 _LETTER = re.compile(r"[^\W\d_]")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from core.readers.wikitext import template_values as say
-from core.readers.wikitext.template_values import Arguments, Named, Value
+from themescope.core.readers.wikitext import template_values as say
+from themescope.core.readers.wikitext.template_values import Arguments, Named, Value
 
 _MARK = re.compile(r"\{\{++|\}\}++|\{\|(?!\})|\|\}(?!\}(?!\}))")
 _DEPTH = 40

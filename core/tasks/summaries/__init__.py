@@ -1,10 +1,10 @@
-"""Extractive summaries: sentences by falling score up to a word limit. Cards only; see ``core.registry``.
+"""Extractive summaries: sentences by falling score up to a word limit. Cards only; see ``themescope.core.registry``.
 
 Tags: ``vectors`` needs the vectors of the document's sentences; ``baseline`` ignores the content; ``seeded`` depends on
 a seed; ``paper`` is a row of the paper's table.
 """
 
-from core.registry import Card, Registry
+from themescope.core.registry import Card, Registry
 
 _SJH17 = "Saha et al. 2017, section 4.3"
 
@@ -16,8 +16,8 @@ REGISTRY = Registry(
             title="LexRank on a model's vectors",
             summary="Extracts the sentences that are most central in the graph of cosines between their vectors.",
             source=f"Erkan and Radev 2004; {_SJH17}",
-            factory="core.tasks.summaries.summarizing:Lexrank",
-            config="core.tasks.summaries.summarizing:LexrankConfig",
+            factory="themescope.core.tasks.summaries.summarizing:Lexrank",
+            config="themescope.core.tasks.summaries.summarizing:LexrankConfig",
             tags=frozenset({"vectors", "paper"}),
         ),
         Card(
@@ -25,8 +25,8 @@ REGISTRY = Registry(
             title="LexRank on Tf-Idf",
             summary="Extracts the sentences that are most central by their shared words.",
             source=f"Erkan and Radev 2004; {_SJH17}",
-            factory="core.tasks.summaries.summarizing:TfidfLexrank",
-            config="core.tasks.summaries.summarizing:LexrankConfig",
+            factory="themescope.core.tasks.summaries.summarizing:TfidfLexrank",
+            config="themescope.core.tasks.summaries.summarizing:LexrankConfig",
             tags=frozenset({"paper"}),
         ),
         Card(
@@ -34,8 +34,8 @@ REGISTRY = Registry(
             title="Lead",
             summary="Extracts the first sentences of the document.",
             source="Common baseline; Nenkova 2005",
-            factory="core.tasks.summaries.summarizing:Lead",
-            config="core.config:Config",
+            factory="themescope.core.tasks.summaries.summarizing:Lead",
+            config="themescope.core.config:Config",
             tags=frozenset({"baseline"}),
         ),
         Card(
@@ -43,8 +43,8 @@ REGISTRY = Registry(
             title="Random sentences",
             summary="Extracts sentences in random order.",
             source="Baseline",
-            factory="core.tasks.summaries.summarizing:RandomOrder",
-            config="core.config:Config",
+            factory="themescope.core.tasks.summaries.summarizing:RandomOrder",
+            config="themescope.core.config:Config",
             tags=frozenset({"baseline", "seeded"}),
         ),
     ],

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.config import Config, option
-from core.errors import DataError
-from core.metrics.rouge import RougeSettings, rouge_1
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import Model
-from core.tasks.lexrank import Scores, lexrank, ranked, tfidf_lexrank_vectors
-from core.tasks.summaries.documents import SummaryDocument
-from core.types import Estimate, Matrix, Sentence
+from themescope.core.config import Config, option
+from themescope.core.errors import DataError
+from themescope.core.metrics.rouge import RougeSettings, rouge_1
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.protocols import Model
+from themescope.core.tasks.lexrank import Scores, lexrank, ranked, tfidf_lexrank_vectors
+from themescope.core.tasks.summaries.documents import SummaryDocument
+from themescope.core.types import Estimate, Matrix, Sentence
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Password hashes, sessions, failed sign-ins and the audit log in the database.
 
-The hashes of the password file of version 0.1 are copied; ``db.migrate`` deletes the file once this is committed.
-Sessions of version 0.1 end.
+The hashes of the password file of version 0.1 are copied; ``themescope.db.migrate`` deletes the file once this is
+committed. Sessions of version 0.1 end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from alembic import context, op
 
-from db.password_file import read_password_file
+from themescope.db.password_file import read_password_file
 
 revision = "0015"
 down_revision = "0014"

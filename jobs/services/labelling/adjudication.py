@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling.partition import Partition
-from core.types import Ids, Labels
-from db.label_records import NewLabelling
-from db.store import Store, Unit
-from jobs.common.placed import gold_labels, placed_sentences
-from jobs.services.labelling.starts import Begin, from_labels, labels_on
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Labels
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store, Unit
+from themescope.jobs.common.placed import gold_labels, placed_sentences
+from themescope.jobs.services.labelling.starts import Begin, from_labels, labels_on
 
 if TYPE_CHECKING:
-    from core.labelling.consensus import CoAssignment
-    from core.labelling.posterior import RaterModel
+    from themescope.core.labelling.consensus import CoAssignment
+    from themescope.core.labelling.posterior import RaterModel
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -70,8 +70,8 @@ def adjudicated(
     gold
         Positions of labellings that are known to be right.
     """
-    from core.labelling.consensus import by_article
-    from core.labelling.posterior import fit
+    from themescope.core.labelling.consensus import by_article
+    from themescope.core.labelling.posterior import fit
 
     model = fit(raters, articles, gold)
     columns: dict[str, Any] = {}
@@ -93,8 +93,8 @@ def _of_article(
     posterior: CoAssignment, raters: Sequence[Labels], names: Sequence[Mapping[int, str]], numbers: dict[str, int]
 ) -> tuple[dict[str, Any], float]:
     """Return the columns of an article, and the expected adjusted Rand index; ``numbers`` of clusters are extended."""
-    from core.labelling.agreement import adjudicate
-    from core.labelling.consensus import consensus, disputed, support
+    from themescope.core.labelling.agreement import adjudicate
+    from themescope.core.labelling.consensus import consensus, disputed, support
 
     made = consensus(posterior)
     differ = adjudicate(raters).dispute > 0
@@ -214,7 +214,7 @@ def _majority(
     ids: Ids,
     origin: Mapping[str, Any],
 ) -> tuple[Partition, Mapping[str, Any]]:
-    from core.labelling.agreement import adjudicate
+    from themescope.core.labelling.agreement import adjudicate
 
     verdict = adjudicate(labels)
     names = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}

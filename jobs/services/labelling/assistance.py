@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling import operations as op
-from core.labelling.partition import Partition
-from core.types import Ids, Matrix, Points
-from db.records import ModelRecord
-from db.store import Store
-from jobs.services import inference
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Matrix, Points
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.services import inference
 
 if TYPE_CHECKING:
-    from core.labelling.changes import ChangeSet
-    from core.labelling.history import Step
-    from core.labelling.suggestions import Suggestions
+    from themescope.core.labelling.changes import ChangeSet
+    from themescope.core.labelling.history import Step
+    from themescope.core.labelling.suggestions import Suggestions
 
 _NAMED_FROM = 20_000
 """Maximum number of sentences whose words are compared to name a new cluster."""
@@ -41,14 +41,14 @@ class Reclustering:
 
 def suggest_clusters(partition: Partition, x: Matrix) -> Suggestions:
     """Return the most similar cluster of every sentence, with its margin."""
-    from core.labelling.suggestions import suggest
+    from themescope.core.labelling.suggestions import suggest
 
     return suggest(partition, x)
 
 
 def nearest_sentences(x: Matrix, row: int, top_k: int) -> npt.NDArray[np.intp]:
     """Return the rows of the ``top_k`` sentences nearest to one by cosine, itself left out."""
-    from core.labelling.suggestions import neighbours
+    from themescope.core.labelling.suggestions import neighbours
 
     return neighbours(x, row, top_k)
 
@@ -58,7 +58,7 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 
     Raises ``DataError`` if the model knows none of the words.
     """
-    from core.neighbours import cosines
+    from themescope.core.neighbours import cosines
 
     vector = inference.query_vector(store, model, query) if isinstance(query, str) else x[np.flatnonzero(ids == query)]
     found: npt.NDArray[np.float32] = cosines(vector, x)
@@ -67,8 +67,8 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 
 def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, ChangeSet]]) -> Reclustering:
     """Re-cluster the sentences that nobody assigned; assigned ones and those marked uncertain keep their clusters."""
-    from core.labelling.learning import placed_by_people
-    from core.labelling.suggestions import recluster
+    from themescope.core.labelling.learning import placed_by_people
+    from themescope.core.labelling.suggestions import recluster
 
     placed = placed_by_people(partition, log).ids
     after = recluster(partition, x, np.union1d(placed, partition.ids[partition.uncertain]))
@@ -77,7 +77,7 @@ def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[St
 
 def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:
     """Return a name from the distinctive words of the sentences ``ids``; "" if there are none."""
-    from core.clustering.naming import theme_words
+    from themescope.core.clustering.naming import theme_words
 
     inside = set(ids.tolist())
     others = [i for i in texts if i not in inside]
@@ -91,7 +91,7 @@ def principal_components(x: Matrix) -> Points:
     """Return (n, 2) coordinates: the first two principal components of the rows scaled to length 1."""
     from sklearn.decomposition import TruncatedSVD
 
-    from core.clustering.inputs import unit_rows
+    from themescope.core.clustering.inputs import unit_rows
 
     unit: Any = unit_rows(x)
     centred = unit if hasattr(unit, "todense") else unit - unit.mean(axis=0)

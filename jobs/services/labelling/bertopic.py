@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import DataError, ReadError
-from core.readers.sentence_lists import Sheet, one_line
-from db.store import Store
-from jobs.services.labelling import starts
+from themescope.core.errors import DataError, ReadError
+from themescope.core.readers.sentence_lists import Sheet, one_line
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
 
 TOPICS = "topics.json"
 """File of a model that was saved as safetensors or as PyTorch tensors."""

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.labelling import operations as op
-from core.labelling.hierarchy import Group, with_sub_themes
-from core.labelling.partition import Partition
-from core.types import Ids, Matrix
-from db.records import ModelRecord
-from db.store import Store
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.hierarchy import Group, with_sub_themes
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Matrix
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
 
 if TYPE_CHECKING:
-    from core.labelling.reclustering import Part
-    from core.labelling.similar_clusters import Centres, Floats, Pair
+    from themescope.core.labelling.reclustering import Part
+    from themescope.core.labelling.similar_clusters import Centres, Floats, Pair
 
 MOST_CHOSEN = 200
 """Maximum number of clusters that the number of themes suggests for a part."""
@@ -40,7 +40,7 @@ class Reclustered:
 
 def clusterers() -> dict[str, str]:
     """Return id → title of the clusterers that re-cluster a part."""
-    from core.labelling.reclustering import clusterers as cards
+    from themescope.core.labelling.reclustering import clusterers as cards
 
     return {card.id: card.title for card in cards()}
 
@@ -52,9 +52,9 @@ def preview_parts(
 
     Raises ``DataError`` if there are fewer sentences than parts.
     """
-    from core.labelling.reclustering import propose
-    from core.tasks.pair_calibration import load_calibration
-    from core.tasks.theme_counts import suggest
+    from themescope.core.labelling.reclustering import propose
+    from themescope.core.tasks.pair_calibration import load_calibration
+    from themescope.core.tasks.theme_counts import suggest
 
     reason = ""
     if k is None:
@@ -65,21 +65,21 @@ def preview_parts(
 
 def centres(partition: Partition, x: Matrix) -> Centres:
     """Return the centres of the clusters, on which suggestions are based."""
-    from core.labelling.similar_clusters import centres as computed
+    from themescope.core.labelling.similar_clusters import centres as computed
 
     return computed(partition, x)
 
 
 def similar_pairs(found: Centres, most: int) -> list[Pair]:
     """Return at most ``most`` pairs of clusters that could be one, the best first."""
-    from core.labelling.similar_clusters import similar_pairs as pairs
+    from themescope.core.labelling.similar_clusters import similar_pairs as pairs
 
     return pairs(found, most)
 
 
 def between(partition: Partition, x: Matrix, found: Centres, pair: Pair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
-    from core.labelling.similar_clusters import between as lying
+    from themescope.core.labelling.similar_clusters import between as lying
 
     return lying(partition, x, found, pair)
 
@@ -96,28 +96,28 @@ def nearest(found: Centres, number: int) -> list[tuple[int, float]]:
 
 def by_centrality(ids: Ids, x: Matrix) -> Ids:
     """Return the sentences of a cluster with (m, dim) vectors, most central first."""
-    from core.labelling.reclustering import by_centrality as ordered
+    from themescope.core.labelling.reclustering import by_centrality as ordered
 
     return ordered(ids, x)
 
 
 def densities(x: Matrix) -> Floats:
     """Return the (n,) mean cosines of the sentences to their nearest neighbours; those of outliers are low."""
-    from core.labelling.similar_clusters import densities as computed
+    from themescope.core.labelling.similar_clusters import densities as computed
 
     return computed(x)
 
 
 def usual_limit(density: Floats) -> float:
     """Return the density below which a sentence is an outlier, if nobody chooses another limit."""
-    from core.labelling.similar_clusters import usual_limit as fence
+    from themescope.core.labelling.similar_clusters import usual_limit as fence
 
     return fence(density)
 
 
 def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[Group]:
     """Return groups of two or more clusters with names, for so many themes; other clusters stay alone."""
-    from core.labelling.similar_clusters import similar_groups
+    from themescope.core.labelling.similar_clusters import similar_groups
 
     numbers = [group for group in similar_groups(found, groups) if len(group) > 1]
     named: list[Group] = []
@@ -142,7 +142,7 @@ def keyword_names(partition: Partition, texts: Mapping[int, str], numbers: Seque
 
 def _names(partition: Partition, texts: Mapping[int, str], groups: Sequence[Sequence[int]]) -> list[str]:
     """Return a name for each group of clusters, from the words that are frequent in it and rare elsewhere."""
-    from core.clustering.naming import theme_words
+    from themescope.core.clustering.naming import theme_words
 
     group_of = {n: place for place, group in enumerate(groups) for n in with_sub_themes(partition, group)}
     labels = np.array([group_of.get(n, len(groups)) for n in partition.numbers.tolist()], dtype=np.int32)

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import DataError, ReadError
-from core.labelling.codebook import documents
-from core.labelling.codebook.entries import SENTENCES, codes
-from core.labelling.codebook.portable import PortableCode, one_line, portable, reference, text_of
-from core.labelling.codebook.qda_xml import codebook as qda_codebook
-from core.labelling.codebook.qda_xml import read_codebook
-from core.labelling.partition import Partition
-from core.types import Ids
-from db.label_records import LabellingRecord
-from db.store import Store
-from jobs.services.table_files import csv_text, raw_cell
+from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling.codebook import documents
+from themescope.core.labelling.codebook.entries import SENTENCES, codes
+from themescope.core.labelling.codebook.portable import PortableCode, one_line, portable, reference, text_of
+from themescope.core.labelling.codebook.qda_xml import codebook as qda_codebook
+from themescope.core.labelling.codebook.qda_xml import read_codebook
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Store
+from themescope.jobs.services.table_files import csv_text, raw_cell
 
 CODE_FILES = ("qdc", "json", "csv")
 """Suffixes of files of codes that :func:`read_codes` reads."""

@@ -6,15 +6,23 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.client.records import Sentence
-from core.errors import DataError, StoreError
-from core.types import Ids
-from db.label_records import LabellingRecord
-from db.sql import BATCH
-from db.store import Store, Unit
-from jobs.bundles.labellings import Document, Place, export_document, from_lines, moved, store_document, to_lines
-from jobs.services.labelling.starts import LEAD
-from jobs.services.remote.corpora import sentences_of_ids
+from themescope.core.client.records import Sentence
+from themescope.core.errors import DataError, StoreError
+from themescope.core.types import Ids
+from themescope.db.label_records import LabellingRecord
+from themescope.db.sql import BATCH
+from themescope.db.store import Store, Unit
+from themescope.jobs.bundles.labellings import (
+    Document,
+    Place,
+    export_document,
+    from_lines,
+    moved,
+    store_document,
+    to_lines,
+)
+from themescope.jobs.services.labelling.starts import LEAD
+from themescope.jobs.services.remote.corpora import sentences_of_ids
 
 HEADER = (
     "sentence_id",

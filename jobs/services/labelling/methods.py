@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from core.labelling import operations as op
-from core.labelling.changes import difference
-from core.labelling.method_choice import FEWEST
-from core.labelling.partition import Partition
-from core.types import Labels
-from db.label_records import LabellingRecord
-from db.store import Store
-from jobs.common.clusterings import LabelledText, labels_of_run
-from jobs.common.judged import judged_pairs
-from jobs.services.labelling.assistance import cluster_name
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import difference
+from themescope.core.labelling.method_choice import FEWEST
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Labels
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Store
+from themescope.jobs.common.clusterings import LabelledText, labels_of_run
+from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.services.labelling.assistance import cluster_name
 
 __all__ = ["FEWEST", "Adoption", "clusterer_title", "described", "preview_method"]
 
@@ -43,7 +43,7 @@ def preview_method(
     Sentences that people placed and those marked as uncertain keep their clusters. Nothing is changed. Raises
     ``DataError`` if the model, its vectors or the stored run are gone.
     """
-    from core.labelling.adoption import adopted
+    from themescope.core.labelling.adoption import adopted
 
     text = LabelledText(store, partition.ids)
     labels = _labels(store, text, row, seed)
@@ -66,13 +66,13 @@ def described(row: Mapping[str, Any]) -> str:
 
 def clusterer_title(row: Mapping[str, Any]) -> str:
     """Return the title of the clusterer of a row; its id if it has no card in this version."""
-    from core.clustering import REGISTRY as CLUSTERERS
+    from themescope.core.clustering import REGISTRY as CLUSTERERS
 
     return CLUSTERERS.get(row["clusterer"]).title if row["clusterer"] in CLUSTERERS else str(row["clusterer"])
 
 
 def _labels(store: Store, text: LabelledText, row: Mapping[str, Any], seed: int) -> Labels:
-    from core.labelling.configurations import Configuration
+    from themescope.core.labelling.configurations import Configuration
 
     if "run" in row:
         return labels_of_run(store, int(row["run"]), text)

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.config import digest_of
-from core.errors import DataError
-from core.labelling.partition import Partition
-from core.types import Ids
-from db.access import check_write
-from db.label_records import LabellingRecord
-from db.records import ModelRecord, VectorBlock
-from db.store import Store
-from jobs.common.judged import judged_pairs
-from jobs.common.vectors import method_of
-from jobs.services.inference import vectors_of
+from themescope.core.config import digest_of
+from themescope.core.errors import DataError
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
+from themescope.db.access import check_write
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord, VectorBlock
+from themescope.db.store import Store
+from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.common.vectors import method_of
+from themescope.jobs.services.inference import vectors_of
 
 if TYPE_CHECKING:
-    from core.labelling.metric_learning import Effect
-    from core.labelling.operations import Operation
-    from core.models.linear_metric.directions import Directions, LinearMetricConfig
+    from themescope.core.labelling.metric_learning import Effect
+    from themescope.core.labelling.operations import Operation
+    from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
 
 METHOD = "linear-metric"
 FEWEST = 10
@@ -51,7 +51,7 @@ class LearnedMetric:
     @property
     def helps(self) -> bool:
         """Whether every measured effect is above 0."""
-        from core.labelling.metric_learning import helps
+        from themescope.core.labelling.metric_learning import helps
 
         return helps(self.on_sentences, self.on_articles)
 
@@ -68,8 +68,8 @@ def learn_from_labels(store: Store, record: LabellingRecord, partition: Partitio
     """
     from threadpoolctl import threadpool_limits
 
-    from core.labelling.metric_learning import effect_on_articles, effect_on_sentences, learn_metric
-    from core.models.linear_metric.directions import LinearMetricConfig
+    from themescope.core.labelling.metric_learning import effect_on_articles, effect_on_sentences, learn_metric
+    from themescope.core.models.linear_metric.directions import LinearMetricConfig
 
     begun = time.monotonic()
     judged, ids = judged_pairs(store, record, partition), partition.ids
@@ -106,14 +106,14 @@ def _check(count: int, both_kinds: bool, all_judged: int) -> None:
 
 def moved(learned: LearnedMetric, x: Any) -> Any:
     """Return (n, dim) vectors of the base model under the metric."""
-    from core.models.base import unit_length
+    from themescope.core.models.base import unit_length
 
     return learned.directions.apply(unit_length(np.asarray(x, np.float32)))
 
 
 def preview(partition: Partition, x: Any, learned: LearnedMetric, placed: Ids) -> Partition:
     """Return the partition re-clustered under the metric around the ``placed`` sentences; ``x`` are base vectors."""
-    from core.labelling.suggestions import recluster
+    from themescope.core.labelling.suggestions import recluster
 
     return recluster(partition, moved(learned, x), np.union1d(placed, partition.ids[partition.uncertain]))
 
@@ -140,8 +140,8 @@ def keep(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Model
 
 
 def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> ModelRecord:
-    from core.models.artifact import save_model
-    from core.models.linear_metric.model import LinearMetric
+    from themescope.core.models.artifact import save_model
+    from themescope.core.models.linear_metric.model import LinearMetric
 
     base, info = _loaded(store, learned.base)
     fitted = LinearMetric(learned.config, 0).use(base, learned.directions)
@@ -170,7 +170,7 @@ def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Mo
 
 
 def _loaded(store: Store, base: ModelRecord) -> tuple[Any, dict[str, Any]]:
-    from core.models.artifact import load_model
+    from themescope.core.models.artifact import load_model
 
     return load_model(store.artifacts.path(base.artifact))
 
@@ -190,7 +190,7 @@ def _metrics(record: LabellingRecord, learned: LearnedMetric) -> dict[str, Any]:
 
 def _record(learned: LearnedMetric, base: dict[str, Any]) -> dict[str, Any]:
     """Return the training record: the base model and all articles that it or the metric was learned from."""
-    from core.models.artifact import title_digests
+    from themescope.core.models.artifact import title_digests
 
     seen = {*base["record"].get("train_titles", ()), *title_digests(learned.titles)}
     return {"models": [learned.base.digest], "train_titles": sorted(seen)}
@@ -198,7 +198,7 @@ def _record(learned: LearnedMetric, base: dict[str, Any]) -> dict[str, Any]:
 
 def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after: Partition | None) -> Operation:
     """Return the step that uses a stored metric in the labelling, with sentences moved as in ``after``."""
-    from core.labelling.metric_learning import use_metric
+    from themescope.core.labelling.metric_learning import use_metric
 
     data = {"model": model.digest, "name": model.name, "sentences": learned.sentences}
     return use_metric(partition, data, after)
@@ -206,7 +206,7 @@ def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after:
 
 def name_in_use(partition: Partition) -> str:
     """Return the name of the metric that a labelling uses, also if its model was deleted; "" without one."""
-    from core.labelling.metric_learning import metric_of
+    from themescope.core.labelling.metric_learning import metric_of
 
     data = metric_of(partition)
     return "" if data is None else str(data.get("name", ""))
@@ -214,7 +214,7 @@ def name_in_use(partition: Partition) -> str:
 
 def model_in_use(store: Store, partition: Partition) -> ModelRecord | None:
     """Return the stored model of the metric that a labelling uses; None if it uses none or the model was deleted."""
-    from core.labelling.metric_learning import metric_of
+    from themescope.core.labelling.metric_learning import metric_of
 
     data = metric_of(partition)
     if data is None:
@@ -225,6 +225,6 @@ def model_in_use(store: Store, partition: Partition) -> ModelRecord | None:
 
 def stop(partition: Partition) -> Operation:
     """Return the step after which the labelling uses no metric."""
-    from core.labelling.metric_learning import stop_metric
+    from themescope.core.labelling.metric_learning import stop_metric
 
     return stop_metric(partition)

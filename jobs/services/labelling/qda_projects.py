@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling.changes import apply
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.portable import PortableCode
-from core.labelling.codebook.qda_project import ProjectHead, Selection, Source, write_project
-from core.labelling.codebook.qda_reader import ProjectReader
-from core.labelling.codebook.sources import Spans, headings, layout, located, sections
-from core.labelling.history import Step
-from core.labelling.operations import NOTE_LIMIT
-from core.labelling.partition import UNASSIGNED, Partition, start
-from core.types import Ids, Sentence
-from db.label_records import LabellingRecord, NewLabelling, Snapshot
-from db.records import ArticleRecord
-from db.store import Store, Unit
-from jobs.services.labelling import starts
-from jobs.services.labelling.codebook import exported_from, finder
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.qda_project import ProjectHead, Selection, Source, write_project
+from themescope.core.labelling.codebook.qda_reader import ProjectReader
+from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
+from themescope.core.labelling.history import Step
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import UNASSIGNED, Partition, start
+from themescope.core.types import Ids, Sentence
+from themescope.db.label_records import LabellingRecord, NewLabelling, Snapshot
+from themescope.db.records import ArticleRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.codebook import exported_from, finder
 
 
 def qdpx(store: Store, labelling_id: int) -> bytes:

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import ArtifactError
-from core.labelling.answers import Answer, Question
-from core.labelling.changes import StaleChangeError
-from core.labelling.operations import Operation
-from core.labelling.partition import Partition
-from core.types import Ids, Matrix
-from db.records import ModelRecord
-from db.store import Store
-from jobs.services.labelling.assistance import cluster_name
+from themescope.core.errors import ArtifactError
+from themescope.core.labelling.answers import Answer, Question
+from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.labelling.operations import Operation
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Matrix
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.services.labelling.assistance import cluster_name
 
 if TYPE_CHECKING:
-    from core.labelling.history import Step
-    from core.labelling.questions.state import QuestionState
-    from core.labelling.questions.vectors import QuestionVectors
-    from jobs.services.labelling.session import LabellingSession
+    from themescope.core.labelling.history import Step
+    from themescope.core.labelling.questions.state import QuestionState
+    from themescope.core.labelling.questions.vectors import QuestionVectors
+    from themescope.jobs.services.labelling.session import LabellingSession
 
 METHOD = "question"
 """Selection method of the steps that answers are."""
@@ -42,16 +42,16 @@ class StrategyNote:
 
 def strategies() -> list[StrategyNote]:
     """Return the strategies, the recommended one first."""
-    from core.labelling.questions.strategies import STRATEGIES
+    from themescope.core.labelling.questions.strategies import STRATEGIES
 
     return [StrategyNote(s.id, s.title, s.summary, s.small_clusters) for s in STRATEGIES.values()]
 
 
 def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVectors:
     """Prepare the vectors of a model, with its calibration, or the general one if the model has no files here."""
-    from core.clustering.pairs import DEFAULT_CALIBRATION
-    from core.labelling.questions.vectors import prepare
-    from core.tasks.pair_calibration import load_calibration
+    from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+    from themescope.core.labelling.questions.vectors import prepare
+    from themescope.core.tasks.pair_calibration import load_calibration
 
     try:
         calibration = load_calibration(store.artifacts.path(model.artifact))
@@ -62,7 +62,7 @@ def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVect
 
 def question_state(partition: Partition, vectors: QuestionVectors, before: QuestionState | None) -> QuestionState:
     """Return the state of a labelling, which reuses results of ``before``, an earlier state with the same vectors."""
-    from core.labelling.questions.state import QuestionState
+    from themescope.core.labelling.questions.state import QuestionState
 
     if before is None or before.vectors is not vectors:
         return QuestionState(partition, vectors)
@@ -71,7 +71,7 @@ def question_state(partition: Partition, vectors: QuestionVectors, before: Quest
 
 def next_question(state: QuestionState, strategy: str) -> Question | None:
     """Return the next question of a strategy; None if there is nothing left to ask."""
-    from core.labelling.questions.strategies import strategy as by_id
+    from themescope.core.labelling.questions.strategies import strategy as by_id
 
     return by_id(strategy).ask(state)
 
@@ -81,7 +81,7 @@ def commit_answer(session: LabellingSession, state: QuestionState, given: Answer
 
     If another person has changed the same clusters meanwhile, the changes are made to their version.
     """
-    from core.labelling.questions.steps import answer
+    from themescope.core.labelling.questions.steps import answer
 
     def named(ids: Ids) -> str:
         return cluster_name(session.texts, ids) or "New cluster"
@@ -100,28 +100,28 @@ def commit_answer(session: LabellingSession, state: QuestionState, given: Answer
 
 def take_back(session: LabellingSession, key: str) -> Step | None:
     """Take back an answer, so that its question can be asked again."""
-    from core.labelling.questions.steps import take_back as operation
+    from themescope.core.labelling.questions.steps import take_back as operation
 
     return session.do(operation(session.partition, key), selection_method=METHOD)
 
 
 def small_cluster_count(state: QuestionState) -> int:
     """Return the suggested number of small clusters."""
-    from core.labelling.questions.start import suggested_count
+    from themescope.core.labelling.questions.start import suggested_count
 
     return suggested_count(state)
 
 
 def make_small_clusters(state: QuestionState, texts: Mapping[int, str], count: int, first_number: int) -> Operation:
     """Replace all clusters by small ones, which answers merge; raise ``DataError`` if there are too few sentences."""
-    from core.labelling.questions.start import small_clusters
+    from themescope.core.labelling.questions.start import small_clusters
 
     return small_clusters(state, [texts[int(i)] for i in state.partition.ids], count, first_number)
 
 
 def last_answer(steps: Iterable[Step]) -> str:
     """Return the summary of the last answer that was not undone; "" without one."""
-    from core.labelling.questions.stopping import standing_answers
+    from themescope.core.labelling.questions.stopping import standing_answers
 
     found = standing_answers(steps)
     return found[-1].summary if found else ""
@@ -129,6 +129,6 @@ def last_answer(steps: Iterable[Step]) -> str:
 
 def stop_reason(steps: Iterable[Step]) -> str:
     """Return why it is suggested to stop; "" if it is not."""
-    from core.labelling.questions import stopping
+    from themescope.core.labelling.questions import stopping
 
     return stopping.stop_reason([step.size for step in stopping.standing_answers(steps)])

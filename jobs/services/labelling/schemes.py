@@ -1,7 +1,7 @@
 """Schemes: the clusters of a labelling without its sentences, as the start of another labelling.
 
-As a file, a scheme is the codebook of a labelling (:mod:`jobs.services.labelling.codebook`): names, themes, sizes and
-codebook entries.
+As a file, a scheme is the codebook of a labelling (:mod:`themescope.jobs.services.labelling.codebook`): names, themes,
+sizes and codebook entries.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.labelling.changes import apply
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.portable import PortableCode
-from core.labelling.partition import Partition
-from db.label_records import NewLabelling
-from db.store import Store
-from jobs.services.labelling import codebook, starts
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.partition import Partition
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import codebook, starts
 
 
 def from_codes(codes: Sequence[PortableCode], file: str) -> starts.Begin:

@@ -13,13 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError, rebased
-from core.labelling.history import Kind, Step, UndoState, rewind, undo_state
-from core.labelling.partition import UNASSIGNED, Partition
-from db.label_records import Draft, LabellingRecord, Snapshot
-from db.store import Store
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError, rebased
+from themescope.core.labelling.history import Kind, Step, UndoState, rewind, undo_state
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.db.label_records import Draft, LabellingRecord, Snapshot
+from themescope.db.store import Store
 
 UNASSIGNED_NAME = "unassigned"
 

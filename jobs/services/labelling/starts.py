@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError
-from core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
-from core.types import Ids, Labels, Sentence
-from db.label_records import LabellingRecord, NewLabelling
-from db.store import Store, Unit
+from themescope.core.errors import DataError
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
+from themescope.core.types import Ids, Labels, Sentence
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.db.store import Store, Unit
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
@@ -135,7 +135,7 @@ def clusters(names: Sequence[str]) -> list[Cluster]:
 
 def cluster_names(texts: Sequence[str], labels: Ids | Any) -> list[str]:
     """Return a name for each cluster 0, 1, … from its most characteristic words; sentences with -1 are ignored."""
-    from core.clustering.naming import theme_names, theme_words
+    from themescope.core.clustering.naming import theme_names, theme_words
 
     known = np.flatnonzero(labels >= 0)
     if not len(known):

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.errors import DataError, UnknownNameError
-from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from core.readers.sentence_lists import Sheet, likely_column, one_line
-from core.types import Sentence
-from db.label_records import NewLabelling
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.table_files import raw_cell
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.readers.sentence_lists import Sheet, likely_column, one_line
+from themescope.core.types import Sentence
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.table_files import raw_cell
 
 _ID = ("sentence_id", "sentence id", "id")
 _TEXT = ("sentence", "text", "sentence_text", "sentence text")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.labelling.training import TrainingItem, items_of, share_right
-from core.types import Estimate
-from db.label_records import PracticeRecord
-from db.store import Store, Unit
+from themescope.core.labelling.training import TrainingItem, items_of, share_right
+from themescope.core.types import Estimate
+from themescope.db.label_records import PracticeRecord
+from themescope.db.store import Store, Unit
 
 
 def items(r: Unit, labelling_id: int) -> list[TrainingItem]:

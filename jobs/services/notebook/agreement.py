@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from core.metrics.coding_agreement import Agreement, Coding, alpha, kappa
-from db.notebook_records import ErrorCase, ErrorCategory, Notebook
+from themescope.core.metrics.coding_agreement import Agreement, Coding, alpha, kappa
+from themescope.db.notebook_records import ErrorCase, ErrorCategory, Notebook
 
 
 @dataclass(frozen=True, slots=True)

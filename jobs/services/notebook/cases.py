@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.error_cases import (
+from themescope.core.error_cases import (
     MOST_PASSAGES,
     MOST_SENTENCES,
     NEGATIVE,
@@ -16,11 +16,11 @@ from core.error_cases import (
     Passage,
     facts_of,
 )
-from core.errors import DataError
-from core.types import Ids
-from db.notebook_records import NewCase
-from db.records import TripletCard, TripletSetRecord
-from db.store import Store
+from themescope.core.errors import DataError
+from themescope.core.types import Ids
+from themescope.db.notebook_records import NewCase
+from themescope.db.records import TripletCard, TripletSetRecord
+from themescope.db.store import Store
 
 _IN_TEXT = 2_000
 """Maximum length of a sentence in a case in characters."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.metrics.crosstabs import LEAST_EXPECTED, Crosstab, crosstab, share_intervals
-from core.metrics.triplet_analysis import fold_heading
-from db.notebook_records import ErrorCase, ErrorCategory, ErrorSample, Notebook
+from themescope.core.metrics.crosstabs import LEAST_EXPECTED, Crosstab, crosstab, share_intervals
+from themescope.core.metrics.triplet_analysis import fold_heading
+from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorSample, Notebook
 
 STRONG = 2.0
 """Adjusted residual from which a cell is marked."""

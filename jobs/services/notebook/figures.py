@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from jobs.services.notebook.counts import Counts
+from themescope.jobs.services.notebook.counts import Counts
 
 _ROW, _LABEL, _CHART, _VALUE = 30, 230, 330, 140
 _TEXT = 34

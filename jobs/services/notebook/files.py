@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from db.notebook_records import ErrorCase, Notebook
-from jobs.services.table_files import csv_text, json_lines
+from themescope.db.notebook_records import ErrorCase, Notebook
+from themescope.jobs.services.table_files import csv_text, json_lines
 
 HEADER = (
     "case", "kind", "source", "article", "section", "predicted", "models", "margins", "sentences", "roles", "placed",

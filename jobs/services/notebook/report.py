@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
-from db.notebook_records import ErrorCase, ErrorNote, Notebook
-from db.store import Store
-from jobs.common.results import code_version
-from jobs.services.notebook import agreement, figures
-from jobs.services.notebook.counts import Counts, CountTable, Scope, codes_of, count_categories
-from jobs.services.notebook.documents import Block, Figure, Heading, Links, Paragraph, Quotation, Table
+from themescope.core.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
+from themescope.db.notebook_records import ErrorCase, ErrorNote, Notebook
+from themescope.db.store import Store
+from themescope.jobs.common.results import code_version
+from themescope.jobs.services.notebook import agreement, figures
+from themescope.jobs.services.notebook.counts import Counts, CountTable, Scope, codes_of, count_categories
+from themescope.jobs.services.notebook.documents import Block, Figure, Heading, Links, Paragraph, Quotation, Table
 
 _PASSAGES = 6
 _ROLES = {PIVOT: "Pivot", POSITIVE: "Positive (same section)", NEGATIVE: "Negative (other section)"}
@@ -34,7 +34,7 @@ class ReportOptions:
 
 
 def report(store: Store, notebook: Notebook, options: ReportOptions) -> list[Block]:
-    """Return the blocks of a report, to be written by :mod:`jobs.services.notebook.documents`."""
+    """Return the blocks of a report, to be written by :mod:`themescope.jobs.services.notebook.documents`."""
     counts = count_categories(notebook, options.scope)
     return [
         *_summary(notebook, counts, options),

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.error_cases import CaseKind
-from core.errors import DataError
-from core.metrics.matching import UNASSIGNED, match_clusters
-from core.types import BenchmarkItem, Ids, Labels, Split
-from db.notebook_records import ErrorSample, NewCase
-from db.records import RunRecord
-from db.store import Store
-from jobs.services.notebook.cases import Finding, sentence_case, triplet_case
+from themescope.core.error_cases import CaseKind
+from themescope.core.errors import DataError
+from themescope.core.metrics.matching import UNASSIGNED, match_clusters
+from themescope.core.types import BenchmarkItem, Ids, Labels, Split
+from themescope.db.notebook_records import ErrorSample, NewCase
+from themescope.db.records import RunRecord
+from themescope.db.store import Store
+from themescope.jobs.services.notebook.cases import Finding, sentence_case, triplet_case
 
 MOST_DRAWN = 500
 LEAD = "(no heading)"

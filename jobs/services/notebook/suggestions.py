@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from core.errors import DataError
-from db.notebook_records import Notebook
+from themescope.core.errors import DataError
+from themescope.db.notebook_records import Notebook
 
 if TYPE_CHECKING:
-    from core.api import SentenceModel
+    from themescope.core.api import SentenceModel
 
 FEWEST, MOST = 5, 2_000
 """Minimum and maximum number of cases with notes that are clustered."""
@@ -33,11 +33,11 @@ class Suggestion:
 def suggest_categories(notebook: Notebook, by: str = BY_MEANING) -> list[Suggestion]:
     """Cluster the notes of cases, all notes of a case as one text; the largest category comes first.
 
-    The number of categories follows from the similarities (``core.tasks.theme_counts``), names from the words that tell
-    the clusters apart. ``by`` is :data:`BY_MEANING`, vectors of the default model and words, or :data:`BY_WORDS`,
-    tf-idf. Raises :class:`DataError` with fewer than :data:`FEWEST` cases with notes.
+    The number of categories follows from the similarities (``themescope.core.tasks.theme_counts``), names from the
+    words that tell the clusters apart. ``by`` is :data:`BY_MEANING`, vectors of the default model and words, or
+    :data:`BY_WORDS`, tf-idf. Raises :class:`DataError` with fewer than :data:`FEWEST` cases with notes.
     """
-    from core.api import find_themes
+    from themescope.core.api import find_themes
 
     texts = texts_to_cluster(notebook)
     check_number(len(texts))
@@ -71,7 +71,7 @@ def check_number(n: int) -> None:
 
 @lru_cache(maxsize=1)
 def _default_model() -> SentenceModel:
-    from core.api import load
+    from themescope.core.api import load
 
     return load()
 
@@ -83,8 +83,8 @@ class _Words:
         """Return (n, words) CSR vectors without empty columns."""
         import numpy as np
 
-        from core.models.bag_of_words import Tfidf, TfidfConfig
-        from core.types import Sentence
+        from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
+        from themescope.core.types import Sentence
 
         placed = [Sentence(text, article_id=0, position=i) for i, text in enumerate(sentences)]
         vectors: Any = Tfidf(TfidfConfig(stop_words=False), 0).embed(placed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from core import types
-from core.client.records import Article, Column, Corpus, Page, Section, Selection, Sentence
-from core.errors import UnknownNameError
-from core.selections import Origin
-from db.records import ArticleRecord, ColumnRecord, CorpusRecord, SelectionRecord
-from db.store import Store, Unit
+from themescope.core import types
+from themescope.core.client.records import Article, Column, Corpus, Page, Section, Selection, Sentence
+from themescope.core.errors import UnknownNameError
+from themescope.core.selections import Origin
+from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord, SelectionRecord
+from themescope.db.store import Store, Unit
 
 
 def corpora(store: Store) -> list[Corpus]:

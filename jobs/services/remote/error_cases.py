@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.client.records import CaseSentence, ErrorCase, Page
-from db import notebook_records as records
-from db.notebook_records import Notebook
-from db.store import Store
-from jobs.services.remote.corpora import known_corpus
+from themescope.core.client.records import CaseSentence, ErrorCase, Page
+from themescope.db import notebook_records as records
+from themescope.db.notebook_records import Notebook
+from themescope.db.store import Store
+from themescope.jobs.services.remote.corpora import known_corpus
 
 
 def error_cases(store: Store, corpus_id: int, offset: int = 0, limit: int = 100) -> Page[ErrorCase]:

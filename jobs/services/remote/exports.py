@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from core.client.records import Sentence
-from core.columns import ColumnType
-from db.access import Actor
-from db.store import Store
-from jobs.services.columns import file_columns
-from jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
-from jobs.services.remote.labellings import visible_labelling
-from jobs.services.remote.runs import theme_arrays, theme_record
-from jobs.services.table_files import arrow_column, csv_pieces, json_pieces
+from themescope.core.client.records import Sentence
+from themescope.core.columns import ColumnType
+from themescope.db.access import Actor
+from themescope.db.store import Store
+from themescope.jobs.services.columns import file_columns
+from themescope.jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
+from themescope.jobs.services.remote.labellings import visible_labelling
+from themescope.jobs.services.remote.runs import theme_arrays, theme_record
+from themescope.jobs.services.table_files import arrow_column, csv_pieces, json_pieces
 
 THEME_HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme", "theme_number", "margin")
 

@@ -7,14 +7,14 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from core.client.records import Job, JobKind, Page, Setting
-from core.config import default_of, options
-from db.access import Actor
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.kinds import REGISTRY, JobCard
-from jobs.queue import control
-from jobs.services.remote import acting
+from themescope.core.client.records import Job, JobKind, Page, Setting
+from themescope.core.config import default_of, options
+from themescope.db.access import Actor
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.kinds import REGISTRY, JobCard
+from themescope.jobs.queue import control
+from themescope.jobs.services.remote import acting
 
 _TYPES: Mapping[Any, str] = {
     bool: "true or false", int: "integer", float: "number", str: "text", tuple: "list", Mapping: "object",

@@ -8,22 +8,22 @@ from enum import StrEnum
 
 import numpy as np
 
-from core.client.records import Cluster, Label, Labelling, LabellingState, Page, Sentence, Step
-from core.errors import DataError, UnknownNameError
-from core.labelling import history
-from core.labelling import operations as op
-from core.labelling.changes import ClusterChange, StaleChangeError
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Ids
-from db.access import Actor
-from db.label_records import LabellingRecord, NewLabelling, Sharing, Snapshot
-from db.store import Store, Unit
-from db.types import clean_text
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.remote import acting
-from jobs.services.remote.corpora import known_corpus, sentences_of_ids
-from jobs.services.remote.runs import theme_record
+from themescope.core.client.records import Cluster, Label, Labelling, LabellingState, Page, Sentence, Step
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.labelling import history
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ClusterChange, StaleChangeError
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Ids
+from themescope.db.access import Actor
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing, Snapshot
+from themescope.db.store import Store, Unit
+from themescope.db.types import clean_text
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.remote import acting
+from themescope.jobs.services.remote.corpora import known_corpus, sentences_of_ids
+from themescope.jobs.services.remote.runs import theme_record
 
 SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from core.client.records import Map, MapPoints, Model, ModelCard
-from core.models import REGISTRY
-from db.records import MapRecord, ModelRecord
-from db.store import Store
-from jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
-from jobs.common.models import pretrained_folder
+from themescope.core.client.records import Map, MapPoints, Model, ModelCard
+from themescope.core.models import REGISTRY
+from themescope.db.records import MapRecord, ModelRecord
+from themescope.db.store import Store
+from themescope.jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
+from themescope.jobs.common.models import pretrained_folder
 
 _CARD = "README.md"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.client.records import Clustering, Page, Run, Score, Theme, ThemeMember, ThemeRun
-from core.errors import UnknownNameError
-from core.types import Ids, Split
-from db.records import RunRecord, ScoreRecord
-from db.store import Store, Unit
-from jobs.services.remote.corpora import sentences_of_ids
+from themescope.core.client.records import Clustering, Page, Run, Score, Theme, ThemeMember, ThemeRun
+from themescope.core.errors import UnknownNameError
+from themescope.core.types import Ids, Split
+from themescope.db.records import RunRecord, ScoreRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.remote.corpora import sentences_of_ids
 
 THEMES = "themes"
 """Kind of the runs that found themes."""

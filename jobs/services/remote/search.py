@@ -6,16 +6,16 @@ from enum import StrEnum
 
 import numpy as np
 
-from core.client.records import Match, SearchResult
-from core.errors import DataError
-from core.types import Ids, Matrix
-from db.records import ModelRecord
-from db.store import Store
-from db.types import clean_text
-from jobs.common.languages import corpus_shares
-from jobs.common.model_choice import best_first
-from jobs.services import inference, search
-from jobs.services.remote.corpora import known_corpus, known_sentence, placed_sentences, sentences_of_ids
+from themescope.core.client.records import Match, SearchResult
+from themescope.core.errors import DataError
+from themescope.core.types import Ids, Matrix
+from themescope.db.records import ModelRecord
+from themescope.db.store import Store
+from themescope.db.types import clean_text
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_choice import best_first
+from themescope.jobs.services import inference, search
+from themescope.jobs.services.remote.corpora import known_corpus, known_sentence, placed_sentences, sentences_of_ids
 
 
 class SearchMethod(StrEnum):

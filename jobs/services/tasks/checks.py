@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.labelling.drift import Drift, drifts
-from core.labelling.partition import Partition
-from core.labelling.training import share_right
-from core.metrics.matching import match_clusters
-from core.types import Estimate, Ids, Labels
-from db.store import Store, Unit
-from db.task_records import ItemRecord, MemberRecord, NewItem, Reason, TaskRecord
-from jobs.common.placed import placed_sentences
-from jobs.services.labelling.adjudication import gold_on
-from jobs.services.labelling.starts import labels_on
-from jobs.services.tasks.making import Range
+from themescope.core.labelling.drift import Drift, drifts
+from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.training import share_right
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.types import Estimate, Ids, Labels
+from themescope.db.store import Store, Unit
+from themescope.db.task_records import ItemRecord, MemberRecord, NewItem, Reason, TaskRecord
+from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.services.labelling.adjudication import gold_on
+from themescope.jobs.services.labelling.starts import labels_on
+from themescope.jobs.services.tasks.making import Range
 
 if TYPE_CHECKING:
-    from core.labelling.posterior import RaterModel
+    from themescope.core.labelling.posterior import RaterModel
 
 
 MOST_PAIRED = 1_000
@@ -165,8 +165,8 @@ def _gold_series(
 
 def _consensus_series(found: Judged, items: Sequence[ItemRecord]) -> dict[str, list[tuple[datetime, float]]]:
     """Return, for each done item, the mean probability that a person's judgements of its pairs are right by others."""
-    from core.labelling.consensus import co_assignment
-    from core.labelling.posterior import fit
+    from themescope.core.labelling.consensus import co_assignment
+    from themescope.core.labelling.posterior import fit
 
     series: dict[str, list[tuple[datetime, float]]] = {person: [] for person in found.people}
     raters, gold = found.raters
@@ -209,7 +209,7 @@ def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list
     first, then those of which one label is expected to tell the most. Whole items are given, because a label says
     something only beside other labels of the same person.
     """
-    from core.labelling.posterior import fit
+    from themescope.core.labelling.posterior import fit
 
     with store.reading() as r:
         found, items = judged(r, r.tasks.get(task_id)), r.tasks.items(task_id)
@@ -225,7 +225,7 @@ def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list
 
 
 def _routed(model: RaterModel, found: Judged, ranges: set[Range], place: int | None) -> list[Routed]:
-    from core.labelling.consensus import by_article, disputed, expected_information, judgement_information
+    from themescope.core.labelling.consensus import by_article, disputed, expected_information, judgement_information
 
     raters, _ = found.raters
     listed = []

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError, StoreError, UnknownNameError
-from core.labelling.codebook import versions
-from core.labelling.distribution import Order, Plan, distribute
-from core.labelling.partition import UNASSIGNED, Partition, start
-from core.types import Ids, Sentence, Split
-from db.label_records import NewLabelling
-from db.records import ArticleRecord
-from db.store import Store, Unit
-from db.task_records import NewItem, NewTask, Reason, TaskRecord
-from jobs.common.placed import gold_labels
-from jobs.services.labelling import starts
+from themescope.core.errors import DataError, StoreError, UnknownNameError
+from themescope.core.labelling.codebook import versions
+from themescope.core.labelling.distribution import Order, Plan, distribute
+from themescope.core.labelling.partition import UNASSIGNED, Partition, start
+from themescope.core.types import Ids, Sentence, Split
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import ArticleRecord
+from themescope.db.store import Store, Unit
+from themescope.db.task_records import NewItem, NewTask, Reason, TaskRecord
+from themescope.jobs.common.placed import gold_labels
+from themescope.jobs.services.labelling import starts
 
 Range = tuple[int, int, int]
 """Article, position of the first sentence, position of the last one."""

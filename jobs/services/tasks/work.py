@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from core.errors import DataError
-from core.selections import Origin, selected
-from db.label_records import LabellingRecord
-from db.store import Store
-from db.task_records import ItemRecord, ItemState, TaskRecord
-from jobs.services.tasks.making import begin_labelling, sentences_of_item
+from themescope.core.errors import DataError
+from themescope.core.selections import Origin, selected
+from themescope.db.label_records import LabellingRecord
+from themescope.db.store import Store
+from themescope.db.task_records import ItemRecord, ItemState, TaskRecord
+from themescope.jobs.services.tasks.making import begin_labelling, sentences_of_item
 
 _IDLE = timedelta(minutes=30)
 """An item that was open for longer says nothing about the speed of the person."""

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics import REGISTRY as METRICS
-from core.models import REGISTRY as MODELS
-from core.readers import REGISTRY as READERS
-from core.registry import Card
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.text.word_tables import REGISTRY as WORD_TABLES
-from jobs.kinds import REGISTRY as JOB_KINDS
 from tests.contracts.fingerprints import families as of
 from tests.contracts.fingerprints.families import Fingerprint, Value
 from tests.contracts.fingerprints.job_kinds import WITHOUT_RESULTS, of_job_kind
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models import REGISTRY as MODELS
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.registry import Card
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.core.text.word_tables import REGISTRY as WORD_TABLES
+from themescope.jobs.kinds import REGISTRY as JOB_KINDS
 
 FILE = Path(__file__).with_name("fingerprints.json")
 TOLERANCES = {"models": 1e-4, "job kinds": 1e-4}

@@ -11,15 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import digest_of
-from core.metrics import REGISTRY as METRICS
-from core.models import REGISTRY as MODELS
-from core.protocols import SILENT, Model, NullReport
-from core.readers import REGISTRY as READERS
-from core.readers.formats import sample
-from core.registry import Card
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
 from tests.contracts.fingerprints.inputs import (
     Floats,
     articles,
@@ -31,6 +22,15 @@ from tests.contracts.fingerprints.inputs import (
     upper,
 )
 from tests.tiny_encoder import write_encoder
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import digest_of
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models import REGISTRY as MODELS
+from themescope.core.protocols import SILENT, Model, NullReport
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.readers.formats import sample
+from themescope.core.registry import Card
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 
 Value = float | str
 Fingerprint = list[Value]
@@ -59,7 +59,7 @@ LEARNED = {"dim": 12, "epochs": 5, "learning_rate": 0.1, "memory_rate": 0.2, "su
 
 def build_model(card: Card, seed: int, report: NullReport) -> Model:
     """A model with small settings, fitted to the tiny corpus."""
-    from core.models.con_s2v.config import TrainingConfig
+    from themescope.core.models.con_s2v.config import TrainingConfig
 
     wanted = SMALL | (LEARNED if issubclass(card.config_class(), TrainingConfig) else {})
     # With a larger rate the sentences of the tiny corpus have nearly the same vector, and rounding decides their ranks.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.text.splitting import SentenceSplitter, split_article
-from core.triplets.rules import ArticleSentences, positioned
-from core.types import Article, Corpus, Labels, Paragraph, Section, Sentence, Split, TripletTexts
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.triplets.rules import ArticleSentences, positioned
+from themescope.core.types import Article, Corpus, Labels, Paragraph, Section, Sentence, Split, TripletTexts
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,14 +8,6 @@ from unittest import mock
 
 import numpy as np
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import digest_of
-from core.models import REGISTRY as MODELS
-from core.protocols import SILENT
-from core.registry import Card
-from core.text.splitting import SentenceSplitter
-from core.triplets.rules import TripletRules
-from core.types import Split
 from tests.contracts.fingerprints.families import Fingerprint, build_model
 from tests.contracts.fingerprints.inputs import (
     NOUNS,
@@ -26,6 +18,14 @@ from tests.contracts.fingerprints.inputs import (
     partition,
     upper,
 )
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import digest_of
+from themescope.core.models import REGISTRY as MODELS
+from themescope.core.protocols import SILENT
+from themescope.core.registry import Card
+from themescope.core.text.splitting import SentenceSplitter
+from themescope.core.triplets.rules import TripletRules
+from themescope.core.types import Split
 
 
 def imported() -> Fingerprint:
@@ -34,7 +34,7 @@ def imported() -> Fingerprint:
 
 
 def sampled() -> Fingerprint:
-    from core.triplets.sample import sample_triplets
+    from themescope.core.triplets.sample import sample_triplets
 
     rules = (TripletRules(), TripletRules(negative="random_article", profile="all"), TripletRules(openers_only=False))
     found = [sample_triplets(articles(), "sentences", one, 5, SILENT) for one in rules]
@@ -43,7 +43,7 @@ def sampled() -> Fingerprint:
 
 
 def built() -> Fingerprint:
-    from core.tasks.scb import ScbRules, build_scb
+    from themescope.core.tasks.scb import ScbRules, build_scb
 
     found: Fingerprint = []
     for rules in (ScbRules(max_articles=4), ScbRules(openers_only=True, min_sentences=2)):
@@ -57,7 +57,7 @@ def drawn() -> Fingerprint:
 
     Later rounds amplify the rounding errors of a processor until nothing can be compared.
     """
-    from core.projection.maps import UmapConfig, faithfulness, project
+    from themescope.core.projection.maps import UmapConfig, faithfulness, project
 
     vectors = (fixed(60, 8) * 0.8 ** np.arange(8)).astype(np.float32)
     found: Fingerprint = [faithfulness(vectors, vectors[:, :2])]
@@ -76,7 +76,7 @@ def drawn() -> Fingerprint:
 
 
 def themes() -> Fingerprint:
-    from core.tasks.themes import ThemesConfig, find_themes
+    from themescope.core.tasks.themes import ThemesConfig, find_themes
 
     texts = [s.text for s in articles()[3].sentences]
     vectors = fixed(len(texts), 6).astype(np.float32)
@@ -88,7 +88,7 @@ def themes() -> Fingerprint:
 
 
 def compared() -> Fingerprint:
-    from core.metrics.triplets import triplet_accuracy
+    from themescope.core.metrics.triplets import triplet_accuracy
 
     triplets = corpus().triplets[Split.TRAIN]
     accuracy = triplet_accuracy(build_model(MODELS.get("word-counts"), 0, SILENT), triplets, SILENT)
@@ -96,8 +96,8 @@ def compared() -> Fingerprint:
 
 
 def classified() -> Fingerprint:
-    from core.tasks.topic_data import TopicDocument, TopicSettings, topic_task
-    from core.tasks.topics import classify, cluster_topics
+    from themescope.core.tasks.topic_data import TopicDocument, TopicSettings, topic_task
+    from themescope.core.tasks.topics import classify, cluster_topics
 
     x = fixed(40, 5)
     y = np.floor(3 * (fixed(40, 1, 9)[:, 0] + 0.5)).astype(np.int32)
@@ -113,7 +113,7 @@ def classified() -> Fingerprint:
 
 
 def related() -> Fingerprint:
-    from core.tasks.relatedness import PairSet, SickPairs, evaluate_sick
+    from themescope.core.tasks.relatedness import PairSet, SickPairs, evaluate_sick
 
     texts = [s.text for found in articles()[:4] for s in found.sentences]
 
@@ -130,7 +130,7 @@ def related() -> Fingerprint:
 
 
 def summarised() -> Fingerprint:
-    from core.metrics.rouge import RougeSettings, rouge_1
+    from themescope.core.metrics.rouge import RougeSettings, rouge_1
 
     summary = "The rivers were running near the older markets. Nobody was selling engines at the market."
     references = [
@@ -145,7 +145,7 @@ def summarised() -> Fingerprint:
 
 
 def clustered() -> Fingerprint:
-    from core.tasks.clustering import cluster_items, score_labels
+    from themescope.core.tasks.clustering import cluster_items, score_labels
 
     config = CLUSTERERS.configure("random")
     truths = [np.arange(12, dtype=np.int32) // size for size in (3, 4, 5)]
@@ -156,8 +156,8 @@ def clustered() -> Fingerprint:
 
 
 def taught() -> Fingerprint:
-    from core.labelling.learning import Placed, labelled_triplets
-    from core.labelling.partition import Cluster, start
+    from themescope.core.labelling.learning import Placed, labelled_triplets
+    from themescope.core.labelling.partition import Cluster, start
 
     ids = np.arange(24)
     state = start(ids, [1 + i % 3 for i in ids.tolist()], [Cluster(n, str(n), n) for n in (1, 2, 3)])
@@ -170,9 +170,9 @@ def taught() -> Fingerprint:
 
 def chosen() -> Fingerprint:
     """Agreements and bounds of clusterings of a fixed list with some of its labels."""
-    from core.labelling.configurations import clustered, numbers_of_clusters
-    from core.labelling.method_choice import choose
-    from core.labelling.pairs import pairs_of
+    from themescope.core.labelling.configurations import clustered, numbers_of_clusters
+    from themescope.core.labelling.method_choice import choose
+    from themescope.core.labelling.pairs import pairs_of
 
     x, truth = fixed(60, 6).astype(np.float32), np.arange(60) % 4
     x[:, :4] += 0.6 * np.eye(4, dtype=np.float32)[truth]

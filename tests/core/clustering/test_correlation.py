@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.clustering import REGISTRY
-from core.clustering.correlation import best_partition
-from core.clustering.pairs import PairCalibration, centred_cosines, effective_themes
-from core.errors import DataError
-from core.metrics.partition import AdjustedRandIndex, MetricConfig
+from themescope.core.clustering import REGISTRY
+from themescope.core.clustering.correlation import best_partition
+from themescope.core.clustering.pairs import PairCalibration, centred_cosines, effective_themes
+from themescope.core.errors import DataError
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 
 
 def random_weights(n: int, seed: int) -> np.ndarray:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.clustering import REGISTRY, kernels
-from core.clustering.iclust import IclustConfig, best_partition
-from core.clustering.inputs import MOST_ITEMS, check_items, cosine_matrix, gram_matrix, unit_rows
-from core.errors import ConfigError, DataError
+from themescope.core.clustering import REGISTRY, kernels
+from themescope.core.clustering.iclust import IclustConfig, best_partition
+from themescope.core.clustering.inputs import MOST_ITEMS, check_items, cosine_matrix, gram_matrix, unit_rows
+from themescope.core.errors import ConfigError, DataError
 
 
 def similarity(n: int = 40, dim: int = 12, seed: int = 0) -> np.ndarray:

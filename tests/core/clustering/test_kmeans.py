@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from core.clustering import REGISTRY, kernels
-from core.clustering.inputs import cosine_matrix, gram_matrix, unit_rows
+from themescope.core.clustering import REGISTRY, kernels
+from themescope.core.clustering.inputs import cosine_matrix, gram_matrix, unit_rows
 
 
 def data(n: int = 60, dim: int = 10, seed: int = 0) -> np.ndarray:

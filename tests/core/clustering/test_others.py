@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
-from core.clustering import REGISTRY
-from core.clustering.baselines import neighbour_graph
-from core.clustering.iclust import IclustConfig, best_partition, objective
-from core.clustering.inputs import cosine_matrix, unit_rows
-from core.errors import DataError, MissingExtraError
-from core.models import REGISTRY as MODELS
-from core.types import Sentence
+from themescope.core.clustering import REGISTRY
+from themescope.core.clustering.baselines import neighbour_graph
+from themescope.core.clustering.iclust import IclustConfig, best_partition, objective
+from themescope.core.clustering.inputs import cosine_matrix, unit_rows
+from themescope.core.errors import DataError, MissingExtraError
+from themescope.core.models import REGISTRY as MODELS
+from themescope.core.types import Sentence
 
 
 def groups(n: int = 90, k: int = 4, dim: int = 12, noise: float = 0.6, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

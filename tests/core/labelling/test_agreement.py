@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.labelling.agreement import adjudicate, alpha, compare
+from themescope.core.labelling.agreement import adjudicate, alpha, compare
 
 
 def labels(*values: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.labelling.answers import (
+from themescope.core.labelling.answers import (
     NO,
     SKIP,
     YES,
@@ -18,9 +18,9 @@ from core.labelling.answers import (
     constraints_of,
     next_key,
 )
-from core.labelling.changes import ChangeSet, EntryChange, apply
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.partition import Partition, start
+from themescope.core.labelling.changes import ChangeSet, EntryChange, apply
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.partition import Partition, start
 
 
 def pair(first: int, second: int, value: str) -> Answer:

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError, ThemescopeError
-from core.labelling import dismissals, hierarchy
-from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, apply, misplaced
-from core.labelling.cluster_changes import ClusterChanges
-from core.labelling.entries import EntryKind
-from core.labelling.history import Kind, Step, replay, rewind, undo_state
-from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from core.types import Ids
+from themescope.core.errors import DataError, ThemescopeError
+from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, apply, misplaced
+from themescope.core.labelling.cluster_changes import ClusterChanges
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.history import Kind, Step, replay, rewind, undo_state
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = np.arange(10, 30)

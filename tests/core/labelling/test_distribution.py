@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.labelling.distribution import Order, Plan, distribute
+from themescope.core.errors import DataError
+from themescope.core.labelling.distribution import Order, Plan, distribute
 
 
 @st.composite

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError, DuplicateNameError, ThemescopeError
-from core.labelling import operations as op
-from core.labelling.adoption import adopted
-from core.labelling.changes import (
+from themescope.core.errors import DataError, DuplicateNameError, ThemescopeError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.adoption import adopted
+from themescope.core.labelling.changes import (
     ChangeSet,
     ClusterChange,
     EntryChange,
@@ -25,11 +25,11 @@ from core.labelling.changes import (
     rebased,
     renumbered,
 )
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
-from core.labelling.metric_learning import stop_metric, use_metric
-from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from core.types import Ids
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
+from themescope.core.labelling.metric_learning import stop_metric, use_metric
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = np.array([40, 3, 17, 5, 99, 21, 8, 60])

@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, apply
-from core.labelling.history import Kind, Step
-from core.labelling.learning import Placed, contradictions, labelled_triplets, placed_by_people, section_separation
-from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from core.labelling.suggestions import recluster
-from core.types import Split, split_of_title
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, apply
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.learning import (
+    Placed,
+    contradictions,
+    labelled_triplets,
+    placed_by_people,
+    section_separation,
+)
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.suggestions import recluster
+from themescope.core.types import Split, split_of_title
 
 CLUSTERS = [Cluster(1, "a", 0), Cluster(2, "b", 1), Cluster(3, "c", 2)]
 TITLES = [f"Article {n}" for n in range(60)]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.labelling.method_choice import agreement, choose, confidence_with
-from core.labelling.pairs import Pairs
-from core.metrics.partition import AdjustedRandIndex, MetricConfig
+from themescope.core.errors import DataError
+from themescope.core.labelling.method_choice import agreement, choose, confidence_with
+from themescope.core.labelling.pairs import Pairs
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 
 
 def all_pairs(labels: np.ndarray) -> Pairs:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.labelling.agreement import Alpha
-from core.labelling.methods_section import (
+from themescope.core.labelling.agreement import Alpha
+from themescope.core.labelling.methods_section import (
     REFERENCES,
     AdjudicationFact,
     Facts,
@@ -21,8 +21,8 @@ from core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from core.markup import Cite, Foreign, cited, latex, latex_text, markdown
-from core.types import Estimate
+from themescope.core.markup import Cite, Foreign, cited, latex, latex_text, markdown
+from themescope.core.types import Estimate
 
 NOTHING = Facts(
     "Towns", (), 1, 12, 1, 1, 0, 0, (), (), {}, 0, 0, None, None, None, (), None, (), (), "0.2.0"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.labelling.changes import apply
-from core.labelling.metric_learning import (
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.metric_learning import (
     Effect,
     effect_on_articles,
     effect_on_sentences,
@@ -20,11 +20,11 @@ from core.labelling.metric_learning import (
     stop_metric,
     use_metric,
 )
-from core.labelling.pairs import Pairs
-from core.labelling.partition import Cluster, Partition, start
-from core.models.base import unit_length
-from core.models.linear_metric.directions import LinearMetricConfig
-from core.types import Estimate
+from themescope.core.labelling.pairs import Pairs
+from themescope.core.labelling.partition import Cluster, Partition, start
+from themescope.core.models.base import unit_length
+from themescope.core.models.linear_metric.directions import LinearMetricConfig
+from themescope.core.types import Estimate
 
 CONFIG = LinearMetricConfig()
 DIM, CLUSTERS = 24, 3

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.labelling.consensus import (
+from themescope.core.labelling.consensus import (
     co_assignment,
     consensus,
     disputed,
@@ -16,10 +16,10 @@ from core.labelling.consensus import (
     judgement_information,
     support,
 )
-from core.labelling.pair_counts import PairTable
-from core.labelling.posterior import UNDETERMINED, RaterModel, fit, jackknife
-from core.metrics.partition import AdjustedRandIndex, MetricConfig
-from core.types import Ids, Labels
+from themescope.core.labelling.pair_counts import PairTable
+from themescope.core.labelling.posterior import UNDETERMINED, RaterModel, fit, jackknife
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
+from themescope.core.types import Ids, Labels
 
 ARI = AdjustedRandIndex(MetricConfig())
 ERRORS = (0.03, 0.1, 0.2, 0.35)

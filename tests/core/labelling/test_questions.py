@@ -9,19 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from core.errors import DataError, UnknownNameError
-from core.labelling.answers import NO, SKIP, YES, Answer, Effect, Question, QuestionKind
-from core.labelling.changes import apply
-from core.labelling.history import Kind, Step, replay, rewind
-from core.labelling.learning import moved_by_people
-from core.labelling.operations import OperationKind
-from core.labelling.partition import UNASSIGNED, Cluster, start
-from core.labelling.questions import steps, stopping
-from core.labelling.questions.simulation import Labeller, asked, first_clusters, states_after, with_small_clusters
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.strategies import STRATEGIES, strategy
-from core.labelling.questions.vectors import prepare
-from core.metrics import REGISTRY as METRICS
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Effect, Question, QuestionKind
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.history import Kind, Step, replay, rewind
+from themescope.core.labelling.learning import moved_by_people
+from themescope.core.labelling.operations import OperationKind
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
+from themescope.core.labelling.questions import steps, stopping
+from themescope.core.labelling.questions.simulation import (
+    Labeller,
+    asked,
+    first_clusters,
+    states_after,
+    with_small_clusters,
+)
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.strategies import STRATEGIES, strategy
+from themescope.core.labelling.questions.vectors import prepare
+from themescope.core.metrics import REGISTRY as METRICS
 
 ARI = METRICS.build("ari", {})
 PAIRWISE = ("cobra", "a3s", "least-certain", "random")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.errors import DataError
-from core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from core.labelling.reclustering import clusterers, propose
-from core.labelling.similar_clusters import (
+from themescope.core.errors import DataError
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.reclustering import clusterers, propose
+from themescope.core.labelling.similar_clusters import (
     Pair,
     between,
     centres,
@@ -20,7 +20,7 @@ from core.labelling.similar_clusters import (
     similar_pairs,
     usual_limit,
 )
-from core.types import Matrix
+from themescope.core.types import Matrix
 
 CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(7, "c", 2), Cluster(9, "empty", 3)]
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.labelling.partition import UNASSIGNED, Cluster, start
-from core.labelling.suggestions import affinities, neighbours, suggest
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
+from themescope.core.labelling.suggestions import affinities, neighbours, suggest
 
 CLUSTERS = [Cluster(2, "a", 0), Cluster(5, "b", 1), Cluster(9, "empty", 2)]
 

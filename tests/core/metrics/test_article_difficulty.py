@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from core.errors import DataError
-from core.metrics.article_difficulty import TRAITS, article_slices, balance
-from core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.errors import DataError
+from themescope.core.metrics.article_difficulty import TRAITS, article_slices, balance
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
 
 
 def test_traits_of_sections() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.metrics import coding_agreement
-from core.metrics.coding_agreement import Coding, alpha, kappa, masi
+from themescope.core.metrics import coding_agreement
+from themescope.core.metrics.coding_agreement import Coding, alpha, kappa, masi
 
 SETS = st.frozensets(st.integers(0, 3), max_size=3)
 CODINGS = st.integers(1, 12).flatmap(lambda n: st.tuples(*[st.lists(st.none() | SETS, min_size=n, max_size=n)] * 2))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.metrics.crosstabs import crosstab, once_per_article, periods_of, share_intervals, usual_period
+from themescope.core.metrics.crosstabs import crosstab, once_per_article, periods_of, share_intervals, usual_period
 
 CODES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=60)
 

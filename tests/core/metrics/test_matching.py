@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from core.errors import DataError
-from core.metrics.matching import Pair, match_clusters
+from themescope.core.errors import DataError
+from themescope.core.metrics.matching import Pair, match_clusters
 
 LABELS = st.integers(1, 14).flatmap(lambda n: st.tuples(*[hnp.arrays(np.int32, n, elements=st.integers(-1, 4))] * 2))
 

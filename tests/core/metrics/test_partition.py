@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics import REGISTRY
-from core.metrics.partition import ContingencyTable
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics import REGISTRY
+from themescope.core.metrics.partition import ContingencyTable
 
 THEIRS = {
     "mi": metrics.mutual_info_score,

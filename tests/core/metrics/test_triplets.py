@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from core.errors import Cancelled, DataError
-from core.metrics.triplets import accuracy_of_margins, triplet_accuracy
-from core.protocols import SILENT, NullReport, Report
-from core.types import Corpus, Sentence, TripletTexts, Vectors
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.metrics.triplets import accuracy_of_margins, triplet_accuracy
+from themescope.core.protocols import SILENT, NullReport, Report
+from themescope.core.types import Corpus, Sentence, TripletTexts, Vectors
 
 
 class Numbers:

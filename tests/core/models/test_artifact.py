@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.config import digest_of
-from core.errors import ArtifactError, UnknownNameError
-from core.models import REGISTRY
-from core.models.artifact import load_model, read_info, save_model, saw_title, title_digests
-from core.protocols import SILENT
-from core.types import Corpus, split_of_title
+from themescope.core.config import digest_of
+from themescope.core.errors import ArtifactError, UnknownNameError
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import load_model, read_info, save_model, saw_title, title_digests
+from themescope.core.protocols import SILENT
+from themescope.core.types import Corpus, split_of_title
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def shared_vectors():
 def test_a_full_size_model_stays_below_25_mb(tmp_path):
     import torch
 
-    from core.models.triplet_network.network import BiLstmAttention
+    from themescope.core.models.triplet_network.network import BiLstmAttention
 
     config = {"word_vectors": str(shared_vectors() / "glove.6B.100d.top100k.fp16.safetensors")}
     model = REGISTRY.build("mean-vectors", config | {"storage": "int8"}, seed=1)

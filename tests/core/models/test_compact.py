@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import ArtifactError
-from core.models import REGISTRY
-from core.models.artifact import load_model, save_model
-from core.models.storage import read_tensors
-from core.models.triplet_network.config import TripletNetConfig
-from core.models.triplet_network.model import TripletNet
-from core.paths import pretrained_folders
-from core.protocols import SILENT
-from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.themes import theme_triplets
+from themescope.core.errors import ArtifactError
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import load_model, save_model
+from themescope.core.models.storage import read_tensors
+from themescope.core.models.triplet_network.config import TripletNetConfig
+from themescope.core.models.triplet_network.model import TripletNet
+from themescope.core.paths import pretrained_folders
+from themescope.core.protocols import SILENT
+from themescope.core.types import Corpus, Sentence, Split
 
 SENTENCES = [Sentence(text) for text in ("The river runs to the sea.", "Taxes rose by 3 %.", "Unheardof wordings.", "")]
 MOST_BYTES = 25_000_000

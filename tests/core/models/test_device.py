@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from core.errors import ConfigError
-from core.models import device
-from core.models.device import pick_precision, seeded, with_weights
+from themescope.core.errors import ConfigError
+from themescope.core.models import device
+from themescope.core.models.device import pick_precision, seeded, with_weights
 
 
 def test_a_block_has_the_numbers_of_its_seed_and_changes_no_others() -> None:

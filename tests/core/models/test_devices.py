@@ -19,13 +19,13 @@ import psutil
 import pytest
 import torch
 
-from core.errors import Cancelled, ConfigError, TrainingError
-from core.models.launch import check_devices, run_processes
-from core.models.processes import current
-from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.training import Trained, train
-from core.protocols import SILENT, NullReport, Report
 from tests.core.models.triplet_network.themes import theme_data
+from themescope.core.errors import Cancelled, ConfigError, TrainingError
+from themescope.core.models.launch import check_devices, run_processes
+from themescope.core.models.processes import current
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.training import Trained, train
+from themescope.core.protocols import SILENT, NullReport, Report
 
 CPU = torch.device("cpu")
 SETTINGS: dict[str, Any] = {
@@ -57,7 +57,9 @@ class Acting(NullReport):
 
 
 def kill_a_process() -> None:
-    started = [p for p in psutil.Process().children(recursive=True) if "core.models.rank" in " ".join(p.cmdline())]
+    started = [
+        p for p in psutil.Process().children(recursive=True) if "themescope.core.models.rank" in " ".join(p.cmdline())
+    ]
     os.kill(max(p.pid for p in started), signal.SIGKILL)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.contrastive.sampling import Batch
-from core.models.parts import balanced, triplet_parts
+from themescope.core.models.contrastive.sampling import Batch
+from themescope.core.models.parts import balanced, triplet_parts
 
 COUNTS = st.integers(1, 5)
 TRIPLETS = st.lists(st.tuples(*[st.integers(0, 30)] * 3), min_size=1, max_size=40).map(np.array)

@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 
 pytest.importorskip("tokenizers")
 
-from core import load
-from core.errors import ConfigError, ReadError
-from core.models import REGISTRY
-from core.models.sentence_transformers_folder import is_foreign, save_for_sentence_transformers, save_foreign
-from core.models.static_encoder.config import StaticEncoderConfig
-from core.models.static_encoder.model import StaticEncoder
-from core.models.static_encoder.tokenizer import spellings, tokenizer_of
-from core.models.thematic_encoder import model as thematic
-from core.models.thematic_encoder.config import ThematicEncoderConfig
-from core.models.thematic_encoder.model import ThematicEncoder
-from core.text.tokens import tokenize
-from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
 from tests.tiny_encoder import write_encoder
+from themescope import load
+from themescope.core.errors import ConfigError, ReadError
+from themescope.core.models import REGISTRY
+from themescope.core.models.sentence_transformers_folder import is_foreign, save_for_sentence_transformers, save_foreign
+from themescope.core.models.static_encoder.config import StaticEncoderConfig
+from themescope.core.models.static_encoder.model import StaticEncoder
+from themescope.core.models.static_encoder.tokenizer import spellings, tokenizer_of
+from themescope.core.models.thematic_encoder import model as thematic
+from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
+from themescope.core.models.thematic_encoder.model import ThematicEncoder
+from themescope.core.text.tokens import tokenize
+from themescope.core.types import Corpus, Sentence, Split
 
 TEXTS = [
     "The river of the lake in it.", "the king's war isn't over (in 1999)", "music",

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import config_from_dict
-from core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from core.metrics import REGISTRY as METRICS
-from core.models import REGISTRY as METHODS
-from core.papers import PAPERS, paper
-from core.papers.measures import Accuracy, Clustering
-from core.papers.spec import Claim, Row
-from core.tasks.scb import ScbRules
-from core.triplets.rules import TripletRules
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import config_from_dict
+from themescope.core.errors import ConfigError, DuplicateNameError, UnknownNameError
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.papers import PAPERS, paper
+from themescope.core.papers.measures import Accuracy, Clustering
+from themescope.core.papers.spec import Claim, Row
+from themescope.core.tasks.scb import ScbRules
+from themescope.core.triplets.rules import TripletRules
 
 DECLARED = [paper(id) for id in PAPERS]
 

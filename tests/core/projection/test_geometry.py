@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 from scipy.spatial import procrustes
 
-from core.errors import DataError
-from core.projection.geometry import align, box, inside, moved
+from themescope.core.errors import DataError
+from themescope.core.projection.geometry import align, box, inside, moved
 
 PLACE = st.tuples(st.integers(0, 40), st.integers(0, 40))
 

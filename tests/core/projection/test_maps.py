@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from core.errors import Cancelled, DataError
-from core.projection.maps import Reduction, UmapConfig, faithfulness, fit, load_umap, project, sample
-from core.protocols import SILENT, NullReport
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.projection.maps import Reduction, UmapConfig, faithfulness, fit, load_umap, project, sample
+from themescope.core.protocols import SILENT, NullReport
 
 FAST = UmapConfig(epochs=60)
 

@@ -7,7 +7,7 @@ import json
 import lzma
 import tarfile
 
-from core.readers import REGISTRY, formats
+from themescope.core.readers import REGISTRY, formats
 
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 

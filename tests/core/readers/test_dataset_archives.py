@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.errors import ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY, dataset_archives
-from core.readers.dataset_archives import unpack
-from core.readers.formats import detect
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY, dataset_archives
+from themescope.core.readers.dataset_archives import unpack
+from themescope.core.readers.formats import detect
 
 
 def parquet(rows: int = 3) -> bytes:

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from core.errors import ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY, streams
-from core.readers.formats import detect
-from core.readers.outline import title_of
 from tests.core.readers.samples import SCB, WIKITEXT, dump, jsonl, page, texts, write
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY, streams
+from themescope.core.readers.formats import detect
+from themescope.core.readers.outline import title_of
 
 
 def read(id, path, **settings):

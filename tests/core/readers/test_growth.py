@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY
-from core.readers.formats import detect
-from core.text.splitting import SentenceSplitter, split_article
-from core.text.tokens import content_words, tokenize
-from core.types import Article
 from tests.core.readers.hostile import SYNTAX, TEXT, Parts, file_of, repeated
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.formats import detect
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.text.tokens import content_words, tokenize
+from themescope.core.types import Article
 
 SIZE = 10_000
 GROWTH = 8.0

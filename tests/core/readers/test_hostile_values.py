@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY
-from core.readers.formats import detect, sample
-from core.readers.html_tokens import Tag, tokens, unescape
-from core.readers.sentence_lists import likely_column, read_sheet
 from tests.core.readers.samples import MESSAGE, archive
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.formats import detect, sample
+from themescope.core.readers.html_tokens import Tag, tokens, unescape
+from themescope.core.readers.sentence_lists import likely_column, read_sheet
 
 NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = [

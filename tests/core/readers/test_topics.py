@@ -5,13 +5,19 @@ from collections import Counter
 
 import pytest
 
-from core.errors import ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY
-from core.readers.formats import detect
-from core.readers.newsgroups import PAPER_GROUPS, header_and_text, paragraphs, without_quotations, without_signature
-from core.readers.reuters_sgml import TOPICS
 from tests.core.readers.samples import MESSAGE, STORY, archive, message, messages, reuters, story, texts, write
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.formats import detect
+from themescope.core.readers.newsgroups import (
+    PAPER_GROUPS,
+    header_and_text,
+    paragraphs,
+    without_quotations,
+    without_signature,
+)
+from themescope.core.readers.reuters_sgml import TOPICS
 
 
 def read(id, path, **settings):

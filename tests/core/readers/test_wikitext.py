@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.readers.outline import Outline
-from core.readers.wikitext.links import Links
-from core.readers.wikitext.page import read_page
+from themescope.core.readers.outline import Outline
+from themescope.core.readers.wikitext.links import Links
+from themescope.core.readers.wikitext.page import read_page
 
 DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)]|&nbsp;|\{\||\|\}")
 

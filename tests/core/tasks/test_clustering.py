@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.errors import Cancelled, DataError, UnknownNameError
-from core.metrics import REGISTRY as METRICS
-from core.protocols import SILENT, NullReport
-from core.tasks.clustering import Item, cluster_items, score_labels
-from jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.core.errors import Cancelled, DataError, UnknownNameError
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.tasks.clustering import Item, cluster_items, score_labels
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
 
 def items(n: int = 12, seed: int = 0) -> list[Item]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
-from core.errors import DataError
-from core.tasks.pair_calibration import (
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.errors import DataError
+from themescope.core.tasks.pair_calibration import (
     FILE,
     KnownList,
     brier_scores,

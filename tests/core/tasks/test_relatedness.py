@@ -6,14 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from core.errors import DataError, ReadError
-from core.metrics.relatedness import agreement_with_scores, pearson, spearman
-from core.metrics.triplets import triplet_accuracy
-from core.models import REGISTRY
-from core.protocols import SILENT
-from core.tasks.relatedness import PairSet, RelatednessOrder, SickPairs, evaluate_sick, fit_relatedness, read_sick
-from core.tasks.relatedness_regressor import soft_targets
-from core.types import Corpus, TripletTexts
+from themescope.core.errors import DataError, ReadError
+from themescope.core.metrics.relatedness import agreement_with_scores, pearson, spearman
+from themescope.core.metrics.triplets import triplet_accuracy
+from themescope.core.models import REGISTRY
+from themescope.core.protocols import SILENT
+from themescope.core.tasks.relatedness import (
+    PairSet,
+    RelatednessOrder,
+    SickPairs,
+    evaluate_sick,
+    fit_relatedness,
+    read_sick,
+)
+from themescope.core.tasks.relatedness_regressor import soft_targets
+from themescope.core.types import Corpus, TripletTexts
 
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 WORDS = ["river", "city", "team", "cup", "king", "plain", "sea", "port", "council", "hall", "game", "final"]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from core.errors import ConfigError
-from core.tasks.scb import PUBLISHED, ScbRules, build_scb
-from core.triplets.rules import ArticleSentences, positioned
-from core.types import Article, Paragraph, Section, Split
 from tests.core.triplets.articles import article, plain, section, words
+from themescope.core.errors import ConfigError
+from themescope.core.tasks.scb import PUBLISHED, ScbRules, build_scb
+from themescope.core.triplets.rules import ArticleSentences, positioned
+from themescope.core.types import Article, Paragraph, Section, Split
 
 EVERY = tuple(Split)
 

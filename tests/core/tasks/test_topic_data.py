@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.protocols import SILENT
-from core.readers import REGISTRY as READERS
-from core.tasks.topic_data import PUBLISHED, TopicDocument, TopicSettings, central, long_enough, topic_task
-from core.text.splitting import SentenceSplitter, split_article
-from core.types import Sentence
+from themescope.core.errors import DataError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY as READERS
+from themescope.core.tasks.topic_data import PUBLISHED, TopicDocument, TopicSettings, central, long_enough, topic_task
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import Sentence
 
 SETTINGS = TopicSettings()
 

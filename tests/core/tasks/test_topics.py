@@ -10,10 +10,18 @@ from scipy import sparse
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
-from core.errors import Cancelled, DataError
-from core.metrics.statistics.intervals import bootstrap_mean
-from core.protocols import NullReport
-from core.tasks.topics import SCORES, MaxEntSettings, _scores, classify, cluster_topics, scores_with_intervals, tuned
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.protocols import NullReport
+from themescope.core.tasks.topics import (
+    SCORES,
+    MaxEntSettings,
+    _scores,
+    classify,
+    cluster_topics,
+    scores_with_intervals,
+    tuned,
+)
 
 
 def blobs(n=240, k=4, dim=12, spread=1.0, seed=0):

@@ -5,9 +5,9 @@ import json
 import pytest
 import torch
 
-from core.errors import MissingExtraError, ReadError
-from core.text import encoder_folders
-from core.text.encoder_folders import Pooling, installed_encoder, pooling_of, weights_digest
+from themescope.core.errors import MissingExtraError, ReadError
+from themescope.core.text import encoder_folders
+from themescope.core.text.encoder_folders import Pooling, installed_encoder, pooling_of, weights_digest
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])

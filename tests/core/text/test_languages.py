@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clustering.naming import theme_words
-from core.text.languages import (
+from themescope.core.clustering.naming import theme_words
+from themescope.core.text.languages import (
     OTHER,
     detect_language,
     frequent,
@@ -19,7 +19,7 @@ from core.text.languages import (
     shares_text,
     stop_words,
 )
-from core.text.splitting import SentenceSplitter
+from themescope.core.text.splitting import SentenceSplitter
 
 SENTENCES = {
     "en": "The river flows into the sea after a long way through the plain.",

@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sentence_splitter import SentenceSplitter as Package
 
-from core.errors import ConfigError
-from core.text.splitting import LANGUAGES, SentenceSplitter, split_article
-from core.types import Article, Paragraph, Section
+from themescope.core.errors import ConfigError
+from themescope.core.text.splitting import LANGUAGES, SentenceSplitter, split_article
+from themescope.core.types import Article, Paragraph, Section
 
 WORDS = ["  ", "..", "Mr", "No", "U.S", "etc", "Art", "pp", "p", "vs", ". The", " ", "! (And ", ".” But ", ". "]
 PIECES = dict(enumerate([*" .!?'()[]«»“”Ab1-%\n\té_É,ª中¿\"", *WORDS], start=0x100))  # each stands for a character

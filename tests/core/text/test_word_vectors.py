@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from core.errors import ConfigError, DataError, MissingExtraError, ReadError
-from core.text.word_tables import load_word_vectors
-from core.text.word_vectors import WordVectors, random_vectors, token_ids
+from themescope.core.errors import ConfigError, DataError, MissingExtraError, ReadError
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.text.word_vectors import WordVectors, random_vectors, token_ids
 
 WORDS = ["the", "Paris", "U.S.", "0000", "##.#", "dog"]
 TABLE = np.arange(24, dtype=np.float32).reshape(6, 4) / 7 - 1
@@ -211,7 +211,9 @@ def test_a_source_that_is_nothing_says_what_could_be(tmp_path):
 
 
 def test_distilled_without_a_folder_is_the_installed_encoder(tmp_path, monkeypatch):
-    monkeypatch.setattr("core.text.encoder_folders.installed_encoder", lambda feature: tmp_path / "installed")
+    monkeypatch.setattr(
+        "themescope.core.text.encoder_folders.installed_encoder", lambda feature: tmp_path / "installed"
+    )
     with pytest.raises(ConfigError, match=r"no sentence encoder at .*installed"):
         load_word_vectors("distilled:")
 

@@ -1,7 +1,7 @@
 """Hand-made articles for tests: sections of numbered sentences of a given length."""
 
-from core.triplets.rules import ArticleSentences, positioned
-from core.types import Article, Paragraph, Section
+from themescope.core.triplets.rules import ArticleSentences, positioned
+from themescope.core.types import Article, Paragraph, Section
 
 
 def words(name: str, n: int = 6) -> str:

@@ -4,10 +4,17 @@ from collections import Counter
 
 import pytest
 
-from core.errors import ConfigError
-from core.triplets.rules import ArticleSentences, SectionRules, TripletRules, eligible, kept_sections, positioned
-from core.types import Article, Paragraph, Section
 from tests.core.triplets.articles import article, section, words
+from themescope.core.errors import ConfigError
+from themescope.core.triplets.rules import (
+    ArticleSentences,
+    SectionRules,
+    TripletRules,
+    eligible,
+    kept_sections,
+    positioned,
+)
+from themescope.core.types import Article, Paragraph, Section
 
 
 def kept_titles(source: ArticleSentences, rules: SectionRules | None = None) -> list[str]:

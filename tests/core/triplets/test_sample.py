@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from core.config import config_from_dict
-from core.errors import ConfigError, DataError
-from core.protocols import SILENT
-from core.triplets.rules import ArticleSentences, TripletRules, positioned
-from core.triplets.sample import SampledTriplets, sample_triplets
-from core.types import Article, Paragraph, Section, Sentence, Split
 from tests.core.triplets.articles import article, plain, section, words
+from themescope.core.config import config_from_dict
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.protocols import SILENT
+from themescope.core.triplets.rules import ArticleSentences, TripletRules, positioned
+from themescope.core.triplets.sample import SampledTriplets, sample_triplets
+from themescope.core.types import Article, Paragraph, Section, Sentence, Split
 
 ALL = TripletRules(profile="all")
 SOURCES = ("adjacent", "same_article", "random_article")

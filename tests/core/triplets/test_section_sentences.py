@@ -1,7 +1,7 @@
 """Sentences of kept sections, for methods that learn from whole articles."""
 
-from core.triplets.rules import SectionRules, positioned, section_sentences
-from core.types import Article, Paragraph, Section
+from themescope.core.triplets.rules import SectionRules, positioned, section_sentences
+from themescope.core.types import Article, Paragraph, Section
 
 LONG = " ".join(["word"] * 60)
 

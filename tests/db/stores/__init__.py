@@ -13,9 +13,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from db.engine import open_engine
-from db.migrate import upgrade
-from db.settings import Settings
+from themescope.db.engine import open_engine
+from themescope.db.migrate import upgrade
+from themescope.db.settings import Settings
 
 V0_1 = Path(__file__).with_name("v0.1.zip")
 V0_1_REVISION = "0009"

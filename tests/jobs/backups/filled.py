@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from core.labelling import operations as op
-from db.label_records import NewLabelling, Role, Sharing, SignInMethod
-from db.records import VectorBlock
-from db.settings import Settings, sqlite_path
-from db.snapshots import left_out
-from db.store import Store
-from db.tables import metadata
-from jobs.services import people
-from jobs.services.labelling import starts
-from jobs.services.labelling.session import LabellingSession
 from tests.db.texts import add_corpus
 from tests.servers import PostgresServer
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import NewLabelling, Role, Sharing, SignInMethod
+from themescope.db.records import VectorBlock
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.snapshots import left_out
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 SECRET = "correct horse battery"
 

@@ -16,24 +16,24 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from core.errors import DataError, ReadError, StoreError
-from db import label_tables as lt
-from db.migrate import newest, upgrade
-from db.settings import Settings
-from db.store import Store
-from db.tables import metadata
-from jobs.backups import restoring
-from jobs.backups.format import BACKUP, BACKUP_JOB
-from jobs.backups.restoring import restore_backup
-from jobs.backups.writing import check_backup, write_backup
-from jobs.common.archive import MANIFEST
-from jobs.services import sign_in
-from jobs.services.labelling.session import LabellingSession
 from tests.db.texts import add_corpus
 from tests.jobs.backups.filled import SECRET, elsewhere, files, fill, label, rows
 from tests.jobs.helpers import wait_for
 from tests.jobs.test_cli import call, call_json
 from tests.servers import PostgresServer
+from themescope.core.errors import DataError, ReadError, StoreError
+from themescope.db import label_tables as lt
+from themescope.db.migrate import newest, upgrade
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.db.tables import metadata
+from themescope.jobs.backups import restoring
+from themescope.jobs.backups.format import BACKUP, BACKUP_JOB
+from themescope.jobs.backups.restoring import restore_backup
+from themescope.jobs.backups.writing import check_backup, write_backup
+from themescope.jobs.common.archive import MANIFEST
+from themescope.jobs.services import sign_in
+from themescope.jobs.services.labelling.session import LabellingSession
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ConfigError, DataError
-from db.records import JobRecord, JobStatus
-from db.settings import Settings
-from db.store import Store
-from jobs.backups.format import BACKUP_JOB
-from jobs.backups.regular import is_due, queue_if_due, regular_backups
-from jobs.backups.restoring import restore_backup
-from jobs.queue.foreground import run_here
-from jobs.services.backups import backup_state
+from themescope.core.errors import ConfigError, DataError
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.backups.format import BACKUP_JOB
+from themescope.jobs.backups.regular import is_due, queue_if_due, regular_backups
+from themescope.jobs.backups.restoring import restore_backup
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.backups import backup_state
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.errors import ReadError
-from core.types import Article, Paragraph, Section
-from jobs.bundles import parts
-from jobs.bundles.format import ARTICLES, BUNDLE
-from jobs.bundles.parts import contents
-from jobs.common import archive
-from jobs.common.archive import MANIFEST, ArchiveReader, ArchiveWriter
+from themescope.core.errors import ReadError
+from themescope.core.types import Article, Paragraph, Section
+from themescope.jobs.bundles import parts
+from themescope.jobs.bundles.format import ARTICLES, BUNDLE
+from themescope.jobs.bundles.parts import contents
+from themescope.jobs.common import archive
+from themescope.jobs.common.archive import MANIFEST, ArchiveReader, ArchiveWriter
 
 TEXT = st.text(max_size=20)
 SENTENCES = st.lists(TEXT, min_size=1, max_size=3).map(lambda found: Paragraph("", tuple(found)))

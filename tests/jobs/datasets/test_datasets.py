@@ -18,20 +18,20 @@ import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.columns import ColumnLevel, ColumnType
-from core.errors import ConfigError, DataError, ReadError
-from core.protocols import SILENT
-from core.readers import REGISTRY
-from core.readers.dataset_folders import dataset_files, is_dataset
-from core.readers.formats import detect, preview
-from core.types import Article, Paragraph, Section
-from db.label_records import NewLabelling
-from db.settings import Settings
-from db.store import Store
-from jobs.common.columns import find_types
-from jobs.datasets import writing
-from jobs.queue.foreground import run_here
-from jobs.services.labelling import starts
+from themescope.core.columns import ColumnLevel, ColumnType
+from themescope.core.errors import ConfigError, DataError, ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.dataset_folders import dataset_files, is_dataset
+from themescope.core.readers.formats import detect, preview
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.common.columns import find_types
+from themescope.jobs.datasets import writing
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import starts
 
 TEXTS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=12

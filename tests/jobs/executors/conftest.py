@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from jobs.executors.base import ShardExecutor
-from jobs.executors.local import LocalConfig, LocalExecutor
 from tests.servers import free_port
+from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
 
 def need_ray() -> None:
@@ -61,7 +61,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[ShardExecutor]:
         found = LocalExecutor(LocalConfig(int(workers)))
     else:
         request.getfixturevalue("ray_cluster")
-        from jobs.executors.ray_cluster import RayConfig, RayExecutor
+        from themescope.jobs.executors.ray_cluster import RayConfig, RayExecutor
 
         found = RayExecutor(RayConfig(workers=int(workers)))
     with found:

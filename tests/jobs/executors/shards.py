@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import DataError, ReadError
+from themescope.core.errors import DataError, ReadError
 
 
 def square(number: int) -> int:

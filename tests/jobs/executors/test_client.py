@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.protocols import SILENT
-from core.types import Shard
-from jobs.executors import open_executor
 from tests.jobs.executors import shards
+from themescope.core.protocols import SILENT
+from themescope.core.types import Shard
+from themescope.jobs.executors import open_executor
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Ray

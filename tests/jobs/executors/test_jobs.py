@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.protocols import SILENT
-from core.types import Shard, Split
-from db.store import Store
-from jobs.executors.base import ShardExecutor
-from jobs.executors.local import LocalConfig, LocalExecutor
-from jobs.executors.ray_cluster import AHEAD
-from jobs.queue.foreground import run_here
 from tests.homes import MakeHome
 from tests.jobs.executors import shards
 from tests.jobs.executors.conftest import RAY
 from tests.jobs.helpers import WORDS
+from themescope.core.protocols import SILENT
+from themescope.core.types import Shard, Split
+from themescope.db.store import Store
+from themescope.jobs.executors.base import ShardExecutor
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.ray_cluster import AHEAD
+from themescope.jobs.queue.foreground import run_here
 
 MODEL = "static-wikipedia"
 SLOW_RAY = pytest.param("ray-2", marks=[*RAY.marks, pytest.mark.slow])
@@ -53,11 +53,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_shards() -> Iterator[None]:
     """Cut little data into several shards, which workers compute."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobs.kinds.import_corpus.SMALL_FILE", 0)
-        patch.setattr("jobs.common.import_shards.SHARD_CHARACTERS", 20_000)
-        patch.setattr("jobs.common.vectors.BATCH_SENTENCES", 500)
-        patch.setattr("jobs.common.vectors.MANY_SENTENCES", 0)
-        patch.setattr("core.tasks.clustering.CHUNK", 8)
+        patch.setattr("themescope.jobs.kinds.import_corpus.SMALL_FILE", 0)
+        patch.setattr("themescope.jobs.common.import_shards.SHARD_CHARACTERS", 20_000)
+        patch.setattr("themescope.jobs.common.vectors.BATCH_SENTENCES", 500)
+        patch.setattr("themescope.jobs.common.vectors.MANY_SENTENCES", 0)
+        patch.setattr("themescope.core.tasks.clustering.CHUNK", 8)
         yield
 
 
@@ -68,7 +68,7 @@ def results(store: Store, executor: ShardExecutor, file: Path) -> list[Any]:
         return run_here(store, kind, args, quiet=True)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jobs.common.job.open_executor", lambda url: executor)
+        patch.setattr("themescope.jobs.common.job.open_executor", lambda url: executor)
         imported = do("import-corpus", files=[str(file)], corpus="C")
         triplets = do("build-triplets", corpus="C", name="T", rules={"min_tokens": 3})
         do("build-benchmark", corpus="C", name="B", splits=ALL)

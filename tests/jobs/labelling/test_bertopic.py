@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DataError, ReadError
-from core.readers.sentence_lists import Sheet, read_sheet
-from core.types import Article, Paragraph, Section
-from db.label_records import NewLabelling
-from db.store import Store
-from jobs.services.labelling import bertopic, starts, tables
+from themescope.core.errors import DataError, ReadError
+from themescope.core.readers.sentence_lists import Sheet, read_sheet
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import bertopic, starts, tables
 
 TEXTS = ["Rivers flood.", "Streams run.", "An orchestra plays.", "Nothing fits."]
 FRAME = """\

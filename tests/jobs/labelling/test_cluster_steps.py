@@ -8,19 +8,19 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.labelling import dismissals, hierarchy
-from core.labelling import operations as op
-from core.labelling.cluster_changes import ClusterChanges
-from core.labelling.history import replay, rewind
-from core.labelling.partition import Partition
-from db.label_records import NewLabelling
-from db.store import Store
-from jobs.bundles.labellings import Document, Place, from_lines, moved, to_lines
-from jobs.services.labelling import files, starts
-from jobs.services.labelling.session import LabellingSession
 from tests.core.labelling.test_cluster_operations import IDS, Choose, Labelling, intentions, made
 from tests.db.texts import add_corpus
 from tests.jobs.labelling.test_document import ABOUT
+from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.cluster_changes import ClusterChanges
+from themescope.core.labelling.history import replay, rewind
+from themescope.core.labelling.partition import Partition
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.bundles.labellings import Document, Place, from_lines, moved, to_lines
+from themescope.jobs.services.labelling import files, starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 SHIFT = {int(id): 1_000 - int(id) for id in IDS}
 BACK = {there: here for here, there in SHIFT.items()}

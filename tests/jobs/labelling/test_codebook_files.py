@@ -10,18 +10,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.labelling import operations as op
-from core.labelling.changes import ClusterChange
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import CodebookEntry, codes
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Article, Paragraph, Section
-from db.label_records import LabellingRecord, NewLabelling
-from db.store import Store
-from jobs.queue.foreground import run_here
-from jobs.services.labelling import codebook, qda_projects, starts
-from jobs.services.labelling.session import LabellingSession
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ClusterChange
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import CodebookEntry, codes
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import codebook, qda_projects, starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 TEXTS = [
     "Ana wrote: “<b>& it rained</b>”.",

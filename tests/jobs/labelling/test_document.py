@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import ReadError
-from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, EntryChange
-from core.labelling.entries import Entry, EntryKind
-from core.labelling.history import Kind, Step
-from core.labelling.partition import Cluster, start
-from jobs.bundles.labellings import Document, Place, from_lines, to_lines
+from themescope.core.errors import ReadError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, EntryChange
+from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.partition import Cluster, start
+from themescope.jobs.bundles.labellings import Document, Place, from_lines, to_lines
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ABOUT = {"name": "a", "owner": "ada", "kind": "own", "blind": False, "origin": {"from": "nothing"}, "corpus": "c"}

@@ -7,21 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import AccessError, ConfigError, DataError
-from core.labelling import operations as op
-from core.labelling.learning import moved_by_people
-from core.types import Sentence, Split, split_of_title
-from db.label_records import LabellingRecord, NewLabelling, Role
-from db.store import Store
-from jobs.common.judged import judged_pairs
-from jobs.common.vectors import load_model
-from jobs.kinds.choose_method import ChooseMethodConfig
-from jobs.services.inference import query_vector, vectors_of
-from jobs.services.labelling import methods, metrics, starts
-from jobs.services.labelling.session import LabellingSession
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
+from themescope.core.errors import AccessError, ConfigError, DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.learning import moved_by_people
+from themescope.core.types import Sentence, Split, split_of_title
+from themescope.db.label_records import LabellingRecord, NewLabelling, Role
+from themescope.db.store import Store
+from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.common.vectors import load_model
+from themescope.jobs.kinds.choose_method import ChooseMethodConfig
+from themescope.jobs.services.inference import query_vector, vectors_of
+from themescope.jobs.services.labelling import methods, metrics, starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 MODEL = "static-wikipedia"
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.labelling import operations as op
-from core.labelling.answers import Answer, Question, answers
-from core.labelling.questions.simulation import Labeller
-from core.labelling.questions.state import QuestionState
-from core.labelling.questions.vectors import prepare
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.store import Store
-from jobs.services.labelling import files, questions, starts
-from jobs.services.labelling.session import LabellingSession
 from tests.db.texts import add_corpus
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.answers import Answer, Question, answers
+from themescope.core.labelling.questions.simulation import Labeller
+from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.vectors import prepare
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import files, questions, starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 
 def begin(store: Store) -> LabellingRecord:

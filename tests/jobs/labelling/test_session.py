@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError, ReadError
-from core.labelling import operations as op
-from core.labelling.changes import StaleChangeError
-from core.labelling.history import Kind
-from core.labelling.partition import UNASSIGNED
-from core.types import Split
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.store import Store
-from jobs.bundles.labellings import from_lines
-from jobs.queue.foreground import run_here
-from jobs.services.labelling import files, starts
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.table_files import csv_text, parquet_bytes
 from tests.db.texts import add_corpus
+from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.labelling.history import Kind
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Split
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.store import Store
+from themescope.jobs.bundles.labellings import from_lines
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import files, starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.table_files import csv_text, parquet_bytes
 
 HOSTILE = "=1+1 <script>alert(1)</script> \u202e 😀\u2028,\"'"
 

@@ -11,19 +11,19 @@ from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError, UnknownNameError
-from core.labelling import hierarchy
-from core.labelling import operations as op
-from core.labelling.partition import UNASSIGNED
-from core.readers.sentence_lists import Sheet, read_sheet
-from core.types import Article, Paragraph, Section
-from db.label_records import LabellingRecord, NewLabelling
-from db.store import Store
-from jobs.services.labelling import files, starts, tables
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.table_files import csv_text, excel_bytes, json_lines
 from tests.db.texts import add_corpus
 from tests.jobs.test_cli import call, call_json
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.labelling import hierarchy
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.readers.sentence_lists import Sheet, read_sheet
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import files, starts, tables
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 COLUMNS = tables.Columns("cluster", "", "sentence", "note")
 

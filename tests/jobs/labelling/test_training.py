@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import AccessError, DataError, StoreError
-from core.labelling import operations as op
-from core.labelling.codebook import operations as book
-from db.label_records import NewLabelling, Role
-from db.store import Store
-from jobs.services import people
-from jobs.services.labelling import files, starts, training
-from jobs.services.labelling.session import LabellingSession
 from tests.db.texts import add_corpus
+from themescope.core.errors import AccessError, DataError, StoreError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import operations as book
+from themescope.db.label_records import NewLabelling, Role
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import files, starts, training
+from themescope.jobs.services.labelling.session import LabellingSession
 
 
 def started(store: Store) -> LabellingSession:

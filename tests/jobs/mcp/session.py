@@ -12,14 +12,14 @@ from typing import Any
 
 from mcp import Client
 
-from core.types import Article, Paragraph, Section
-from db.access import Actor
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.mcp.server import server_for
 from tests.event_loops import run
 from tests.strings import ROOT
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.access import Actor
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.mcp.server import server_for
 
 DOCUMENT = ROOT / "docs" / "other-tools.md"
 BEGIN, END = "<!-- session -->\n```text\n", "```\n<!-- end of session -->"

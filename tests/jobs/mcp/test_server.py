@@ -16,20 +16,20 @@ pytest.importorskip("mcp")
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from db.access import Actor
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.cli.main import main
-from jobs.mcp.label_tools import LabelTools
-from jobs.mcp.read_tools import ReadTools
-from jobs.mcp.server import server_for
-from jobs.queue.foreground import run_here
-from jobs.services import api_tokens, people
-from jobs.services.remote import labellings
 from tests import event_loops
 from tests.jobs.helpers import WORDS, program, program_environment, write_articles
 from tests.jobs.mcp import session
+from themescope.db.access import Actor
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.mcp.label_tools import LabelTools
+from themescope.jobs.mcp.read_tools import ReadTools
+from themescope.jobs.mcp.server import server_for
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services.remote import labellings
 
 PASSWORD = "correct horse battery"
 
@@ -217,7 +217,7 @@ def test_standard_output_carries_the_protocol_only(filled: Store) -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, themescope_home: Path) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    monkeypatch.delitem(sys.modules, "jobs.mcp.server")
+    monkeypatch.delitem(sys.modules, "themescope.jobs.mcp.server")
     result = CliRunner().invoke(main, ["mcp"])
     assert (result.exit_code, "themescope[mcp]" in result.stderr) == (2, True)
 

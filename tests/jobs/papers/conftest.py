@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jobs.papers.job  # noqa: F401 -- before the tiny paper is added, because the help text of a setting lists the papers
-from core.papers import PAPERS
-from db.store import Store
-from jobs.queue.foreground import resume_here, run_here
+import themescope.jobs.papers.job  # noqa: F401 -- before the tiny paper is added, because the help text of a setting lists the papers
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+from themescope.core.papers import PAPERS
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import resume_here, run_here
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def home(make_home: MakeHome, data: Path) -> Path:
 @pytest.fixture
 def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the corpus "C", the tiny paper among the papers, and regressors that learn for a moment only."""
-    monkeypatch.setattr("core.tasks.relatedness_regressor._MOST_BLOCKS", 1)
+    monkeypatch.setattr("themescope.core.tasks.relatedness_regressor._MOST_BLOCKS", 1)
     monkeypatch.setitem(PAPERS, "tiny", "tests.jobs.papers.tiny_paper:TINY")
     return copy_home(home)
 

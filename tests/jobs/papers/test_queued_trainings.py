@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from core.errors import Cancelled, DataError
-from core.models.triplet_network.model import TripletNet
-from core.protocols import Report
-from db.records import JobRecord, JobStatus
-from db.store import Store
-from jobs.queue.control import cancel, enqueue
-from jobs.queue.huey_queue import JobQueue
-from jobs.queue.runner import Runner
 from tests.jobs.helpers import get, wait_for
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.models.triplet_network.model import TripletNet
+from themescope.core.protocols import Report
+from themescope.db.records import JobRecord, JobStatus
+from themescope.db.store import Store
+from themescope.jobs.queue.control import cancel, enqueue
+from themescope.jobs.queue.huey_queue import JobQueue
+from themescope.jobs.queue.runner import Runner
 
 Reproduce = Callable[..., dict[str, Any]]
 StopInTraining = Callable[[Callable[[], object]], AbstractContextManager[None]]
@@ -27,7 +27,7 @@ TABLES = ["2", "4"]
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.papers.queued_trainings.POLL_S", 0.02)
+    monkeypatch.setattr("themescope.jobs.papers.queued_trainings.POLL_S", 0.02)
 
 
 def trainings(store: Store) -> list[JobRecord]:
@@ -142,8 +142,8 @@ def test_the_trainings_of_a_cancelled_one_are_cancelled_and_resumed(
     with corpus.writing() as w:  # one is retried by somebody, and its worker dies
         w.jobs.retry(jobs[0].id)
         assert w.jobs.claim(jobs[0].id, "a worker that dies") is not None
-    monkeypatch.setattr("jobs.papers.queued_trainings.STALE_S", 0.2)
-    monkeypatch.setattr("jobs.papers.queued_trainings.POLL_S", 0.05)
+    monkeypatch.setattr("themescope.jobs.papers.queued_trainings.STALE_S", 0.2)
+    monkeypatch.setattr("themescope.jobs.papers.queued_trainings.POLL_S", 0.05)
     reproduce(tables=["2"], queue_trainings=True)
     assert [job.id for job in trainings(corpus)] == [job.id for job in jobs]
     assert all(job.status is JobStatus.DONE for job in trainings(corpus))

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jobs.papers.measurements as measuring
-from core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
-from core.papers.measures import Clustering
-from core.types import Split
-from db.records import JobStatus
-from db.store import Store
-from jobs.cli.main import main
-from jobs.common.models import pretrained_models
-from jobs.kinds import check_job
-from jobs.papers.document import number
-from jobs.papers.sources import triplet_files
-from jobs.papers.tables import PENDING, summary
-from jobs.queue.foreground import run_here
-from jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
+import themescope.jobs.papers.measurements as measuring
 from tests.jobs.helpers import WORDS
+from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
+from themescope.core.papers.measures import Clustering
+from themescope.core.types import Split
+from themescope.db.records import JobStatus
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.common.models import pretrained_models
+from themescope.jobs.kinds import check_job
+from themescope.jobs.papers.document import number
+from themescope.jobs.papers.sources import triplet_files
+from themescope.jobs.papers.tables import PENDING, summary
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 
 
 def content(store: Store, table: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _check_document(text: str) -> None:
 def test_a_training_that_was_killed_finds_its_checkpoint(
     corpus: Store, reproduce: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.models.triplet_network.model import TripletNet
+    from themescope.core.models.triplet_network.model import TripletNet
 
     folders: list[Path] = []
     original = TripletNet.fit
@@ -203,7 +203,7 @@ def test_wrong_arguments_are_refused_before_anything_is_queued(corpus: Store, tm
 def test_nothing_is_swept_away_under_a_running_reproduction(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
+    monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     with sqlite_store.writing() as w:
         w.corpora.create("half", "en")
         job = w.jobs.add("reproduce", "Reproduce", {})

@@ -16,26 +16,26 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.config import config_from_dict
-from core.errors import ConfigError
-from core.models import REGISTRY as METHODS
-from core.models.thematic_encoder import model as thematic
-from core.papers.measures import Accuracy, Clustering, Combined, Measure
-from core.papers.modern import MODERN
-from core.papers.modern.data import BENCHMARKS, CLAIMS, FULL, QUICK, VALIDATION
-from core.papers.sjh17.data import BILLS
-from core.papers.spec import Paper, Table
-from core.tasks.scb import ScbRules
-from core.types import Split
-from db.store import Store
-from jobs.cli.main import main
-from jobs.kinds import check_job
-from jobs.papers import sources
-from jobs.queue.foreground import resume_here, run_here
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import WORDS, write_articles
 from tests.tiny_encoder import write_encoder
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.config import config_from_dict
+from themescope.core.errors import ConfigError
+from themescope.core.models import REGISTRY as METHODS
+from themescope.core.models.thematic_encoder import model as thematic
+from themescope.core.papers.measures import Accuracy, Clustering, Combined, Measure
+from themescope.core.papers.modern import MODERN
+from themescope.core.papers.modern.data import BENCHMARKS, CLAIMS, FULL, QUICK, VALIDATION
+from themescope.core.papers.sjh17.data import BILLS
+from themescope.core.papers.spec import Paper, Table
+from themescope.core.tasks.scb import ScbRules
+from themescope.core.types import Split
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.kinds import check_job
+from themescope.jobs.papers import sources
+from themescope.jobs.queue.foreground import resume_here, run_here
 
 MOTIONS = {"Ban guns": ("gun", "crime", "law"), "Tax sugar": ("sugar", "tax", "health"), "Fly less": ("plane", "air")}
 ENCODER = {"epochs": 1, "training_limit": 6, "validation_limit": 4, "threads": 1, "rank": 2}
@@ -107,10 +107,10 @@ def home(make_home: MakeHome, data: Path) -> Path:
 
 @pytest.fixture
 def corpus(copy_home: CopyHome, home: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr("jobs.papers.job.paper", lambda _: CUT)
+    monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
     for module in (sources, thematic):
         monkeypatch.setattr(module, "installed_encoder", lambda feature: data / "encoder")
-    monkeypatch.setattr("jobs.kinds.evaluate_speed._LEAST_SECONDS", 1e-9)
+    monkeypatch.setattr("themescope.jobs.kinds.evaluate_speed._LEAST_SECONDS", 1e-9)
     return copy_home(home)
 
 

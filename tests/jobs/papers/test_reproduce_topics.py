@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from core.papers.sjh17 import SJH17
-from core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS, TUNING
-from core.papers.spec import Paper, Profile, Table
-from db.store import Store
-from jobs.queue.foreground import resume_here
+from themescope.core.papers.sjh17 import SJH17
+from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS, TUNING
+from themescope.core.papers.spec import Paper, Profile, Table
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import resume_here
 
 THEMES = {
     "sci.space": ["rocket", "orbit", "moon", "launch", "satellite", "shuttle"],
@@ -93,7 +93,7 @@ def _rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
 
 
 def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.papers.job.paper", lambda _: CUT)
+    monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
     args = {"paper": "sjh17", "data": str(data), "document": str(tmp_path / "results.md")}
     first = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (first["rows"], first["rows_not_measured"]) == (11, 1)
@@ -123,7 +123,7 @@ def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, mo
 
 
 def test_the_quick_profile_names_settings_that_the_methods_know() -> None:
-    from core.models import REGISTRY as METHODS
+    from themescope.core.models import REGISTRY as METHODS
 
     for model in SJH17.models:
         METHODS.configure(model.method, {**QUICK.budgets.get(model.budget, {}), **model.settings})

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from core.papers.measures import Accuracy, Clustering, CountBenchmark, CountTriplets, Relatedness
-from core.papers.spec import SIMILAR, BenchmarkData, Claim, Column, Model, Paper, Profile, Row, Table, TripletData
+from themescope.core.papers.measures import Accuracy, Clustering, CountBenchmark, CountTriplets, Relatedness
+from themescope.core.papers.spec import (
+    SIMILAR,
+    BenchmarkData,
+    Claim,
+    Column,
+    Model,
+    Paper,
+    Profile,
+    Row,
+    Table,
+    TripletData,
+)
 
 NET = {"hidden": 4, "attention": 4, "epochs": 1, "triplets_per_epoch": 64, "batch_size": 32, "threads": 1}
 SAME = "Nothing differs."

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from core.errors import DataError
-from core.machine import available_cores
-from core.protocols import SILENT
-from core.types import Shard
-from jobs.cli.main import main
-from jobs.common.results import code_version
-from jobs.planning.plan import Conditions, Load, hours_as_text, predict
-from jobs.planning.probe import Probe, Times
-from jobs.planning.rates import Rate, Rates, cores_together, measure, per_unit
-from jobs.services.demo import demo_dump
+from themescope.core.errors import DataError
+from themescope.core.machine import available_cores
+from themescope.core.protocols import SILENT
+from themescope.core.types import Shard
+from themescope.jobs.cli.main import main
+from themescope.jobs.common.results import code_version
+from themescope.jobs.planning.plan import Conditions, Load, hours_as_text, predict
+from themescope.jobs.planning.probe import Probe, Times
+from themescope.jobs.planning.rates import Rate, Rates, cores_together, measure, per_unit
+from themescope.jobs.services.demo import demo_dump
 
 RATES = Rates(
     measured="2026-11-01T12:00:00+00:00",

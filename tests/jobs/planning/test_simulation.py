@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ConfigError
-from jobs.planning.simulation import MAX_SIMULATED, Faults, Machine, Stage, simulate
+from themescope.core.errors import ConfigError
+from themescope.jobs.planning.simulation import MAX_SIMULATED, Faults, Machine, Stage, simulate
 
 
 def own_cores(workers: int) -> Machine:

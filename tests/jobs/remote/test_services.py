@@ -13,23 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.client.records import Page
-from core.columns import ColumnType
-from core.errors import AccessError, DataError, UnknownNameError
-from core.labelling.changes import StaleChangeError
-from core.labelling.distribution import Plan
-from core.selections import Origin, selected
-from db.access import Actor
-from db.label_records import Role
-from db.settings import Settings
-from db.store import Store
-from jobs.services import people
-from jobs.services.labelling.files import HEADER
-from jobs.services.remote import corpora, exports, jobs, labellings, models, runs, search
-from jobs.services.remote.labellings import LabellingChanges, Start
-from jobs.services.tasks import making
 from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import fill
+from themescope.core.client.records import Page
+from themescope.core.columns import ColumnType
+from themescope.core.errors import AccessError, DataError, UnknownNameError
+from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.labelling.distribution import Plan
+from themescope.core.selections import Origin, selected
+from themescope.db.access import Actor
+from themescope.db.label_records import Role
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling.files import HEADER
+from themescope.jobs.services.remote import corpora, exports, jobs, labellings, models, runs, search
+from themescope.jobs.services.remote.labellings import LabellingChanges, Start
+from themescope.jobs.services.tasks import making
 
 LEA = Actor("lea", Role.LABELLER)
 
@@ -190,7 +190,7 @@ def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) 
 
 @pytest.mark.parametrize("format", exports.Format)
 def test_exports_have_every_row(filled: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
+    monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(filled, f"export {format}")
     LabellingChanges(filled, LEA, id).unassign([72])
     data = b"".join(exports.labels(filled, LEA, id).stream(format))
@@ -235,7 +235,7 @@ def test_columns_and_selections_are_read(columned: Store) -> None:
 def test_exports_have_columns_where_wanted(
     columned: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.services.labelling.files.BATCH", 7)
+    monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(columned, f"with columns as {format}")
     rows = _read(format, b"".join(exports.labels(columned, LEA, id, columns=True).stream(format)))
     assert [*rows[0]] == [*HEADER, "note (2)", "side", "score", "day", "cluster (2)"]

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from core.errors import DataError
-from core.labelling import operations as op
-from db.label_records import NewLabelling, Sharing
-from db.store import Store
-from jobs.services.labelling import starts
-from jobs.services.labelling.adjudication import from_adjudication
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.methods import facts_of, methods_section
 from tests.db.texts import add_corpus
 from tests.jobs.tasks.test_tasks import made, work_through
 from tests.jobs.test_cli import call
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.methods import facts_of, methods_section
 
 
 @pytest.fixture

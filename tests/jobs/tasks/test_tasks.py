@@ -8,24 +8,24 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from core.errors import AccessError, DataError, DuplicateNameError, StoreError
-from core.labelling import operations as op
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import CodebookEntry, entry_of
-from core.labelling.distribution import Order, Plan
-from core.labelling.partition import UNASSIGNED
-from db.label_records import NewLabelling, Role, Sharing
-from db.store import Store
-from db.task_records import ItemRecord, ItemState, NewItem, Reason, TaskRecord
-from jobs.common.placed import placed_sentences
-from jobs.services import people
-from jobs.services.labelling import starts
-from jobs.services.labelling.adjudication import from_adjudication
-from jobs.services.labelling.session import LabellingSession
-from jobs.services.personal_data import find_traces, forget
-from jobs.services.tasks import checks, making, work
-from jobs.services.tasks.making import TaskForm
 from tests.db.texts import add_corpus
+from themescope.core.errors import AccessError, DataError, DuplicateNameError, StoreError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
+from themescope.core.labelling.distribution import Order, Plan
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.db.label_records import NewLabelling, Role, Sharing
+from themescope.db.store import Store
+from themescope.db.task_records import ItemRecord, ItemState, NewItem, Reason, TaskRecord
+from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.services import people
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.personal_data import find_traces, forget
+from themescope.jobs.services.tasks import checks, making, work
+from themescope.jobs.services.tasks.making import TaskForm
 
 PEOPLE = ("ada", "ben", "eve")
 

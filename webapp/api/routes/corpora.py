@@ -6,12 +6,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core.client.records import Article, Column, Corpus, ErrorCase, Page, SearchResult, Section, Selection, Sentence
-from jobs.services.remote import corpora, error_cases, search
-from jobs.services.remote.search import SearchMethod
-from webapp.api.access import CallerNow
-from webapp.api.parameters import MOST_ID, Id, Limit, Offset
-from webapp.api.problems import responses
+from themescope.core.client.records import (
+    Article,
+    Column,
+    Corpus,
+    ErrorCase,
+    Page,
+    SearchResult,
+    Section,
+    Selection,
+    Sentence,
+)
+from themescope.jobs.services.remote import corpora, error_cases, search
+from themescope.jobs.services.remote.search import SearchMethod
+from themescope.webapp.api.access import CallerNow
+from themescope.webapp.api.parameters import MOST_ID, Id, Limit, Offset
+from themescope.webapp.api.problems import responses
 
 router = APIRouter(tags=["corpora"], responses=responses())
 _FOUND = responses(404)

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from core.client.records import Job, JobKind, Me, Page
-from core.errors import DataError, UnknownNameError
-from db.access import Right
-from db.records import JobStatus
-from jobs.common.results import code_version
-from jobs.services.remote import jobs
-from webapp.api.access import CallerNow
-from webapp.api.parameters import MOST_ID, Body, Id, Limit, Offset
-from webapp.api.problems import WRITING, responses
+from themescope.core.client.records import Job, JobKind, Me, Page
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.db.access import Right
+from themescope.db.records import JobStatus
+from themescope.jobs.common.results import code_version
+from themescope.jobs.services.remote import jobs
+from themescope.webapp.api.access import CallerNow
+from themescope.webapp.api.parameters import MOST_ID, Body, Id, Limit, Offset
+from themescope.webapp.api.problems import WRITING, responses
 
 router = APIRouter(tags=["jobs"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)

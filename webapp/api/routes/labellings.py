@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import StreamingResponse
 
-from core.client.records import Label, Labelling, LabellingState, Page, Step
-from core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
-from jobs.services.remote import exports, labellings
-from jobs.services.remote.labellings import LabellingChanges, Start
-from webapp.api.access import Caller, CallerNow
-from webapp.api.downloads import FILE, download
-from webapp.api.parameters import (
+from themescope.core.client.records import Label, Labelling, LabellingState, Page, Step
+from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
+from themescope.jobs.services.remote import exports, labellings
+from themescope.jobs.services.remote.labellings import LabellingChanges, Start
+from themescope.webapp.api.access import Caller, CallerNow
+from themescope.webapp.api.downloads import FILE, download
+from themescope.webapp.api.parameters import (
     MOST_ID,
     Body,
     ClusterNumber,
@@ -26,7 +26,7 @@ from webapp.api.parameters import (
     SomeId,
     WithColumns,
 )
-from webapp.api.problems import WRITING, responses
+from themescope.webapp.api.problems import WRITING, responses
 
 router = APIRouter(tags=["labellings"], responses=responses())
 _FOUND, _CHANGED = responses(404), responses(404, *WRITING)

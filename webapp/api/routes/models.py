@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core.client.records import Map, MapPoints, Model, ModelCard
-from jobs.services.remote import models
-from webapp.api.access import CallerNow
-from webapp.api.parameters import Id, Offset, SomeId
-from webapp.api.problems import responses
+from themescope.core.client.records import Map, MapPoints, Model, ModelCard
+from themescope.jobs.services.remote import models
+from themescope.webapp.api.access import CallerNow
+from themescope.webapp.api.parameters import Id, Offset, SomeId
+from themescope.webapp.api.problems import responses
 
 MOST_POINTS = 50_000
 router = APIRouter(responses=responses())

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
-from core.client.records import Clustering, Page, Run, ThemeMember, ThemeRun
-from jobs.services.remote import exports, runs
-from webapp.api.access import CallerNow
-from webapp.api.downloads import FILE, download
-from webapp.api.parameters import MOST_ID, Id, Limit, Offset, SomeId, WithColumns
-from webapp.api.problems import responses
+from themescope.core.client.records import Clustering, Page, Run, ThemeMember, ThemeRun
+from themescope.jobs.services.remote import exports, runs
+from themescope.webapp.api.access import CallerNow
+from themescope.webapp.api.downloads import FILE, download
+from themescope.webapp.api.parameters import MOST_ID, Id, Limit, Offset, SomeId, WithColumns
+from themescope.webapp.api.problems import responses
 
 router = APIRouter(responses=responses())
 _FOUND = responses(404)

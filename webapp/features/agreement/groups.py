@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling.partition import Partition
-from core.types import Ids, Labels, Sentence
-from db.label_records import LabellingRecord
-from jobs.common.placed import placed_sentences
-from jobs.services.labelling.adjudication import gold_on
-from jobs.services.labelling.starts import labels_on
-from webapp.shared import partition_queries, queries
-from webapp.shared.people import current_person
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Labels, Sentence
+from themescope.db.label_records import LabellingRecord
+from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.services.labelling.adjudication import gold_on
+from themescope.jobs.services.labelling.starts import labels_on
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.people import current_person
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from db.label_records import HIDDEN
-from webapp.features.agreement import groups, results
-from webapp.features.agreement.groups import Scope
-from webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
-from webapp.shared import projects
-from webapp.shared.choose import by_name, nothing
-from webapp.shared.people import current_person
+from themescope.db.label_records import HIDDEN
+from themescope.webapp.features.agreement import groups, results
+from themescope.webapp.features.agreement.groups import Scope
+from themescope.webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
+from themescope.webapp.shared import projects
+from themescope.webapp.shared.choose import by_name, nothing
+from themescope.webapp.shared.people import current_person
 
 
 def results_of(scope: Scope) -> None:

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.types import Estimate, Labels
-from db.label_records import NewLabelling, Sharing
-from jobs.services import methods
-from jobs.services.labelling import adjudication, starts
-from jobs.services.labelling.adjudication import Adjudication
-from jobs.services.table_files import csv_text
-from webapp.features.agreement.groups import ALL, BOTH, Group, Rater, Scope, judged
-from webapp.features.agreement.state import GOLD_NAME, METHODS, METHODS_FILE, RELIABILITY_FILE
-from webapp.shared import partition_queries, queries
-from webapp.shared.components import attempt, download
-from webapp.shared.navigation import page_link, switch_page
-from webapp.shared.people import current_person
-from webapp.shared.text import count, distinct, interval, score, shorten
+from themescope.core.types import Estimate, Labels
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.jobs.services import methods
+from themescope.jobs.services.labelling import adjudication, starts
+from themescope.jobs.services.labelling.adjudication import Adjudication
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.agreement.groups import ALL, BOTH, Group, Rater, Scope, judged
+from themescope.webapp.features.agreement.state import GOLD_NAME, METHODS, METHODS_FILE, RELIABILITY_FILE
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count, distinct, interval, score, shorten
 
 _DISPUTED = 500
 _NAME = 40

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.agreement import Comparison, alpha, compare
-from core.metrics.matching import match_clusters
-from core.types import Estimate
-from jobs.services.table_files import csv_text
-from webapp.features.agreement import posterior
-from webapp.features.agreement.groups import ALL, BOTH, COUNTS, Group, Rater, Scope, counted, judged
-from webapp.features.agreement.state import COUNTED, PAIRS
-from webapp.shared.choose import nothing
-from webapp.shared.components import download
-from webapp.shared.text import distinct, ends, interval, plain, score, shorten
+from themescope.core.labelling.agreement import Comparison, alpha, compare
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.types import Estimate
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.agreement import posterior
+from themescope.webapp.features.agreement.groups import ALL, BOTH, COUNTS, Group, Rater, Scope, counted, judged
+from themescope.webapp.features.agreement.state import COUNTED, PAIRS
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.text import distinct, ends, interval, plain, score, shorten
 
 _NAME = 40
 _ONE_ARTICLE = "one article: no interval"

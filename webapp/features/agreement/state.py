@@ -1,6 +1,6 @@
 """Session and URL keys of the Agreement page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("agreement")
 SCOPE = KEYS.url("scope", record="labelled text")

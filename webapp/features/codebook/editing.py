@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.labelling.changes import StaleChangeError
-from core.labelling.history import Step
-from core.labelling.operations import Operation
-from core.labelling.partition import Partition
-from db.label_records import LabellingRecord
-from jobs.services.labelling.session import LabellingSession
-from webapp.features.codebook.state import STATE
-from webapp.shared import partition_queries, queries
-from webapp.shared.people import current_person
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.labelling.history import Step
+from themescope.core.labelling.operations import Operation
+from themescope.core.labelling.partition import Partition
+from themescope.db.label_records import LabellingRecord
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.codebook.state import STATE
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.people import current_person
 
 READ_ONLY = "This labelling is read-only for you. Make your own copy on the Relabel page to change it."
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import TEXTS, Code, CodebookEntry, codes
-from webapp.features.codebook.editing import CodebookState
-from webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN
-from webapp.shared.choose import nothing
-from webapp.shared.codebook_view import close_editor, editor, entry_html, title_html
-from webapp.shared.figures import tones
-from webapp.shared.navigation import page_link
-from webapp.shared.partition_queries import edit_view
-from webapp.shared.text import count, plain
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import TEXTS, Code, CodebookEntry, codes
+from themescope.webapp.features.codebook.editing import CodebookState
+from themescope.webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.codebook_view import close_editor, editor, entry_html, title_html
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.partition_queries import edit_view
+from themescope.webapp.shared.text import count, plain
 
 _AT_ONCE = 30
 _INDENT = 36

@@ -9,23 +9,23 @@ from uuid import uuid4
 
 import streamlit as st
 
-from core.labelling.codebook import operations as book
-from core.labelling.operations import Operation
-from core.text.languages import language_name
-from core.text.splitting import LANGUAGES
-from db.access import Right
-from db.label_records import NewLabelling
-from jobs.services.labelling import codebook, qda_projects, starts
-from jobs.services.pipeline import queue_pipeline
-from webapp.features.codebook.editing import CodebookState
-from webapp.features.codebook.entries import messages
-from webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE, TEXTS_FORM
-from webapp.shared import input_files, projects, queries
-from webapp.shared.components import attempt, download
-from webapp.shared.guard import closed
-from webapp.shared.job_status import follow, submit
-from webapp.shared.people import current_person, may
-from webapp.shared.text import count, file_name, plain
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.operations import Operation
+from themescope.core.text.languages import language_name
+from themescope.core.text.splitting import LANGUAGES
+from themescope.db.access import Right
+from themescope.db.label_records import NewLabelling
+from themescope.jobs.services.labelling import codebook, qda_projects, starts
+from themescope.jobs.services.pipeline import queue_pipeline
+from themescope.webapp.features.codebook.editing import CodebookState
+from themescope.webapp.features.codebook.entries import messages
+from themescope.webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE, TEXTS_FORM
+from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.text import count, file_name, plain
 
 _MAX_MB = 200
 _NAME = 180

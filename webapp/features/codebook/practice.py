@@ -13,21 +13,21 @@ from uuid import uuid4
 import pandas as pd
 import streamlit as st
 
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import Code, codes, entry_of, without_examples
-from core.labelling.training import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
-from db.access import Right
-from jobs.services.labelling import training
-from webapp.features.codebook.editing import CodebookState
-from webapp.features.codebook.entries import messages
-from webapp.features.codebook.state import ANSWER, ATTEMPT, ITEM
-from webapp.shared import people, queries
-from webapp.shared.choose import nothing
-from webapp.shared.codebook_view import entry_html, title_html
-from webapp.shared.components import attempt
-from webapp.shared.figures import tones
-from webapp.shared.people import current_person, may
-from webapp.shared.text import ago, count, plain, shorten
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import Code, codes, entry_of, without_examples
+from themescope.core.labelling.training import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
+from themescope.db.access import Right
+from themescope.jobs.services.labelling import training
+from themescope.webapp.features.codebook.editing import CodebookState
+from themescope.webapp.features.codebook.entries import messages
+from themescope.webapp.features.codebook.state import ANSWER, ATTEMPT, ITEM
+from themescope.webapp.shared import people, queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.codebook_view import entry_html, title_html
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _LONGEST, _MOST_BUTTONS = 300, 30
 

@@ -1,6 +1,6 @@
 """Session and URL keys of the Codebook page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 CODES, VERSIONS, PRACTICE, FILES = "Codes", "Versions", "Practice", "Files"
 """Tabs."""

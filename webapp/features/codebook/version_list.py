@@ -8,20 +8,20 @@ from uuid import uuid4
 import pandas as pd
 import streamlit as st
 
-from core.labelling.changes import EntryChange
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.entries import SENTENCES, Code, codes
-from core.labelling.codebook.versions import NAME_LIMIT, Difference, Version, differences, versions
-from core.labelling.entries import EntryKind
-from core.labelling.history import Step
-from core.labelling.operations import OperationKind
-from webapp.features.codebook.editing import CodebookState
-from webapp.features.codebook.entries import messages
-from webapp.features.codebook.state import NEW, OLD, VERSION_FORM, VERSION_NAME
-from webapp.shared import people, queries
-from webapp.shared.choose import nothing
-from webapp.shared.codebook_view import difference_html
-from webapp.shared.text import ago, count, plain
+from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import SENTENCES, Code, codes
+from themescope.core.labelling.codebook.versions import NAME_LIMIT, Difference, Version, differences, versions
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.history import Step
+from themescope.core.labelling.operations import OperationKind
+from themescope.webapp.features.codebook.editing import CodebookState
+from themescope.webapp.features.codebook.entries import messages
+from themescope.webapp.features.codebook.state import NEW, OLD, VERSION_FORM, VERSION_NAME
+from themescope.webapp.shared import people, queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.codebook_view import difference_html
+from themescope.webapp.shared.text import ago, count, plain
 
 _NOW = "Now"
 

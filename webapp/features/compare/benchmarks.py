@@ -8,20 +8,20 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.tasks.scb import ScbRules
-from db.access import Right
-from db.records import BenchmarkRecord, CorpusRecord, ModelRecord
-from jobs.common.languages import corpus_shares
-from webapp.features.compare import state
-from webapp.shared import forms, queries
-from webapp.shared.choose import grouped, preselected
-from webapp.shared.forms import checked, config_fields
-from webapp.shared.guard import closed
-from webapp.shared.job_status import submit
-from webapp.shared.partition_queries import clusterer_title
-from webapp.shared.people import may
-from webapp.shared.text import count, plain, words
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.tasks.scb import ScbRules
+from themescope.db.access import Right
+from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.webapp.features.compare import state
+from themescope.webapp.shared import forms, queries
+from themescope.webapp.shared.choose import grouped, preselected
+from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.partition_queries import clusterer_title
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, plain, words
 
 
 def missing(benchmark: BenchmarkRecord) -> None:

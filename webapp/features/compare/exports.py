@@ -9,22 +9,22 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from core import markup
-from core.config import Config
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.multiple_comparisons import (
+from themescope.core import markup
+from themescope.core.config import Config
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.multiple_comparisons import (
     ALPHA,
     FEWEST_ARTICLES,
     RESAMPLES,
     Family,
     SignificanceTest,
 )
-from core.registry import Card
-from db.records import BenchmarkRecord, ScoreRecord
-from jobs.common.results import code_version
-from jobs.services.table_files import csv_text
-from webapp.shared.compare_queries import Method
-from webapp.shared.text import count, interval, p_text, score
+from themescope.core.registry import Card
+from themescope.db.records import BenchmarkRecord, ScoreRecord
+from themescope.jobs.common.results import code_version
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.shared.compare_queries import Method
+from themescope.webapp.shared.text import count, interval, p_text, score
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.metrics.article_difficulty import ArticleSlice
-from core.types import Ids
-from webapp.shared.components import download
-from webapp.shared.figures import THEMES, Tones
-from webapp.shared.text import figure_text, interval, score
+from themescope.core.metrics.article_difficulty import ArticleSlice
+from themescope.core.types import Ids
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.figures import THEMES, Tones
+from themescope.webapp.shared.text import figure_text, interval, score
 
 _LABEL = 40
 _HOVER = 60

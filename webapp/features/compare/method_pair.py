@@ -10,21 +10,21 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.metrics.article_difficulty import TRAITS, ArticleSlice
-from core.types import Ids
-from jobs.services.table_files import csv_text
-from webapp.features.compare import figures, partition_pair, state
-from webapp.features.compare.exports import untested
-from webapp.features.compare.figures import scatter_figure, slices_figure
-from webapp.features.compare.method_table import Scope
-from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
-from webapp.shared import compare_queries, queries
-from webapp.shared.choose import nothing
-from webapp.shared.compare_queries import Articles, Method
-from webapp.shared.components import clickable_table, clicked_point, download
-from webapp.shared.figures import tones
-from webapp.shared.partition_queries import partition_name
-from webapp.shared.text import count, ends, interval, p_text, plain, score
+from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice
+from themescope.core.types import Ids
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.compare import figures, partition_pair, state
+from themescope.webapp.features.compare.exports import untested
+from themescope.webapp.features.compare.figures import scatter_figure, slices_figure
+from themescope.webapp.features.compare.method_table import Scope
+from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
+from themescope.webapp.shared import compare_queries, queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.compare_queries import Articles, Method
+from themescope.webapp.shared.components import clickable_table, clicked_point, download
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.partition_queries import partition_name
+from themescope.webapp.shared.text import count, ends, interval, p_text, plain, score
 
 ARTICLE_VIEW = "One article"
 _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Largest difference"}

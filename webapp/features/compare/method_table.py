@@ -10,13 +10,13 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.metrics import REGISTRY as METRICS
-from core.metrics.statistics.multiple_comparisons import TESTS, Family, SignificanceTest, corrected_together
-from core.registry import Card
-from db.records import BenchmarkRecord, ScoreRecord
-from webapp.features.compare import figures, state
-from webapp.features.compare.exports import (
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.statistics.multiple_comparisons import TESTS, Family, SignificanceTest, corrected_together
+from themescope.core.registry import Card
+from themescope.db.records import BenchmarkRecord, ScoreRecord
+from themescope.webapp.features.compare import figures, state
+from themescope.webapp.features.compare.exports import (
     COMPARISON_COLUMNS,
     Comparison,
     as_csv,
@@ -27,13 +27,13 @@ from webapp.features.compare.exports import (
     rank_text,
     untested,
 )
-from webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
-from webapp.shared import compare_queries, projects, queries
-from webapp.shared.compare_queries import Method
-from webapp.shared.components import clickable_table, download
-from webapp.shared.figures import interval_figure, interval_row, tones
-from webapp.shared.queries import HEADLINE
-from webapp.shared.text import count, duration, plain, score, with_half_width
+from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
+from themescope.webapp.shared import compare_queries, projects, queries
+from themescope.webapp.shared.compare_queries import Method
+from themescope.webapp.shared.components import clickable_table, download
+from themescope.webapp.shared.figures import interval_figure, interval_row, tones
+from themescope.webapp.shared.queries import HEADLINE
+from themescope.webapp.shared.text import count, duration, plain, score, with_half_width
 
 PAIR_VIEW = "Two methods"
 BEST = "background-color: rgba(31, 143, 136, 0.25)"

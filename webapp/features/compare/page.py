@@ -1,10 +1,17 @@
 """Compare page: scores of methods with intervals and tests."""
 
-from webapp.features.compare import benchmarks, method_pair, method_table, partition_pair, state, triplet_accuracy
-from webapp.features.compare.state import tabs_in_url
-from webapp.shared import projects, queries
-from webapp.shared.choose import by_name, nothing, project
-from webapp.shared.navigation import saved_views
+from themescope.webapp.features.compare import (
+    benchmarks,
+    method_pair,
+    method_table,
+    partition_pair,
+    state,
+    triplet_accuracy,
+)
+from themescope.webapp.features.compare.state import tabs_in_url
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.choose import by_name, nothing, project
+from themescope.webapp.shared.navigation import saved_views
 
 CLUSTERING, HARD, TRIPLETS, BUILD = "Clustering", "Hard articles", "Triplet accuracy", "Build a benchmark"
 PAIR, ARTICLE = method_table.PAIR_VIEW, method_pair.ARTICLE_VIEW

@@ -12,24 +12,24 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.error_cases import CaseKind
-from core.metrics import REGISTRY as METRICS
-from core.metrics.matching import UNASSIGNED, Matching, match_clusters
-from core.selections import Origin
-from core.types import Labels, Sentence
-from db.notebook_records import NewCase
-from db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
-from jobs.services.notebook.cases import Finding, sentence_case
-from jobs.services.table_files import csv_text
-from webapp.features.compare import state
-from webapp.features.compare.state import choice_in_url, segment_in_url
-from webapp.shared import error_notebook, queries, selections
-from webapp.shared.choose import nothing
-from webapp.shared.components import download, draw_component
-from webapp.shared.figures import Tones, tones
-from webapp.shared.pages import CORPUS
-from webapp.shared.partition_queries import LEAD, Division, Partition, partitions
-from webapp.shared.text import count, plain, score, shorten
+from themescope.core.error_cases import CaseKind
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
+from themescope.core.selections import Origin
+from themescope.core.types import Labels, Sentence
+from themescope.db.notebook_records import NewCase
+from themescope.db.records import ArticleRecord, BenchmarkRecord, CorpusRecord
+from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.compare import state
+from themescope.webapp.features.compare.state import choice_in_url, segment_in_url
+from themescope.webapp.shared import error_notebook, queries, selections
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import download, draw_component
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.partition_queries import LEAD, Division, Partition, partitions
+from themescope.webapp.shared.text import count, plain, score, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _LISTED = 500

@@ -13,8 +13,8 @@ from typing import Any
 
 import streamlit as st
 
-from webapp.shared.pages import PageKeys
-from webapp.shared.text import plain
+from themescope.webapp.shared.pages import PageKeys
+from themescope.webapp.shared.text import plain
 
 KEYS = PageKeys("compare", corpus="of")
 TAB = KEYS.url("tab")

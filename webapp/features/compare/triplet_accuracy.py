@@ -8,24 +8,36 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.metrics.statistics.multiple_comparisons import BOOTSTRAP, MCNEMAR, WILCOXON, Family, SignificanceTest
-from core.types import Split
-from db.access import Right
-from db.records import ModelRecord, ScoreRecord, TripletSetRecord
-from jobs.common.languages import corpus_shares
-from jobs.common.model_notes import within_article
-from jobs.services.table_files import csv_text
-from webapp.features.compare import figures, state
-from webapp.features.compare.exports import COMPARISON_COLUMNS, comparisons_frame, numbers, rank_text, untested
-from webapp.features.compare.state import segment_in_url
-from webapp.shared import compare_queries, queries, triplet_queries
-from webapp.shared.choose import COUNTED, grouped, preselected
-from webapp.shared.components import download
-from webapp.shared.figures import interval_figure, interval_row, tones
-from webapp.shared.job_status import submit
-from webapp.shared.people import may
-from webapp.shared.text import count, with_interval
-from webapp.shared.triplet_queries import Evaluation
+from themescope.core.metrics.statistics.multiple_comparisons import (
+    BOOTSTRAP,
+    MCNEMAR,
+    WILCOXON,
+    Family,
+    SignificanceTest,
+)
+from themescope.core.types import Split
+from themescope.db.access import Right
+from themescope.db.records import ModelRecord, ScoreRecord, TripletSetRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_notes import within_article
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.compare import figures, state
+from themescope.webapp.features.compare.exports import (
+    COMPARISON_COLUMNS,
+    comparisons_frame,
+    numbers,
+    rank_text,
+    untested,
+)
+from themescope.webapp.features.compare.state import segment_in_url
+from themescope.webapp.shared import compare_queries, queries, triplet_queries
+from themescope.webapp.shared.choose import COUNTED, grouped, preselected
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.figures import interval_figure, interval_row, tones
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, with_interval
+from themescope.webapp.shared.triplet_queries import Evaluation
 
 _TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
 _SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)

@@ -13,20 +13,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.readers.table import SENTENCES
-from core.selections import Origin
-from core.text.languages import UNSPACED, frequent, language_name, shares_text
-from core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
-from core.types import PARTS, SectionRecord, Sentence
-from db.records import ArticleRecord, CorpusRecord
-from jobs.common.languages import REPORTED, corpus_shares, splitting_language
-from webapp.features.corpora import columns, state
-from webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
-from webapp.shared import forms, queries, selections
-from webapp.shared.choose import COUNTED, clickable, nothing
-from webapp.shared.components import draw_component
-from webapp.shared.partition_queries import LEAD
-from webapp.shared.text import ago, count, plain
+from themescope.core.readers.table import SENTENCES
+from themescope.core.selections import Origin
+from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
+from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
+from themescope.core.types import PARTS, SectionRecord, Sentence
+from themescope.db.records import ArticleRecord, CorpusRecord
+from themescope.jobs.common.languages import REPORTED, corpus_shares, splitting_language
+from themescope.webapp.features.corpora import columns, state
+from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
+from themescope.webapp.shared import forms, queries, selections
+from themescope.webapp.shared.choose import COUNTED, clickable, nothing
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.partition_queries import LEAD
+from themescope.webapp.shared.text import ago, count, plain
 
 _ASSETS = Path(__file__).parent / "assets"
 

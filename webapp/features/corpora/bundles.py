@@ -6,19 +6,19 @@ from pathlib import Path
 
 import streamlit as st
 
-from db.access import Right
-from db.records import CorpusRecord, ModelRecord
-from jobs.bundles.format import BUNDLE
-from jobs.bundles.parts import Contents, contents
-from jobs.common.archive import ArchiveReader
-from jobs.kinds.export_bundle import FOLDER
-from webapp.features.corpora import state
-from webapp.features.corpora.downloads import fetch, made
-from webapp.shared import input_files, queries
-from webapp.shared.components import attempt
-from webapp.shared.job_status import submit
-from webapp.shared.people import UNNAMED, may
-from webapp.shared.text import count, plain
+from themescope.db.access import Right
+from themescope.db.records import CorpusRecord, ModelRecord
+from themescope.jobs.bundles.format import BUNDLE
+from themescope.jobs.bundles.parts import Contents, contents
+from themescope.jobs.common.archive import ArchiveReader
+from themescope.jobs.kinds.export_bundle import FOLDER
+from themescope.webapp.features.corpora import state
+from themescope.webapp.features.corpora.downloads import fetch, made
+from themescope.webapp.shared import input_files, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import UNNAMED, may
+from themescope.webapp.shared.text import count, plain
 
 _MOST_MB = 500
 

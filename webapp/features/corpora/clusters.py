@@ -8,20 +8,20 @@ from typing import Any
 
 import streamlit as st
 
-from core.tasks.themes import FEWEST
-from core.types import Sentence
-from db.access import Right
-from db.records import ArticleRecord, CorpusRecord, JobRecord, MapRecord
-from jobs.services import pipeline
-from webapp.features.corpora import state
-from webapp.shared import partition_queries, queries
-from webapp.shared.corrections import correct_button
-from webapp.shared.figures import tones
-from webapp.shared.job_status import progress, queue_job, submit
-from webapp.shared.navigation import page_link
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import may
-from webapp.shared.text import count, plain
+from themescope.core.tasks.themes import FEWEST
+from themescope.core.types import Sentence
+from themescope.db.access import Right
+from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, MapRecord
+from themescope.jobs.services import pipeline
+from themescope.webapp.features.corpora import state
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.corrections import correct_button
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.job_status import progress, queue_job, submit
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, plain
 
 _POLL_S = 1.0
 _KINDS = ("find-themes", "project")

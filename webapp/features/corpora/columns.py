@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.columns import ColumnLevel, ColumnType, as_text
-from core.types import Sentence, Value
-from db.records import ArticleRecord, ColumnRecord, CorpusRecord
-from webapp.shared import column_queries
-from webapp.shared.text import plain, shorten
+from themescope.core.columns import ColumnLevel, ColumnType, as_text
+from themescope.core.types import Sentence, Value
+from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord
+from themescope.webapp.shared import column_queries
+from themescope.webapp.shared.text import plain, shorten
 
 _SENTENCES, _CHARS, _VALUES = 500, 120, 3
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from db.access import Right
-from db.records import CorpusRecord
-from jobs.kinds.export_dataset import FOLDER
-from webapp.features.corpora import state
-from webapp.features.corpora.downloads import fetch, made
-from webapp.shared import queries
-from webapp.shared.job_status import submit
-from webapp.shared.people import may
-from webapp.shared.text import count
+from themescope.db.access import Right
+from themescope.db.records import CorpusRecord
+from themescope.jobs.kinds.export_dataset import FOLDER
+from themescope.webapp.features.corpora import state
+from themescope.webapp.features.corpora.downloads import fetch, made
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count
 
 _NONE, _THEMES = "none", "newest themes"
 

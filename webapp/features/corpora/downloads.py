@@ -7,10 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from db.records import CorpusRecord, JobRecord, JobStatus
-from webapp.shared import input_files, queries
-from webapp.shared.components import download
-from webapp.shared.text import ago
+from themescope.db.records import CorpusRecord, JobRecord, JobStatus
+from themescope.webapp.shared import input_files, queries
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.text import ago
 
 _LISTED = 500
 

@@ -8,24 +8,24 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import ReadError
-from core.readers import REGISTRY, ReaderCard
-from core.readers.dataset_archives import unpack
-from core.readers.dataset_folders import files_below, is_dataset
-from core.readers.formats import Preview, detect, preview, suffixes
-from core.readers.table import file_of_columns
-from core.text.languages import language_name
-from core.text.splitting import LANGUAGES
-from core.types import Article
-from jobs.common.languages import language_of_file
-from jobs.services.pipeline import ANALYSED, queue_pipeline
-from webapp.features.corpora import state
-from webapp.shared import input_files, queries, table_columns
-from webapp.shared.components import attempt
-from webapp.shared.forms import checked, config_fields
-from webapp.shared.job_status import follow, submit
-from webapp.shared.table_columns import TableColumns
-from webapp.shared.text import count, plain, shorten, words
+from themescope.core.errors import ReadError
+from themescope.core.readers import REGISTRY, ReaderCard
+from themescope.core.readers.dataset_archives import unpack
+from themescope.core.readers.dataset_folders import files_below, is_dataset
+from themescope.core.readers.formats import Preview, detect, preview, suffixes
+from themescope.core.readers.table import file_of_columns
+from themescope.core.text.languages import language_name
+from themescope.core.text.splitting import LANGUAGES
+from themescope.core.types import Article
+from themescope.jobs.common.languages import language_of_file
+from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
+from themescope.webapp.features.corpora import state
+from themescope.webapp.shared import input_files, queries, table_columns
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.table_columns import TableColumns
+from themescope.webapp.shared.text import count, plain, shorten, words
 
 _UPLOAD_MB = 500
 _ARCHIVE = "zip"

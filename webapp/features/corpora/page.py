@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from webapp.features.corpora import articles, bundles, datasets, import_form, state
-from webapp.shared import guard, pipeline_status, queries
-from webapp.shared.choose import open_tab, project
-from webapp.shared.guard import closed
-from webapp.shared.text import plain
+from themescope.webapp.features.corpora import articles, bundles, datasets, import_form, state
+from themescope.webapp.shared import guard, pipeline_status, queries
+from themescope.webapp.shared.choose import open_tab, project
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.text import plain
 
 if st.query_params.get(state.VIEW) == state.IMPORT_VIEW:
     pipeline_status.open_imported()

@@ -1,6 +1,6 @@
 """Session and URL keys of the Corpora page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 READ, LISTING, IMPORT_VIEW = "Read", "All projects", "Import"
 """Tabs."""

@@ -9,17 +9,17 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.errors import MissingExtraError
-from db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
-from jobs.common.model_choice import LEAST_ARTICLES, articles_of
-from jobs.services import demo
-from webapp.shared import compare_queries, gallery, pipeline_status, projects, queries
-from webapp.shared.choose import COUNTED, method_title
-from webapp.shared.components import clickable_table
-from webapp.shared.job_status import no_worker
-from webapp.shared.navigation import page_link, switch_page
-from webapp.shared.queries import HEADLINE
-from webapp.shared.text import ago, count, plain, shorten, with_half_width
+from themescope.core.errors import MissingExtraError
+from themescope.db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
+from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
+from themescope.jobs.services import demo
+from themescope.webapp.shared import compare_queries, gallery, pipeline_status, projects, queries
+from themescope.webapp.shared.choose import COUNTED, method_title
+from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.job_status import no_worker
+from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.queries import HEADLINE
+from themescope.webapp.shared.text import ago, count, plain, shorten, with_half_width
 
 _NEWEST = 5
 

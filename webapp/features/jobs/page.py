@@ -4,16 +4,16 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from db.access import Right
-from db.records import JobStatus
-from jobs.services.backups import backup_state
-from webapp.features.jobs.state import PAGE, SEARCH, STATUS
-from webapp.shared import job_status as jobs
-from webapp.shared import queries
-from webapp.shared.choose import nothing
-from webapp.shared.job_status import workers
-from webapp.shared.people import may
-from webapp.shared.text import count, plain
+from themescope.db.access import Right
+from themescope.db.records import JobStatus
+from themescope.jobs.services.backups import backup_state
+from themescope.webapp.features.jobs.state import PAGE, SEARCH, STATUS
+from themescope.webapp.shared import job_status as jobs
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.job_status import workers
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, plain
 
 _POLL_S = 2.0
 _SHOWN = 25

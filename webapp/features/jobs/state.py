@@ -1,6 +1,6 @@
 """Session and URL keys of the Jobs page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("jobs")
 STATUS = KEYS.url("status", old="state")

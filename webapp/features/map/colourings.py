@@ -13,19 +13,19 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from core.clustering import REGISTRY as CLUSTERERS
-from core.columns import ColumnType
-from core.labelling.hierarchy import at_theme_level
-from core.labelling.partition import UNASSIGNED
-from core.types import Ids, Labels, Split
-from db.label_records import LabellingRecord
-from db.records import ColumnRecord, CorpusRecord, RunRecord, TripletSetRecord
-from webapp.map_view.geometry import rows_of
-from webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
-from webapp.shared import column_queries, partition_queries, queries, triplet_queries
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import current_person
-from webapp.shared.triplet_queries import Evaluation
+from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.columns import ColumnType
+from themescope.core.labelling.hierarchy import at_theme_level
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids, Labels, Split
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ColumnRecord, CorpusRecord, RunRecord, TripletSetRecord
+from themescope.webapp.map_view.geometry import rows_of
+from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
+from themescope.webapp.shared import column_queries, partition_queries, queries, triplet_queries
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.triplet_queries import Evaluation
 
 
 def categories(

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.types import Ids
-from db.records import CorpusRecord, MapRecord
-from jobs.common.model_notes import within_article
-from jobs.services import inference
-from webapp.features.map import colourings, search, state
-from webapp.features.map.colourings import View
-from webapp.features.map.search import Found
-from webapp.map_view.scene import Colouring, Scene
-from webapp.shared import queries
-from webapp.shared.choose import by_name
-from webapp.shared.text import plain, shorten
+from themescope.core.errors import ThemescopeError
+from themescope.core.types import Ids
+from themescope.db.records import CorpusRecord, MapRecord
+from themescope.jobs.common.model_notes import within_article
+from themescope.jobs.services import inference
+from themescope.webapp.features.map import colourings, search, state
+from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.map.search import Found
+from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import by_name
+from themescope.webapp.shared.text import plain, shorten
 
 _NONE = "None"
 _SCALES = (0.4, 3.0)

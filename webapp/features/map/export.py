@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from core.types import Ids
-from webapp.map_view import scene as map_scene
-from webapp.map_view.component import (
+from themescope.core.types import Ids
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.component import (
     POINTS_SOURCE,
     STYLE,
     VIEW_SOURCE,
@@ -25,13 +25,13 @@ from webapp.map_view.component import (
     source,
     view_data,
 )
-from webapp.map_view.geometry import UNITS, Units
-from webapp.map_view.labels import GROUPS, View, levels_at, placed
-from webapp.map_view.scene import Colouring, Scene
-from webapp.map_view.view_state import MapState
-from webapp.shared.components import asset
-from webapp.shared.figures import ground, tones
-from webapp.shared.text import shorten
+from themescope.webapp.map_view.geometry import UNITS, Units
+from themescope.webapp.map_view.labels import GROUPS, View, levels_at, placed
+from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared.components import asset
+from themescope.webapp.shared.figures import ground, tones
+from themescope.webapp.shared.text import shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _SIDE, _LEGEND = 1_000, 300

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.columns import ColumnType, Values
+from themescope.core.columns import ColumnType, Values
 
 Mask = npt.NDArray[np.bool_]  # (n,) whether each sentence passes
 Filters = dict[str, list[Any]]

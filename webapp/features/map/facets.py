@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.columns import ColumnType
-from db.records import CorpusRecord
-from webapp.features.map import state
-from webapp.features.map.facet_values import Facet, Filters, Mask, ends_of, is_name, masks, read_filters
-from webapp.map_view.scene import LEAD, Scene
-from webapp.shared import column_queries
-from webapp.shared.figures import histogram_html, tones
-from webapp.shared.text import count, plain, shorten
+from themescope.core.columns import ColumnType
+from themescope.db.records import CorpusRecord
+from themescope.webapp.features.map import state
+from themescope.webapp.features.map.facet_values import Facet, Filters, Mask, ends_of, is_name, masks, read_filters
+from themescope.webapp.map_view.scene import LEAD, Scene
+from themescope.webapp.shared import column_queries
+from themescope.webapp.shared.figures import histogram_html, tones
+from themescope.webapp.shared.text import count, plain, shorten
 
 MISSING = "no value"
 GREY, HIDDEN = "Grey", "Hidden"

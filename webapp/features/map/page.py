@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.projection.maps import UmapConfig
-from db.records import CorpusRecord, MapRecord, ModelRecord
-from jobs.common.languages import corpus_shares
-from webapp.features.map import state, view
-from webapp.shared import queries
-from webapp.shared.choose import model_notes, nothing, one_model, project
-from webapp.shared.forms import checked, config_fields
-from webapp.shared.guard import closed
-from webapp.shared.job_status import submit
-from webapp.shared.navigation import saved_views
+from themescope.core.projection.maps import UmapConfig
+from themescope.db.records import CorpusRecord, MapRecord, ModelRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.webapp.features.map import state, view
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import model_notes, nothing, one_model, project
+from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.navigation import saved_views
 
 _LISTED, _MOST = 10_000, 20_000_000
 _LIMIT_HELP = (

@@ -11,17 +11,17 @@ import numpy.typing as npt
 import streamlit as st
 from scipy import sparse
 
-from core.errors import ThemescopeError
-from core.neighbour_index import INDEX_FROM
-from core.neighbours import cosines, nearest_neighbours
-from core.types import Ids, Matrix
-from db.records import CorpusRecord, MapRecord, ModelRecord
-from jobs.common.indexes import keys_of
-from jobs.services import inference, search
-from webapp.features.map.state import WHOLE_WORDS
-from webapp.map_view.geometry import Rows, rows_of
-from webapp.map_view.scene import Scene
-from webapp.shared import queries
+from themescope.core.errors import ThemescopeError
+from themescope.core.neighbour_index import INDEX_FROM
+from themescope.core.neighbours import cosines, nearest_neighbours
+from themescope.core.types import Ids, Matrix
+from themescope.db.records import CorpusRecord, MapRecord, ModelRecord
+from themescope.jobs.common.indexes import keys_of
+from themescope.jobs.services import inference, search
+from themescope.webapp.features.map.state import WHOLE_WORDS
+from themescope.webapp.map_view.geometry import Rows, rows_of
+from themescope.webapp.map_view.scene import Scene
+from themescope.webapp.shared import queries
 
 _KEPT_BYTES = 1_000_000_000
 """Vectors of a map that need more memory than this are read again for each search."""
@@ -142,7 +142,7 @@ def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
 
 
 def _blocks(model: ModelRecord, scene: Scene) -> Any:
-    from jobs.services.inference import stored_blocks
+    from themescope.jobs.services.inference import stored_blocks
 
     return stored_blocks(queries.store(), model, scene.articles, scene.positions)
 

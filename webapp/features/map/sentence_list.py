@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.selections import Origin, selected
-from db.records import CorpusRecord, MapRecord, SentencePlaces
-from webapp.features.map import export, state
-from webapp.features.map.search import Found
-from webapp.map_view import scene as map_scene
-from webapp.map_view.geometry import Rows
-from webapp.map_view.scene import Colouring, Scene
-from webapp.map_view.view_state import MapState
-from webapp.shared import selection_panel
-from webapp.shared.navigation import page_link
-from webapp.shared.selection_panel import Ranking
-from webapp.shared.text import count, plain
+from themescope.core.selections import Origin, selected
+from themescope.db.records import CorpusRecord, MapRecord, SentencePlaces
+from themescope.webapp.features.map import export, state
+from themescope.webapp.features.map.search import Found
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.geometry import Rows
+from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared import selection_panel
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.selection_panel import Ranking
+from themescope.webapp.shared.text import count, plain
 
 
 @dataclass(frozen=True, slots=True)

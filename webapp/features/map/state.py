@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from webapp.map_view import parts
-from webapp.map_view.scene import MAX_CATEGORIES
-from webapp.map_view.stored_selection import forget_replaced, open_stored
-from webapp.map_view.view_state import MapState, camera_of
-from webapp.shared.pages import PageKeys
+from themescope.webapp.map_view import parts
+from themescope.webapp.map_view.scene import MAX_CATEGORIES
+from themescope.webapp.map_view.stored_selection import forget_replaced, open_stored
+from themescope.webapp.map_view.view_state import MapState, camera_of
+from themescope.webapp.shared.pages import PageKeys
 
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
 MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)

@@ -11,24 +11,24 @@ import numpy.typing as npt
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.errors import ThemescopeError
-from core.projection import geometry as alignment
-from core.types import Points
-from db.records import CorpusRecord, MapRecord
-from jobs.common.model_notes import WITHIN_ARTICLE, within_article
-from webapp.features.map import controls, export, facets, sentence_list, state
-from webapp.features.map.colourings import View
-from webapp.features.map.sentence_list import Panel
-from webapp.features.map.state import state_of, to_address
-from webapp.map_view import component, geometry
-from webapp.map_view import scene as map_scene
-from webapp.map_view.component import Canvas
-from webapp.map_view.geometry import Units
-from webapp.map_view.scene import Scene
-from webapp.map_view.view_state import MapState
-from webapp.shared import queries
-from webapp.shared.components import download, draw_component
-from webapp.shared.text import count, plain
+from themescope.core.errors import ThemescopeError
+from themescope.core.projection import geometry as alignment
+from themescope.core.types import Points
+from themescope.db.records import CorpusRecord, MapRecord
+from themescope.jobs.common.model_notes import WITHIN_ARTICLE, within_article
+from themescope.webapp.features.map import controls, export, facets, sentence_list, state
+from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.map.sentence_list import Panel
+from themescope.webapp.features.map.state import state_of, to_address
+from themescope.webapp.map_view import component, geometry
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.component import Canvas
+from themescope.webapp.map_view.geometry import Units
+from themescope.webapp.map_view.scene import Scene
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import download, draw_component
+from themescope.webapp.shared.text import count, plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from db.notebook_records import ErrorCase, Notebook
-from db.records import CorpusRecord
-from jobs.services.notebook import agreement as service
-from webapp.features.notebook import filters, independence, state
-from webapp.shared.choose import nothing
-from webapp.shared.components import clickable_table
-from webapp.shared.people import UNNAMED
-from webapp.shared.text import count, distinct, plain, shorten
+from themescope.db.notebook_records import ErrorCase, Notebook
+from themescope.db.records import CorpusRecord
+from themescope.jobs.services.notebook import agreement as service
+from themescope.webapp.features.notebook import filters, independence, state
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.text import count, distinct, plain, shorten
 
 _TEXT = 90
 

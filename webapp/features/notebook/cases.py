@@ -10,16 +10,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from db.access import Right
-from db.notebook_records import ErrorCase, ErrorCategory, Notebook
-from db.records import CorpusRecord
-from db.repositories.base import NAME_LIMIT
-from webapp.features.notebook import filters, notes, one_case, samples, state
-from webapp.shared import action_keys, error_notebook, queries
-from webapp.shared.choose import nothing
-from webapp.shared.components import clickable_table
-from webapp.shared.people import current_person, may, shown
-from webapp.shared.text import count, plain, shorten
+from themescope.db.access import Right
+from themescope.db.notebook_records import ErrorCase, ErrorCategory, Notebook
+from themescope.db.records import CorpusRecord
+from themescope.db.repositories.base import NAME_LIMIT
+from themescope.webapp.features.notebook import filters, notes, one_case, samples, state
+from themescope.webapp.shared import action_keys, error_notebook, queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.people import current_person, may, shown
+from themescope.webapp.shared.text import count, plain, shorten
 
 DIGITS = 9
 NO_CATEGORY = "None applies"

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.labelling.partition import COLOURS
-from db.access import Right
-from db.notebook_records import ErrorCategory, Notebook
-from db.records import CorpusRecord
-from db.repositories.base import NAME_LIMIT
-from db.repositories.error_categories import DESCRIPTION_LIMIT
-from jobs.services.notebook import suggestions as service
-from jobs.services.notebook.counts import codes_of
-from jobs.services.notebook.suggestions import Suggestion
-from webapp.features.notebook import state
-from webapp.shared import queries
-from webapp.shared.choose import nothing
-from webapp.shared.figures import tones
-from webapp.shared.people import current_person, may
-from webapp.shared.text import count, plain, shorten
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.partition import COLOURS
+from themescope.db.access import Right
+from themescope.db.notebook_records import ErrorCategory, Notebook
+from themescope.db.records import CorpusRecord
+from themescope.db.repositories.base import NAME_LIMIT
+from themescope.db.repositories.error_categories import DESCRIPTION_LIMIT
+from themescope.jobs.services.notebook import suggestions as service
+from themescope.jobs.services.notebook.counts import codes_of
+from themescope.jobs.services.notebook.suggestions import Suggestion
+from themescope.webapp.features.notebook import state
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.text import count, plain, shorten
 
 _REFUSED = f"{state.CATEGORY_FORM}_refused"
 _WAYS = {"Meaning (default model)": service.BY_MEANING, "Words (tf-idf)": service.BY_WORDS}

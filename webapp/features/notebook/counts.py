@@ -8,19 +8,19 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from db.notebook_records import Notebook
-from db.records import CorpusRecord
-from jobs.services.notebook import figures
-from jobs.services.notebook.agreement import analysts
-from jobs.services.notebook.counts import Counts, CountTable, Scope, count_categories
-from jobs.services.table_files import csv_text
-from webapp.features.notebook import independence, state
-from webapp.features.notebook.state import ANY
-from webapp.shared.choose import nothing
-from webapp.shared.components import download
-from webapp.shared.figures import tones
-from webapp.shared.people import UNNAMED
-from webapp.shared.text import plain
+from themescope.db.notebook_records import Notebook
+from themescope.db.records import CorpusRecord
+from themescope.jobs.services.notebook import figures
+from themescope.jobs.services.notebook.agreement import analysts
+from themescope.jobs.services.notebook.counts import Counts, CountTable, Scope, count_categories
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.notebook import independence, state
+from themescope.webapp.features.notebook.state import ANY
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.text import plain
 
 ALL_CASES, ANYONE = "All cases", "Any analyst"
 

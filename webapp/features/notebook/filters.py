@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from db.notebook_records import ErrorCase, Notebook
-from jobs.services.notebook.agreement import analysts
-from jobs.services.notebook.counts import NO_MODEL, section_types
-from webapp.features.notebook import independence, state
-from webapp.features.notebook.state import ANY
-from webapp.shared.navigation import write_parameter
-from webapp.shared.people import UNNAMED
+from themescope.db.notebook_records import ErrorCase, Notebook
+from themescope.jobs.services.notebook.agreement import analysts
+from themescope.jobs.services.notebook.counts import NO_MODEL, section_types
+from themescope.webapp.features.notebook import independence, state
+from themescope.webapp.features.notebook.state import ANY
+from themescope.webapp.shared.navigation import write_parameter
+from themescope.webapp.shared.people import UNNAMED
 
 UNCODED, UNCODED_BY_ME, WITHOUT, BY_HAND = "no category yet", "not coded by me", "none applies", "picked by hand"
 KINDS = {"triplet": "Triplet", "sentence": "Sentence", "group": "Group", "disagreement": "Disagreement"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from db.access import Right
-from db.notebook_records import Notebook
-from webapp.features.notebook import state
-from webapp.shared.people import current_person, may
-from webapp.shared.text import count
+from themescope.db.access import Right
+from themescope.db.notebook_records import Notebook
+from themescope.webapp.features.notebook import state
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.text import count
 
 
 def seen(notebook: Notebook) -> Notebook:

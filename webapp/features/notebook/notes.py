@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from db.access import Right
-from db.notebook_records import ErrorCase, ErrorNote
-from db.repositories.error_notebook import NOTE_LIMIT
-from webapp.features.notebook import state
-from webapp.shared import queries
-from webapp.shared.people import current_actor, may, shown
-from webapp.shared.text import ago, plain
+from themescope.db.access import Right
+from themescope.db.notebook_records import ErrorCase, ErrorNote
+from themescope.db.repositories.error_notebook import NOTE_LIMIT
+from themescope.webapp.features.notebook import state
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.people import current_actor, may, shown
+from themescope.webapp.shared.text import ago, plain
 
 LABEL = "New note"
 _REFUSED, _GONE = f"{state.NOTE}_refused", f"{state.NOTE}_gone"

@@ -6,13 +6,13 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-from core.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
-from db.notebook_records import ErrorCase
-from webapp.features.notebook.filters import KINDS
-from webapp.shared.navigation import offered_cards, page_link
-from webapp.shared.pages import PageCard
-from webapp.shared.people import shown
-from webapp.shared.text import ago, count, plain
+from themescope.core.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
+from themescope.db.notebook_records import ErrorCase
+from themescope.webapp.features.notebook.filters import KINDS
+from themescope.webapp.shared.navigation import offered_cards, page_link
+from themescope.webapp.shared.pages import PageCard
+from themescope.webapp.shared.people import shown
+from themescope.webapp.shared.text import ago, count, plain
 
 _SHOWN = 6
 _ROLES = {

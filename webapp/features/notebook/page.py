@@ -1,10 +1,10 @@
 """Error notebook page: collected cases, their categories, counts with intervals, agreement, and a report."""
 
-from webapp.features.notebook import agreement, cases, categories, counts, report
-from webapp.features.notebook.state import AGREEMENT, CASES, CATEGORIES, COUNTS, REPORT, VIEW
-from webapp.shared import error_notebook
-from webapp.shared.choose import open_tab, project
-from webapp.shared.navigation import saved_views
+from themescope.webapp.features.notebook import agreement, cases, categories, counts, report
+from themescope.webapp.features.notebook.state import AGREEMENT, CASES, CATEGORIES, COUNTS, REPORT, VIEW
+from themescope.webapp.shared import error_notebook
+from themescope.webapp.shared.choose import open_tab, project
+from themescope.webapp.shared.navigation import saved_views
 
 views = {
     CASES: cases.show,

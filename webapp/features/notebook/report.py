@@ -7,20 +7,20 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from db.notebook_records import ErrorCase, Notebook
-from db.records import CorpusRecord
-from jobs.services.notebook import documents, files
-from jobs.services.notebook.documents import Block
-from jobs.services.notebook.report import ReportOptions
-from jobs.services.notebook.report import report as write_report
-from webapp.features.notebook import state
-from webapp.features.notebook.counts import choose_scope
-from webapp.shared import error_notebook, queries
-from webapp.shared.choose import nothing
-from webapp.shared.components import download
-from webapp.shared.pages import CORPUS
-from webapp.shared.people import UNNAMED
-from webapp.shared.text import count, file_name
+from themescope.db.notebook_records import ErrorCase, Notebook
+from themescope.db.records import CorpusRecord
+from themescope.jobs.services.notebook import documents, files
+from themescope.jobs.services.notebook.documents import Block
+from themescope.jobs.services.notebook.report import ReportOptions
+from themescope.jobs.services.notebook.report import report as write_report
+from themescope.webapp.features.notebook import state
+from themescope.webapp.features.notebook.counts import choose_scope
+from themescope.webapp.shared import error_notebook, queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.text import count, file_name
 
 _EXAMPLES, _MOST_EXAMPLES = 5, 50
 

@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from db.records import CorpusRecord, RunRecord
-from jobs.services.notebook import samples as service
-from webapp.features.notebook import state
-from webapp.shared import queries, triplet_queries
-from webapp.shared.components import attempt
-from webapp.shared.partition_queries import partition_name
-from webapp.shared.people import current_person
-from webapp.shared.text import count, plain
+from themescope.db.records import CorpusRecord, RunRecord
+from themescope.jobs.services.notebook import samples as service
+from themescope.webapp.features.notebook import state
+from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.partition_queries import partition_name
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count, plain
 
 _USUAL = 50
 TRIPLETS, SENTENCES = "Wrong triplets", "Sentences in the wrong cluster"

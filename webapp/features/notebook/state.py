@@ -1,6 +1,6 @@
 """Session and URL keys of the Error notebook page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 CASES, CATEGORIES, COUNTS, AGREEMENT, REPORT = "Cases", "Categories", "Counts", "Agreement", "Report"
 """The tabs."""

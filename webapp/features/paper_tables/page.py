@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from webapp.features.paper_tables import state, views
-from webapp.shared.choose import by_name, nothing, open_tab
-from webapp.shared.job_status import live
+from themescope.webapp.features.paper_tables import state, views
+from themescope.webapp.shared.choose import by_name, nothing, open_tab
+from themescope.webapp.shared.job_status import live
 
 live("paper_tables")
 declared = by_name("Paper", views.papers(), state.PAPER, lambda p: p.title)

@@ -1,6 +1,6 @@
 """Session and URL keys of the Paper tables page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("paper_tables")
 VIEW = KEYS.url("view")

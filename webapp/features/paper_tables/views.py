@@ -8,21 +8,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.papers import PAPERS, paper
-from core.papers.spec import Paper, Profile
-from db.access import Right
-from db.records import CorpusRecord, PaperTableRecord
-from jobs.papers.document import has_published, number, value
-from jobs.services.reproduction import reproduce_again
-from jobs.services.table_files import csv_text
-from webapp.features.paper_tables import state
-from webapp.shared import input_files, queries
-from webapp.shared.choose import by_name, project
-from webapp.shared.components import download
-from webapp.shared.guard import closed
-from webapp.shared.job_status import queue_job, submit
-from webapp.shared.people import may
-from webapp.shared.text import ago, plain
+from themescope.core.papers import PAPERS, paper
+from themescope.core.papers.spec import Paper, Profile
+from themescope.db.access import Right
+from themescope.db.records import CorpusRecord, PaperTableRecord
+from themescope.jobs.papers.document import has_published, number, value
+from themescope.jobs.services.reproduction import reproduce_again
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.paper_tables import state
+from themescope.webapp.shared import input_files, queries
+from themescope.webapp.shared.choose import by_name, project
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.job_status import queue_job, submit
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import ago, plain
 
 
 def papers() -> list[Paper]:

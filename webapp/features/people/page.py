@@ -7,16 +7,16 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from core.errors import ThemescopeError
-from db.access import Right
-from db.label_records import Role
-from jobs.services import people as members
-from webapp.features.people import state
-from webapp.shared import queries
-from webapp.shared import store as server_store
-from webapp.shared.choose import clickable, nothing
-from webapp.shared.people import UNNAMED, current_person, may
-from webapp.shared.text import ago, count, plain
+from themescope.core.errors import ThemescopeError
+from themescope.db.access import Right
+from themescope.db.label_records import Role
+from themescope.jobs.services import people as members
+from themescope.webapp.features.people import state
+from themescope.webapp.shared import queries
+from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.choose import clickable, nothing
+from themescope.webapp.shared.people import UNNAMED, current_person, may
+from themescope.webapp.shared.text import ago, count, plain
 
 _MAY = {
     Role.VIEWER: "Viewer: read only",

@@ -1,6 +1,6 @@
 """Session and URL keys of the People page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("people")
 MEMBER = KEYS.url("member")

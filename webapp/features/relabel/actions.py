@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from core.labelling import operations as op
-from core.labelling.codebook import operations as codebook
-from core.labelling.partition import UNASSIGNED, Cluster
-from webapp.features.relabel import asking, cluster_actions
-from webapp.features.relabel.cluster_actions import clusters_of_selection, opens
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.messages import Handler, ids_of, is_int
-from webapp.features.relabel.state import MERGES, OUTLIERS
-from webapp.map_view.parts import part_of
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import operations as codebook
+from themescope.core.labelling.partition import UNASSIGNED, Cluster
+from themescope.webapp.features.relabel import asking, cluster_actions
+from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection, opens
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.messages import Handler, ids_of, is_int
+from themescope.webapp.features.relabel.state import MERGES, OUTLIERS
+from themescope.webapp.map_view.parts import part_of
 
 CLUSTERS_PER_KEY_PAGE = 9
 SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."

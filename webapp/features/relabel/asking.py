@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ThemescopeError
-from core.labelling.answers import Answer, Question
-from core.labelling.changes import StaleChangeError
-from jobs.services.labelling import questions as service
-from webapp.features.relabel.state import READ_ONLY
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.answers import Answer, Question
+from themescope.core.labelling.changes import StaleChangeError
+from themescope.jobs.services.labelling import questions as service
+from themescope.webapp.features.relabel.state import READ_ONLY
 
 if TYPE_CHECKING:
-    from core.labelling.operations import Operation
-    from core.labelling.partition import Partition
-    from core.labelling.questions.state import QuestionState
-    from core.labelling.questions.vectors import QuestionVectors
-    from webapp.features.relabel.editing import RelabelState
+    from themescope.core.labelling.operations import Operation
+    from themescope.core.labelling.partition import Partition
+    from themescope.core.labelling.questions.state import QuestionState
+    from themescope.core.labelling.questions.vectors import QuestionVectors
+    from themescope.webapp.features.relabel.editing import RelabelState
 
 DIFFERENT = "This question was answered already, or the labelling has changed. Here is the present one."
 TAKEN_BACK = "The answer was taken back. What it had moved stays; use Undo or move the sentences to change that."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.labelling import dismissals, hierarchy
-from core.labelling import operations as op
-from core.labelling.partition import UNASSIGNED
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.messages import Handler, ids_of, is_int
-from webapp.features.relabel.state import MERGES
+from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.messages import Handler, ids_of, is_int
+from themescope.webapp.features.relabel.state import MERGES
 
 TOP_LEVEL = -1
 """Stands for no theme, where a browser moves a cluster out of its theme."""

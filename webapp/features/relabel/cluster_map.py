@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.labelling.hierarchy import at_theme_level
-from core.labelling.partition import UNASSIGNED
-from core.types import Ids, Points
-from jobs.services.selections import NO_THEME, SelectedSentences
-from webapp.features.relabel import queries as page_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import LEVEL, MAP, MAP_CHOICE, MAP_LIST, PlottedMap
-from webapp.map_view import component
-from webapp.map_view.component import Canvas
-from webapp.map_view.geometry import Grid
-from webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
-from webapp.map_view.view_state import MapState
-from webapp.shared import queries, sentence_view
-from webapp.shared.choose import nothing
-from webapp.shared.text import count, plain, shorten
+from themescope.core.labelling.hierarchy import at_theme_level
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids, Points
+from themescope.jobs.services.selections import NO_THEME, SelectedSentences
+from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import LEVEL, MAP, MAP_CHOICE, MAP_LIST, PlottedMap
+from themescope.webapp.map_view import component
+from themescope.webapp.map_view.component import Canvas
+from themescope.webapp.map_view.geometry import Grid
+from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared import queries, sentence_view
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.text import count, plain, shorten
 
 _HEIGHT = 350
 _KEPT_MAPS = 4

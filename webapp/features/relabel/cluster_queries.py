@@ -14,29 +14,29 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.errors import DataError
-from core.labelling import hierarchy
-from core.labelling.cluster_changes import ClusterChanges
-from core.labelling.entries import EntryKind
-from core.labelling.hierarchy import Group
-from core.labelling.partition import Partition
-from core.types import Ids, Matrix
-from db.label_records import LabellingRecord
-from db.records import ModelRecord
-from jobs.common.languages import corpus_shares
-from jobs.services import inference
-from jobs.services.inference import MOST_WITH_VECTORS
-from jobs.services.labelling import clusters
-from jobs.services.labelling.clusters import Reclustered
-from webapp.features.relabel import queries as page_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.shared import queries
+from themescope.core.errors import DataError
+from themescope.core.labelling import hierarchy
+from themescope.core.labelling.cluster_changes import ClusterChanges
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.hierarchy import Group
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Matrix
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.services import inference
+from themescope.jobs.services.inference import MOST_WITH_VECTORS
+from themescope.jobs.services.labelling import clusters
+from themescope.jobs.services.labelling.clusters import Reclustered
+from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.shared import queries
 
 _PAIRS = 10
 """Number of suggested merges that are listed at most, besides those that were dismissed."""
 
 if TYPE_CHECKING:
-    from core.labelling.similar_clusters import Centres, Pair
+    from themescope.core.labelling.similar_clusters import Centres, Pair
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

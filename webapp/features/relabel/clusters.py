@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.types import Ids
-from webapp.features.relabel import merges, outliers, themes
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import CLUSTER_VIEW, MERGES, OUTLIERS, THEMES
+from themescope.core.types import Ids
+from themescope.webapp.features.relabel import merges, outliers, themes
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import CLUSTER_VIEW, MERGES, OUTLIERS, THEMES
 
 VIEWS: dict[str, Callable[[RelabelState, Ids], None]] = {
     THEMES: themes.show,

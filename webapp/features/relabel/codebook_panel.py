@@ -7,17 +7,17 @@ from uuid import uuid4
 
 import streamlit as st
 
-from core.labelling.codebook import operations as codebook
-from core.labelling.codebook.entries import Code, CodebookEntry, entry_of
-from core.labelling.operations import Operation
-from core.labelling.partition import Partition
-from core.types import Ids
-from webapp.features.relabel.actions import current_cluster
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import CODEBOOK, CODEBOOK_CHOICE
-from webapp.shared.codebook_view import STYLE, close_editor, editor, entry_html
-from webapp.shared.navigation import page_link
-from webapp.shared.text import plain
+from themescope.core.labelling.codebook import operations as codebook
+from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
+from themescope.core.labelling.operations import Operation
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
+from themescope.webapp.features.relabel.actions import current_cluster
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import CODEBOOK, CODEBOOK_CHOICE
+from themescope.webapp.shared.codebook_view import STYLE, close_editor, editor, entry_html
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.text import plain
 
 
 def show(state: RelabelState) -> None:

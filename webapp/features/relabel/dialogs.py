@@ -7,15 +7,15 @@ from typing import Literal
 
 import streamlit as st
 
-from core.labelling import operations as op
-from core.labelling.operations import NOTE_LIMIT
-from core.labelling.partition import Cluster
-from webapp.features.relabel import codebook_panel, error_case, grouping, reclustering
-from webapp.features.relabel.cluster_actions import clusters_of_selection
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON
-from webapp.shared import error_notebook
-from webapp.shared.text import count
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import Cluster
+from themescope.webapp.features.relabel import codebook_panel, error_case, grouping, reclustering
+from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON
+from themescope.webapp.shared import error_notebook
+from themescope.webapp.shared.text import count
 
 _MAX_REASON = 500
 

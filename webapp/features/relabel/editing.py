@@ -20,27 +20,27 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.labelling import operations as op
-from core.labelling.changes import StaleChangeError
-from core.labelling.entries import EntryKind
-from core.labelling.history import Step
-from core.labelling.partition import Partition
-from core.types import Ids, Matrix
-from db.label_records import LabellingRecord
-from db.records import ModelRecord
-from jobs.services.labelling import assistance
-from jobs.services.labelling.session import Conflict, LabellingSession
-from webapp.features.relabel import queries as page_queries
-from webapp.shared import queries
-from webapp.shared.people import current_person
-from webapp.shared.text import count
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.history import Step
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Matrix
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord
+from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling.session import Conflict, LabellingSession
+from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
-    from core.labelling.suggestions import Suggestions
-    from webapp.features.relabel.asking import Asking
+    from themescope.core.labelling.suggestions import Suggestions
+    from themescope.webapp.features.relabel.asking import Asking
 
-from webapp.features.relabel.state import (
+from themescope.webapp.features.relabel.state import (
     LEAST_CERTAIN,
     NEEDS_MODEL,
     NONE_SELECTED,
@@ -68,7 +68,7 @@ class RelabelState:
     generation: int = 0
     """Raised when the selection changes outside a widget, so that the widget is drawn with the new selection."""
     acknowledged: int = 0
-    """Number of the browser's last action that was dispatched; see :mod:`webapp.features.relabel.actions`."""
+    """Number of the browser's last action that was dispatched; see ``relabel.actions``."""
     lock: Lock = field(default_factory=Lock)
     dialog: str = ""
     """Name of the open dialog."""

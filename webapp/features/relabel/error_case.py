@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.error_cases import MOST_PASSAGES
-from db.notebook_records import NewCase
-from jobs.services.labelling.session import place_of
-from jobs.services.notebook.cases import Finding, sentence_case
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import KEYS, LABELLING
-from webapp.shared import error_notebook
-from webapp.shared import queries as records
+from themescope.core.error_cases import MOST_PASSAGES
+from themescope.db.notebook_records import NewCase
+from themescope.jobs.services.labelling.session import place_of
+from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import KEYS, LABELLING
+from themescope.webapp.shared import error_notebook
+from themescope.webapp.shared import queries as records
 
 
 def show(state: RelabelState) -> None:

@@ -7,19 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from core.errors import DataError
-from core.labelling.agreement import adjudicate
-from core.labelling.hierarchy import with_sub_themes
-from core.labelling.partition import UNASSIGNED
-from core.metrics.matching import match_clusters
-from core.types import Ids
-from jobs.services.labelling.starts import labels_on
-from webapp.features.relabel import queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue
-from webapp.features.relabel.state import SELECTION as SELECTION_ID
-from webapp.shared import selections
-from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
+from themescope.core.errors import DataError
+from themescope.core.labelling.agreement import adjudicate
+from themescope.core.labelling.hierarchy import with_sub_themes
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.metrics.matching import match_clusters
+from themescope.core.types import Ids
+from themescope.jobs.services.labelling.starts import labels_on
+from themescope.webapp.features.relabel import queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue
+from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
+from themescope.webapp.shared import selections
+from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
 
 ALL = "All sentences"
 DIFFERS_FROM_MODEL = "Differs from model"

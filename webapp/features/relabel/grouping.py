@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.labelling import hierarchy
-from core.labelling import operations as op
-from core.labelling.hierarchy import Group
-from core.labelling.operations import NAME_LIMIT
-from webapp.features.relabel import cluster_queries
-from webapp.features.relabel.cluster_actions import clusters_of_selection
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import GROUPING, GROUPS, NEEDS_MODEL, THEME
-from webapp.shared.text import count, shorten
+from themescope.core.labelling import hierarchy
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.hierarchy import Group
+from themescope.core.labelling.operations import NAME_LIMIT
+from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import GROUPING, GROUPS, NEEDS_MODEL, THEME
+from themescope.webapp.shared.text import count, shorten
 
 CHOSEN, SIMILAR = "Chosen clusters", "Suggested groups"
 _NEW = 0

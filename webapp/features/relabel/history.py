@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges
-from core.labelling.entries import EntryKind
-from core.labelling.history import Kind, Step
-from core.labelling.partition import UNASSIGNED
-from webapp.features.relabel import queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import HISTORY_SEARCH, HISTORY_TABLE, step_summary
-from webapp.features.relabel.toolbar import status_text
-from webapp.shared import people
-from webapp.shared.choose import nothing
-from webapp.shared.text import ago, count, plain, shorten
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges
+from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.webapp.features.relabel import queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import HISTORY_SEARCH, HISTORY_TABLE, step_summary
+from themescope.webapp.features.relabel.toolbar import status_text
+from themescope.webapp.shared import people
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _MAX_ROWS = 1_000
 _ALL_OPERATIONS, _EVERYONE = "all", "everyone"

@@ -8,22 +8,22 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
-from db.access import Right
-from db.label_records import LabellingRecord, NewLabelling
-from jobs.services.labelling import bertopic, files, starts, tables
-from webapp.features.relabel.settings import choose_article, create
-from webapp.features.relabel.state import (
+from themescope.core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
+from themescope.db.access import Right
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.jobs.services.labelling import bertopic, files, starts, tables
+from themescope.webapp.features.relabel.settings import choose_article, create
+from themescope.webapp.features.relabel.state import (
     IMPORT_ARTICLE,
     IMPORT_COLUMN,
     IMPORT_FILE,
     IMPORT_SHEET,
 )
-from webapp.shared import input_files, projects, queries
-from webapp.shared.components import attempt
-from webapp.shared.guard import closed
-from webapp.shared.people import current_person
-from webapp.shared.text import count
+from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count
 
 _FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
 _MAX_MB = 200

@@ -9,20 +9,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
-from core.metrics.statistics.paired_tests import PairedTest, paired_test
-from core.types import Split
-from db.label_records import LabellingRecord
-from db.records import ModelRecord, TripletSetRecord
-from jobs.common.models import built_on
-from jobs.kinds import learn_labels
-from jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
-from webapp.features.relabel.state import TRAIN
-from webapp.shared import partition_queries, queries, triplet_queries
-from webapp.shared.choose import fine_tunable, nothing
-from webapp.shared.job_status import submit
-from webapp.shared.text import ago, count, interval, plain, score
-from webapp.shared.triplet_queries import split_count
+from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
+from themescope.core.metrics.statistics.paired_tests import PairedTest, paired_test
+from themescope.core.types import Split
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import ModelRecord, TripletSetRecord
+from themescope.jobs.common.models import built_on
+from themescope.jobs.kinds import learn_labels
+from themescope.jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
+from themescope.webapp.features.relabel.state import TRAIN
+from themescope.webapp.shared import partition_queries, queries, triplet_queries
+from themescope.webapp.shared.choose import fine_tunable, nothing
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.text import ago, count, interval, plain, score
+from themescope.webapp.shared.triplet_queries import split_count
 
 _METHOD = "triplets-sen"
 _MAX_CONTRADICTIONS = 200

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.labelling.hierarchy import in_order
-from core.labelling.partition import UNASSIGNED
-from core.types import Ids
-from webapp.features.relabel.actions import clusters_with_keys
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import COLUMNS, TABLE
-from webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
-from webapp.shared.components import draw_component
-from webapp.shared.figures import tones
-from webapp.shared.text import shorten
+from themescope.core.labelling.hierarchy import in_order
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids
+from themescope.webapp.features.relabel.actions import clusters_with_keys
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import COLUMNS, TABLE
+from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.text import shorten
 
 _MAX_IN_COLUMN, _MIN_IN_COLUMN, _MAX_TOGETHER = 150, 6, 1_800
 """Bounds on the sentences of one column, and about how many all columns show together."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.labelling.partition import Partition
-from core.types import Ids
-from webapp.features.relabel import cluster_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import NEEDS_MODEL
-from webapp.shared.choose import nothing
-from webapp.shared.text import count, plain, shorten
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
+from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import NEEDS_MODEL
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.text import count, plain, shorten
 
 _MAX_TEXT, _EXAMPLES, _LISTED = 220, 3, 8
 

@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from core.types import Ids
-from webapp.features.relabel.editing import RelabelState
+from themescope.core.types import Ids
+from themescope.webapp.features.relabel.editing import RelabelState
 
 Handler = Callable[[RelabelState, Mapping[str, Any]], None]
 """Function that handles one action of the browser."""

@@ -8,20 +8,20 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.labelling.partition import UNASSIGNED, Partition
-from core.types import Estimate
-from db.access import Right
-from db.records import JobRecord, JobStatus
-from jobs.common.judged import judged_pairs
-from jobs.services.labelling import methods
-from jobs.services.labelling.methods import Adoption
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import CHOICE
-from webapp.shared import queries
-from webapp.shared.components import attempt
-from webapp.shared.job_status import active, submit
-from webapp.shared.people import may
-from webapp.shared.text import ago, count, ends, interval, plain, score, shorten
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Estimate
+from themescope.db.access import Right
+from themescope.db.records import JobRecord, JobStatus
+from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.services.labelling import methods
+from themescope.jobs.services.labelling.methods import Adoption
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import CHOICE
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.job_status import active, submit
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import ago, count, ends, interval, plain, score, shorten
 
 TITLE = "Choose the method by these labels"
 _KIND = "choose-method"

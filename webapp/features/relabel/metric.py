@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from core.labelling.partition import Partition
-from db.access import Right
-from db.records import ModelRecord
-from jobs.common.judged import judged_pairs
-from jobs.services.labelling import metrics
-from jobs.services.labelling.metrics import LearnedMetric
-from webapp.features.relabel import queries as page_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import METRIC
-from webapp.shared import queries
-from webapp.shared.choose import nothing, one_model
-from webapp.shared.components import attempt
-from webapp.shared.job_status import submit
-from webapp.shared.people import may
-from webapp.shared.text import count, duration, interval, plain, score
+from themescope.core.labelling.partition import Partition
+from themescope.db.access import Right
+from themescope.db.records import ModelRecord
+from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.services.labelling import metrics
+from themescope.jobs.services.labelling.metrics import LearnedMetric
+from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import METRIC
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import nothing, one_model
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, duration, interval, plain, score
 
 if TYPE_CHECKING:
-    from core.labelling.metric_learning import Effect
+    from themescope.core.labelling.metric_learning import Effect
 
 TITLE = "Learn a metric from these labels"
 

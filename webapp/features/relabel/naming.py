@@ -5,18 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.clustering.generated_names import NameState
-from core.labelling import operations as op
-from db.access import Right
-from db.records import JobRecord, JobStatus
-from jobs.common.language_model import Endpoint
-from jobs.common.theme_naming import materials_of_partition
-from webapp.features.relabel import cluster_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME
-from webapp.shared import name_requests, queries
-from webapp.shared.people import may
-from webapp.shared.text import plain
+from themescope.core.clustering.generated_names import NameState
+from themescope.core.labelling import operations as op
+from themescope.db.access import Right
+from themescope.db.records import JobRecord, JobStatus
+from themescope.jobs.common.language_model import Endpoint
+from themescope.jobs.common.theme_naming import materials_of_partition
+from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME
+from themescope.webapp.shared import name_requests, queries
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import plain
 
 METHOD = "language model"
 """Selection method of the step that takes over suggested names."""

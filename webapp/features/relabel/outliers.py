@@ -7,16 +7,16 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from core.labelling.dismissals import accepted_outliers
-from core.labelling.partition import UNASSIGNED
-from core.types import Ids
-from jobs.services.labelling import clusters
-from webapp.features.relabel import cluster_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.lists import selectable
-from webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT
-from webapp.shared.choose import nothing
-from webapp.shared.text import count
+from themescope.core.labelling.dismissals import accepted_outliers
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids
+from themescope.jobs.services.labelling import clusters
+from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.lists import selectable
+from themescope.webapp.features.relabel.state import NEEDS_MODEL, OUTLIER_LIMIT
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.text import count
 
 _MAX_ROWS, _HEIGHT = 1_000, 380
 _LEAST_RANGE = 0.01

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from db.label_records import LabellingRecord
-from webapp.features.relabel import history, imports, schemes, settings, workspace
-from webapp.features.relabel.editing import relabel_state
-from webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
-from webapp.shared import partition_queries, projects
-from webapp.shared.choose import by_name, nothing, open_tab
-from webapp.shared.partition_queries import EDIT
+from themescope.db.label_records import LabellingRecord
+from themescope.webapp.features.relabel import history, imports, schemes, settings, workspace
+from themescope.webapp.features.relabel.editing import relabel_state
+from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
+from themescope.webapp.shared import partition_queries, projects
+from themescope.webapp.shared.choose import by_name, nothing, open_tab
+from themescope.webapp.shared.partition_queries import EDIT
 
 
 def open_labelling(record: LabellingRecord) -> None:

@@ -14,23 +14,23 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.labelling.changes import ChangeSet
-from core.labelling.history import Step
-from core.labelling.partition import Partition
-from core.types import Ids, Matrix, Points, Sentence
-from db.label_records import LabellingRecord, Presence
-from db.records import MapRecord, ModelRecord
-from jobs.common.languages import corpus_shares
-from jobs.services import inference
-from jobs.services.labelling import assistance
-from jobs.services.labelling.metrics import model_in_use
-from jobs.services.labelling.questions import prepare_vectors
-from jobs.services.labelling.starts import LEAD
-from webapp.shared import partition_queries, queries
-from webapp.shared.choose import grouped
+from themescope.core.labelling.changes import ChangeSet
+from themescope.core.labelling.history import Step
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Matrix, Points, Sentence
+from themescope.db.label_records import LabellingRecord, Presence
+from themescope.db.records import MapRecord, ModelRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.services import inference
+from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling.metrics import model_in_use
+from themescope.jobs.services.labelling.questions import prepare_vectors
+from themescope.jobs.services.labelling.starts import LEAD
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.choose import grouped
 
 if TYPE_CHECKING:
-    from core.labelling.questions.vectors import QuestionVectors
+    from themescope.core.labelling.questions.vectors import QuestionVectors
 
 
 @dataclass(frozen=True, slots=True)

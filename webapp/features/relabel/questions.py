@@ -6,19 +6,19 @@ from typing import Any
 
 import streamlit as st
 
-from core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
-from core.labelling.partition import UNASSIGNED
-from jobs.services.inference import MOST_WITH_VECTORS
-from jobs.services.labelling import questions as service
-from webapp.features.relabel import asking, codebook_panel, queries
-from webapp.features.relabel.actions import dispatch
-from webapp.features.relabel.asking import Asking
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import BUDGET, QUESTIONS, SMALL_CLUSTERS, STRATEGY
-from webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
-from webapp.shared.choose import nothing
-from webapp.shared.components import draw_component
-from webapp.shared.text import count, plain, shorten
+from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.jobs.services.inference import MOST_WITH_VECTORS
+from themescope.jobs.services.labelling import questions as service
+from themescope.webapp.features.relabel import asking, codebook_panel, queries
+from themescope.webapp.features.relabel.actions import dispatch
+from themescope.webapp.features.relabel.asking import Asking
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import BUDGET, QUESTIONS, SMALL_CLUSTERS, STRATEGY
+from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.text import count, plain, shorten
 
 _DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
 _MAX_TEXT, _MAX_EXAMPLE, _MAX_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.labelling import operations as op
-from core.labelling.operations import NAME_LIMIT
-from core.labelling.partition import UNASSIGNED
-from core.types import Ids
-from jobs.services.inference import MOST_WITH_VECTORS
-from jobs.services.labelling import assistance, clusters
-from webapp.features.relabel import cluster_queries, queries
-from webapp.features.relabel.cluster_actions import clusters_of_selection
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import CLUSTERER, DIALOG_CLUSTER, NUMBER, PART_NAME, PARTS, SCOPE
-from webapp.shared.components import attempt
-from webapp.shared.text import count, plain, shorten
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.operations import NAME_LIMIT
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids
+from themescope.jobs.services.inference import MOST_WITH_VECTORS
+from themescope.jobs.services.labelling import assistance, clusters
+from themescope.webapp.features.relabel import cluster_queries, queries
+from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import CLUSTERER, DIALOG_CLUSTER, NUMBER, PART_NAME, PARTS, SCOPE
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.text import count, plain, shorten
 
 if TYPE_CHECKING:
-    from core.labelling.reclustering import Part
+    from themescope.core.labelling.reclustering import Part
 
 AROUND = "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"

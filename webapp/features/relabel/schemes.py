@@ -7,17 +7,17 @@ from pathlib import Path
 
 import streamlit as st
 
-from db.access import Right
-from db.label_records import LabellingRecord, NewLabelling
-from jobs.services.labelling import codebook
-from jobs.services.labelling.schemes import from_codes
-from webapp.features.relabel.settings import choose_article, create
-from webapp.features.relabel.state import SCHEME, SCHEME_ARTICLE
-from webapp.shared import input_files, projects, queries
-from webapp.shared.components import attempt
-from webapp.shared.guard import closed
-from webapp.shared.people import current_person
-from webapp.shared.text import count
+from themescope.db.access import Right
+from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.jobs.services.labelling import codebook
+from themescope.jobs.services.labelling.schemes import from_codes
+from themescope.webapp.features.relabel.settings import choose_article, create
+from themescope.webapp.features.relabel.state import SCHEME, SCHEME_ARTICLE
+from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count
 
 _MAX_MB, _MAX_NAME = 200, 180
 

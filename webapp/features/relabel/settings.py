@@ -8,21 +8,28 @@ from typing import Any
 
 import streamlit as st
 
-from core.labelling.partition import Partition
-from db.label_records import LabellingRecord, NewLabelling, Sharing
-from db.records import ArticleRecord, CorpusRecord
-from db.store import Store, Unit
-from jobs.services.columns import file_content
-from jobs.services.labelling import codebook, files, starts
-from jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
-from webapp.features.relabel import learning, method_choice, metric, naming
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import NEW, NEW_ARTICLE_SEARCH, NEW_NAME, OPEN_NEXT, RESTORE, SETTINGS_FORM
-from webapp.shared import partition_queries, people, queries
-from webapp.shared.choose import project
-from webapp.shared.components import attempt, download
-from webapp.shared.people import current_person
-from webapp.shared.text import ago, count, plain
+from themescope.core.labelling.partition import Partition
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.records import ArticleRecord, CorpusRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.columns import file_content
+from themescope.jobs.services.labelling import codebook, files, starts
+from themescope.jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
+from themescope.webapp.features.relabel import learning, method_choice, metric, naming
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import (
+    NEW,
+    NEW_ARTICLE_SEARCH,
+    NEW_NAME,
+    OPEN_NEXT,
+    RESTORE,
+    SETTINGS_FORM,
+)
+from themescope.webapp.shared import partition_queries, people, queries
+from themescope.webapp.shared.choose import project
+from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import ago, count, plain
 
 WHOLE_CORPUS = "Whole corpus"
 UNASSIGNED = "No clusters: every sentence unassigned"

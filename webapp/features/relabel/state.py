@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.labelling import operations as op
-from core.labelling.history import Kind, Step
-from core.labelling.partition import Partition
-from core.types import Ids
-from webapp.shared.pages import PageKeys
-from webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, EDIT
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
+from themescope.webapp.shared.pages import PageKeys
+from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, EDIT
 
 if TYPE_CHECKING:
-    from webapp.map_view.geometry import Units
+    from themescope.webapp.map_view.geometry import Units
 
 HISTORY, SETTINGS, NEW = "History", "Files and settings", "New labelling"
 """Tabs beside :data:`EDIT`."""

@@ -6,17 +6,17 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.labelling.partition import UNASSIGNED
-from db.task_records import ItemRecord, ItemState
-from jobs.services.tasks import making, work
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import KEYS, SELECTION, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR
-from webapp.shared import queries, selections, task_queries
-from webapp.shared.navigation import open_address, switch_page
-from webapp.shared.pages import CORPUS
-from webapp.shared.task_queries import Task
-from webapp.shared.text import count, plain
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.db.task_records import ItemRecord, ItemState
+from themescope.jobs.services.tasks import making, work
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import KEYS, SELECTION, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR
+from themescope.webapp.shared import queries, selections, task_queries
+from themescope.webapp.shared.navigation import open_address, switch_page
+from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared.text import count, plain
 
 DONE_KEY = "Ctrl+Enter"
 

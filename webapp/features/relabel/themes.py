@@ -6,17 +6,17 @@ from typing import Any
 
 import streamlit as st
 
-from core.labelling import dismissals, hierarchy
-from core.labelling.partition import Cluster
-from core.types import Ids
-from webapp.features.relabel import cluster_queries
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import TREE
-from webapp.features.relabel.toolbar import ASSETS, SCRIPTS, appearance
-from webapp.shared.choose import nothing
-from webapp.shared.components import draw_component
-from webapp.shared.figures import tones
-from webapp.shared.text import count, plain, shorten
+from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling.partition import Cluster
+from themescope.core.types import Ids
+from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import TREE
+from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, appearance
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.text import count, plain, shorten
 
 WORDS = {
     "tree": "Themes and sub-themes",

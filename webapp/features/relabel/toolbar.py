@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from core.errors import StoreError
-from core.labelling.partition import COLOURS
-from webapp.features.relabel import queries as page_queries
-from webapp.features.relabel.actions import (
+from themescope.core.errors import StoreError
+from themescope.core.labelling.partition import COLOURS
+from themescope.webapp.features.relabel import queries as page_queries
+from themescope.webapp.features.relabel.actions import (
     ACTIONS,
     CLUSTERS_PER_KEY_PAGE,
     NEXT_KEY_PAGE,
@@ -20,13 +20,13 @@ from webapp.features.relabel.actions import (
     current_cluster,
     dispatch,
 )
-from webapp.features.relabel.cluster_actions import clusters_of_selection, sub_themes_of_selection
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import MERGES, TOOLBAR
-from webapp.shared import people
-from webapp.shared.components import draw_component
-from webapp.shared.figures import Tones, tones
-from webapp.shared.text import ago, count, plain, shorten
+from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection, sub_themes_of_selection
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import MERGES, TOOLBAR
+from themescope.webapp.shared import people
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("action_queue.js", "keys.js", "action_view.js", "cluster_editor.js")

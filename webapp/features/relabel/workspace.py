@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.errors import ThemescopeError
-from core.labelling.partition import UNASSIGNED
-from core.types import Ids
-from db.access import Right
-from db.label_records import NewLabelling, Sharing
-from jobs.common.languages import corpus_shares
-from jobs.services.labelling import starts
-from jobs.services.labelling.assistance import nearest_sentences
-from jobs.services.labelling.session import place_of
-from webapp.features.relabel import (
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids
+from themescope.db.access import Right
+from themescope.db.label_records import NewLabelling, Sharing
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.assistance import nearest_sentences
+from themescope.jobs.services.labelling.session import place_of
+from themescope.webapp.features.relabel import (
     cluster_map,
     clusters,
     codebook_panel,
@@ -30,8 +30,8 @@ from webapp.features.relabel import (
     task_bar,
     toolbar,
 )
-from webapp.features.relabel.editing import RelabelState
-from webapp.features.relabel.state import (
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import (
     CONFLICT,
     FILTER,
     LAYOUT,
@@ -43,11 +43,11 @@ from webapp.features.relabel.state import (
     SENTENCE_CARD,
     step_summary,
 )
-from webapp.shared import error_notebook, people
-from webapp.shared import queries as records
-from webapp.shared.choose import model_notes, nothing
-from webapp.shared.components import attempt
-from webapp.shared.text import ago, count, plain, shorten
+from themescope.webapp.shared import error_notebook, people
+from themescope.webapp.shared import queries as records
+from themescope.webapp.shared.choose import model_notes, nothing
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
     "Columns": lists.show_columns,

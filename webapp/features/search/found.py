@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from core.paths import default_models
-from core.types import Ids
-from db.records import CorpusRecord, ModelRecord
-from jobs.services.everything import COUNTED, Group, Result, find_everything, group_of, words_of
-from jobs.services.remote.search import find_similar
-from webapp.features.search import links
-from webapp.features.search.links import Link
-from webapp.shared import queries
-from webapp.shared.text import shorten
+from themescope.core.paths import default_models
+from themescope.core.types import Ids
+from themescope.db.records import CorpusRecord, ModelRecord
+from themescope.jobs.services.everything import COUNTED, Group, Result, find_everything, group_of, words_of
+from themescope.jobs.services.remote.search import find_similar
+from themescope.webapp.features.search import links
+from themescope.webapp.features.search.links import Link
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.text import shorten
 
 _NEAREST = 20
 _TEXT_CHARS, _DETAIL_CHARS = 300, 140

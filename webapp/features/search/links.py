@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from jobs.services.everything import Group, Result, group_of, holds_all
-from webapp.shared import partition_queries
-from webapp.shared.navigation import offered_cards
-from webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
+from themescope.jobs.services.everything import Group, Result, group_of, holds_all
+from themescope.webapp.shared import partition_queries
+from themescope.webapp.shared.navigation import offered_cards
+from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
 
 _INDEX = "searchindex.js"
 _ICONS = {

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.selections import Origin
-from db.records import CorpusRecord, ModelRecord
-from jobs.services import inference
-from webapp.features.search import found, state
-from webapp.features.search.found import Listed
-from webapp.features.search.links import Link
-from webapp.shared import projects, queries, selections
-from webapp.shared.components import attempt, draw_component
-from webapp.shared.navigation import switch_page
-from webapp.shared.text import count, plain
+from themescope.core.selections import Origin
+from themescope.db.records import CorpusRecord, ModelRecord
+from themescope.jobs.services import inference
+from themescope.webapp.features.search import found, state
+from themescope.webapp.features.search.found import Listed
+from themescope.webapp.features.search.links import Link
+from themescope.webapp.shared import projects, queries, selections
+from themescope.webapp.shared.components import attempt, draw_component
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.text import count, plain
 
 _ASSETS = Path(__file__).parent / "assets"
 _HELP = (

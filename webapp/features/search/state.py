@@ -1,6 +1,6 @@
 """Session and URL keys of the Search page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 WORDS, MEANING = "Words", "Meaning"
 """Ways to search."""

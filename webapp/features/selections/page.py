@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from core.selections import Selection
-from db.records import CorpusRecord, SelectionRecord
-from webapp.features.selections import state
-from webapp.shared import selection_actions, selections
-from webapp.shared.choose import nothing, project
-from webapp.shared.selection_panel import Panel, show
+from themescope.core.selections import Selection
+from themescope.db.records import CorpusRecord, SelectionRecord
+from themescope.webapp.features.selections import state
+from themescope.webapp.shared import selection_actions, selections
+from themescope.webapp.shared.choose import nothing, project
+from themescope.webapp.shared.selection_panel import Panel, show
 
 _HEIGHT = 520
 

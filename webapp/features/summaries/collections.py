@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from db.records import ModelRecord, RunRecord
-from webapp.features.summaries import state
-from webapp.shared import input_files, queries
-from webapp.shared.choose import by_name, nothing, preselected
-from webapp.shared.guard import closed
-from webapp.shared.job_status import live, submit
-from webapp.shared.text import count, interval
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.db.records import ModelRecord, RunRecord
+from themescope.webapp.features.summaries import state
+from themescope.webapp.shared import input_files, queries
+from themescope.webapp.shared.choose import by_name, nothing, preselected
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.job_status import live, submit
+from themescope.webapp.shared.text import count, interval
 
 KIND = "evaluate-summaries"
 _UPLOAD_MB = 200

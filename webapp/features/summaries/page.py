@@ -1,7 +1,7 @@
 """Summaries page: extractive summaries by several methods side by side."""
 
-from webapp.features.summaries import collections, state, views
-from webapp.shared.choose import open_tab, project
+from themescope.webapp.features.summaries import collections, state, views
+from themescope.webapp.shared.choose import open_tab, project
 
 view, tab = open_tab(["One document", "Collections"], state.VIEW)
 with tab:

@@ -11,21 +11,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.metrics.rouge import RougeSettings, rouge_1
-from core.tasks.lexrank import Scores
-from core.tasks.summaries import REGISTRY as SUMMARIZERS
-from core.tasks.summaries.summarizing import Summary, extract
-from core.types import Matrix, Sentence
-from db.access import Right
-from db.records import ArticleRecord, CorpusRecord, ModelRecord
-from jobs.common.languages import corpus_shares
-from webapp.features.summaries import state
-from webapp.shared import queries
-from webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model
-from webapp.shared.components import draw_component
-from webapp.shared.job_status import submit
-from webapp.shared.people import may
-from webapp.shared.text import count, plain, score
+from themescope.core.metrics.rouge import RougeSettings, rouge_1
+from themescope.core.tasks.lexrank import Scores
+from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
+from themescope.core.tasks.summaries.summarizing import Summary, extract
+from themescope.core.types import Matrix, Sentence
+from themescope.db.access import Right
+from themescope.db.records import ArticleRecord, CorpusRecord, ModelRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.webapp.features.summaries import state
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, plain, score
 
 
 def models_of(article: ArticleRecord) -> list[ModelRecord]:

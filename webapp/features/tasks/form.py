@@ -8,17 +8,17 @@ from datetime import UTC, datetime, time
 import numpy as np
 import streamlit as st
 
-from core.labelling.distribution import Order, Plan
-from db.label_records import LabellingRecord
-from db.records import CorpusRecord
-from jobs.services.people import tidy
-from jobs.services.tasks import making
-from jobs.services.tasks.making import TaskForm
-from webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT
-from webapp.shared import partition_queries, queries
-from webapp.shared.components import attempt
-from webapp.shared.people import UNNAMED, current_person
-from webapp.shared.text import count, plain
+from themescope.core.labelling.distribution import Order, Plan
+from themescope.db.label_records import LabellingRecord
+from themescope.db.records import CorpusRecord
+from themescope.jobs.services.people import tidy
+from themescope.jobs.services.tasks import making
+from themescope.jobs.services.tasks.making import TaskForm
+from themescope.webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.people import UNNAMED, current_person
+from themescope.webapp.shared.text import count, plain
 
 EVERY, FIRST, RANDOM, CHOSEN = "All", "First", "Random", "Chosen"
 NO_GOLD = "No gold items"

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from db.access import Right
-from db.records import CorpusRecord
-from db.task_records import ItemState
-from jobs.services.tasks import work
-from webapp.features.tasks.queries import checks_of
-from webapp.features.tasks.state import ITEM, REFUSED
-from webapp.shared import queries, task_queries
-from webapp.shared.choose import nothing
-from webapp.shared.people import current_person, may, shown
-from webapp.shared.task_queries import Task
-from webapp.shared.text import ago, count, ends, interval, plain, time_left
+from themescope.db.access import Right
+from themescope.db.records import CorpusRecord
+from themescope.db.task_records import ItemState
+from themescope.jobs.services.tasks import work
+from themescope.webapp.features.tasks.queries import checks_of
+from themescope.webapp.features.tasks.state import ITEM, REFUSED
+from themescope.webapp.shared import queries, task_queries
+from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.people import current_person, may, shown
+from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared.text import ago, count, ends, interval, plain, time_left
 
 
 def show(corpus: CorpusRecord) -> None:

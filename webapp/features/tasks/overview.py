@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from core.labelling.drift import Drift
-from db.records import CorpusRecord
-from db.store import Unit
-from jobs.services.people import tidy
-from jobs.services.tasks import checks, work
-from jobs.services.tasks.checks import Check
-from webapp.features.tasks.queries import checks_of, routed
-from webapp.features.tasks.state import MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
-from webapp.shared import queries, task_queries
-from webapp.shared.choose import by_name, nothing
-from webapp.shared.components import attempt
-from webapp.shared.navigation import page_link
-from webapp.shared.people import UNNAMED, current_actor, shown
-from webapp.shared.task_queries import Task
-from webapp.shared.text import ago, count, ends, interval, p_text, plain, score, time_left
+from themescope.core.labelling.drift import Drift
+from themescope.db.records import CorpusRecord
+from themescope.db.store import Unit
+from themescope.jobs.services.people import tidy
+from themescope.jobs.services.tasks import checks, work
+from themescope.jobs.services.tasks.checks import Check
+from themescope.webapp.features.tasks.queries import checks_of, routed
+from themescope.webapp.features.tasks.state import MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
+from themescope.webapp.shared import queries, task_queries
+from themescope.webapp.shared.choose import by_name, nothing
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.people import UNNAMED, current_actor, shown
+from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared.text import ago, count, ends, interval, p_text, plain, score, time_left
 
 _MOST_SENT = 50
 

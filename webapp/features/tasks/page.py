@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from db.access import Right
-from webapp.features.tasks import form, mine, overview
-from webapp.features.tasks.state import ALL, MESSAGE, MINE, NEW, OPEN_NEXT, REFUSED, TASK, VIEW
-from webapp.shared.choose import open_tab, project
-from webapp.shared.people import may
-from webapp.shared.text import plain
+from themescope.db.access import Right
+from themescope.webapp.features.tasks import form, mine, overview
+from themescope.webapp.features.tasks.state import ALL, MESSAGE, MINE, NEW, OPEN_NEXT, REFUSED, TASK, VIEW
+from themescope.webapp.shared.choose import open_tab, project
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import plain
 
 if OPEN_NEXT in st.session_state:
     st.session_state[TASK], st.session_state[VIEW] = st.session_state.pop(OPEN_NEXT), ALL

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from jobs.services.tasks import checks
-from jobs.services.tasks.checks import Check, Routed
-from webapp.shared import queries
-from webapp.shared.task_queries import Task
+from themescope.jobs.services.tasks import checks
+from themescope.jobs.services.tasks.checks import Check, Routed
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.task_queries import Task
 
 
 def checks_of(task: Task) -> list[Check]:

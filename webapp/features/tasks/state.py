@@ -1,6 +1,6 @@
 """Session and URL keys of the Tasks page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 MINE, ALL, NEW = "My tasks", "All tasks", "New task"
 """Tabs."""

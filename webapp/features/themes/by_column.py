@@ -13,8 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.columns import ColumnType
-from core.metrics.crosstabs import (
+from themescope.core.columns import ColumnType
+from themescope.core.metrics.crosstabs import (
     LEAST_EXPECTED,
     PERIODS,
     Crosstab,
@@ -24,16 +24,16 @@ from core.metrics.crosstabs import (
     share_intervals,
     usual_period,
 )
-from core.types import Ids
-from jobs.services.labelling.starts import LEAD
-from jobs.services.table_files import csv_text
-from webapp.features.themes import state
-from webapp.shared import column_queries, partition_queries, queries
-from webapp.shared.components import download
-from webapp.shared.figures import Tones, tones
-from webapp.shared.partition_queries import Analysis, Listing
-from webapp.shared.people import current_person
-from webapp.shared.text import count, figure_text, shorten
+from themescope.core.types import Ids
+from themescope.jobs.services.labelling.starts import LEAD
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.themes import state
+from themescope.webapp.shared import column_queries, partition_queries, queries
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.partition_queries import Analysis, Listing
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import count, figure_text, shorten
 
 Codes = npt.NDArray[np.integer]
 _MOST_ROWS, _MOST_COLUMNS, _LINES = 100, 40, 6

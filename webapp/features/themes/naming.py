@@ -5,15 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.clustering.generated_names import NameState
-from db.access import Right
-from jobs.common.theme_naming import materials_of_run
-from jobs.kinds.name_themes import restored
-from webapp.features.themes import state
-from webapp.shared import name_requests, queries
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import may
-from webapp.shared.text import count, plain
+from themescope.core.clustering.generated_names import NameState
+from themescope.db.access import Right
+from themescope.jobs.common.theme_naming import materials_of_run
+from themescope.jobs.kinds.name_themes import restored
+from themescope.webapp.features.themes import state
+from themescope.webapp.shared import name_requests, queries
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, plain
 
 _OUTCOMES = {
     NameState.NAMED: ("theme named", "themes named"),

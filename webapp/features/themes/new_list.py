@@ -9,21 +9,21 @@ from typing import Any
 
 import streamlit as st
 
-from core.readers.formats import COMPRESSIONS
-from core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
-from core.tasks.themes import FEWEST, MOST
-from core.text.languages import Shares, language_name, language_shares, sampled, shares_text
-from core.text.splitting import LANGUAGES
-from db.records import JobStatus
-from jobs.common.languages import corpus_shares, splitting_language
-from jobs.services import pipeline
-from webapp.features.themes import state
-from webapp.shared import input_files, partition_queries, queries, table_columns
-from webapp.shared.choose import grouped, model_label, model_notes, nothing
-from webapp.shared.components import attempt
-from webapp.shared.job_status import follow, submit
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.text import count
+from themescope.core.readers.formats import COMPRESSIONS
+from themescope.core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
+from themescope.core.tasks.themes import FEWEST, MOST
+from themescope.core.text.languages import Shares, language_name, language_shares, sampled, shares_text
+from themescope.core.text.splitting import LANGUAGES
+from themescope.db.records import JobStatus
+from themescope.jobs.common.languages import corpus_shares, splitting_language
+from themescope.jobs.services import pipeline
+from themescope.webapp.features.themes import state
+from themescope.webapp.shared import input_files, partition_queries, queries, table_columns
+from themescope.webapp.shared.choose import grouped, model_label, model_notes, nothing
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.text import count
 
 PASTED = "pasted.txt"
 SUGGESTED, GIVEN = "Suggested", "Fixed"

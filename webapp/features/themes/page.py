@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from webapp.features.themes import new_list, results, state
-from webapp.shared import partition_queries, pipeline_status, projects
-from webapp.shared.choose import by_name, nothing, open_tab
-from webapp.shared.guard import closed
-from webapp.shared.navigation import show_view
+from themescope.webapp.features.themes import new_list, results, state
+from themescope.webapp.shared import partition_queries, pipeline_status, projects
+from themescope.webapp.shared.choose import by_name, nothing, open_tab
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.navigation import show_view
 
 if (ready := new_list.finished()) is not None:
     show_view({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from db.access import Right
-from webapp.features.themes import state
-from webapp.shared import queries
-from webapp.shared.partition_queries import Analysis
-from webapp.shared.people import may
-from webapp.shared.text import count, plain
+from themescope.db.access import Right
+from themescope.webapp.features.themes import state
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.text import count, plain
 
 _LONGEST = 200
 

@@ -14,24 +14,24 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from db.records import MapRecord
-from jobs.common.languages import corpus_shares
-from jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
-from jobs.services.columns import file_content
-from jobs.services.table_files import csv_text, excel_bytes, excel_sheets, json_lines, parquet_bytes
-from webapp.features.themes import by_column, naming, new_list, renaming, state, theme_sentences
-from webapp.features.themes.theme_sentences import Shown
-from webapp.map_view import component
-from webapp.map_view import scene as map_scene
-from webapp.map_view.scene import MANY, Colouring, Scene
-from webapp.map_view.stored_selection import forget_replaced, open_stored
-from webapp.map_view.view_state import MapState
-from webapp.shared import partition_queries, queries
-from webapp.shared.components import download
-from webapp.shared.figures import Tones, tones
-from webapp.shared.job_status import submit
-from webapp.shared.partition_queries import Analysis, Listing
-from webapp.shared.text import count, duration, file_name, plain, shorten
+from themescope.db.records import MapRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
+from themescope.jobs.services.columns import file_content
+from themescope.jobs.services.table_files import csv_text, excel_bytes, excel_sheets, json_lines, parquet_bytes
+from themescope.webapp.features.themes import by_column, naming, new_list, renaming, state, theme_sentences
+from themescope.webapp.features.themes.theme_sentences import Shown
+from themescope.webapp.map_view import component
+from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.scene import MANY, Colouring, Scene
+from themescope.webapp.map_view.stored_selection import forget_replaced, open_stored
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.partition_queries import Analysis, Listing
+from themescope.webapp.shared.text import count, duration, file_name, plain, shorten
 
 _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _CENTRAL = 24, 3

@@ -1,6 +1,6 @@
 """Session and URL keys of the Themes page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 NEW, RESULTS = "New list", "Results"
 """Tabs."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.selections import Origin, selected
-from core.types import Ids
-from webapp.features.themes import state
-from webapp.map_view.view_state import MapState
-from webapp.shared import selection_panel
-from webapp.shared.partition_queries import Analysis, Listing
-from webapp.shared.selection_panel import Ranking
+from themescope.core.selections import Origin, selected
+from themescope.core.types import Ids
+from themescope.webapp.features.themes import state
+from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.shared import selection_panel
+from themescope.webapp.shared.partition_queries import Analysis, Listing
+from themescope.webapp.shared.selection_panel import Ranking
 
 _HEIGHT = 430
 

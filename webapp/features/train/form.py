@@ -7,20 +7,20 @@ from typing import Any
 
 import streamlit as st
 
-from core.models import REGISTRY
-from core.registry import Card
-from core.triplets.rules import TripletRules
-from core.types import Split
-from db.records import TripletSetRecord
-from jobs.common.languages import corpus_shares
-from jobs.common.model_notes import method_note
-from webapp.features.train import state
-from webapp.shared import input_files, projects, queries
-from webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, project, with_tag
-from webapp.shared.forms import checked, config_fields
-from webapp.shared.job_status import submit
-from webapp.shared.text import count, duration, plain
-from webapp.shared.triplet_queries import split_count
+from themescope.core.models import REGISTRY
+from themescope.core.registry import Card
+from themescope.core.triplets.rules import TripletRules
+from themescope.core.types import Split
+from themescope.db.records import TripletSetRecord
+from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_notes import method_note
+from themescope.webapp.features.train import state
+from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, project, with_tag
+from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.text import count, duration, plain
+from themescope.webapp.shared.triplet_queries import split_count
 
 
 def form() -> None:

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.metrics import REGISTRY as METRICS
-from core.models import REGISTRY
-from db.access import Right
-from db.records import ModelRecord, RunRecord
-from jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
-from jobs.common.models import NOT_STORED, pretrained_folder
-from webapp.features.train import form, state
-from webapp.shared import forms, guard, queries
-from webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab
-from webapp.shared.guard import closed
-from webapp.shared.job_status import cancelled, curves, live
-from webapp.shared.navigation import page_link
-from webapp.shared.partition_queries import clusterer_title
-from webapp.shared.people import may
-from webapp.shared.queries import HEADLINE
-from webapp.shared.text import ago, count, plain, score, with_interval, words
+from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.models import REGISTRY
+from themescope.db.access import Right
+from themescope.db.records import ModelRecord, RunRecord
+from themescope.jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
+from themescope.jobs.common.models import NOT_STORED, pretrained_folder
+from themescope.webapp.features.train import form, state
+from themescope.webapp.shared import forms, guard, queries
+from themescope.webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.job_status import cancelled, curves, live
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.partition_queries import clusterer_title
+from themescope.webapp.shared.people import may
+from themescope.webapp.shared.queries import HEADLINE
+from themescope.webapp.shared.text import ago, count, plain, score, with_interval, words
 
 
 def show(found: Sequence[ModelRecord]) -> None:

@@ -1,6 +1,6 @@
 """Session and URL keys of the Train page."""
 
-from webapp.shared.pages import PageKeys
+from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("train")
 VIEW = KEYS.url("view")

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.errors import DataError
-from core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
-from db.records import TripletCard
-from webapp.features.triplets import queries
-from webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
-from webapp.shared.choose import by_name, grouped_by_method
-from webapp.shared.components import draw_component
-from webapp.shared.figures import Tones, tones
-from webapp.shared.text import plain, signed, words
+from themescope.core.errors import DataError
+from themescope.core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
+from themescope.db.records import TripletCard
+from themescope.webapp.features.triplets import queries
+from themescope.webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
+from themescope.webapp.shared.choose import by_name, grouped_by_method
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.text import plain, signed, words
 
 _ASSETS = Path(__file__).parent / "assets"
 _FULL_SHADE = 3.0

@@ -9,17 +9,17 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from db.notebook_records import NewCase
-from db.records import TripletCard, TripletSetRecord
-from jobs.services.notebook.cases import triplet_case
-from webapp.features.triplets import attention, export, filter_form, queries, selection, sets, verdicts
-from webapp.features.triplets.filter_form import Filter
-from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.selection import View
-from webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
-from webapp.shared import action_keys, error_notebook, triplet_queries
-from webapp.shared.components import clickable_table
-from webapp.shared.text import plain, shorten_middle, signed
+from themescope.db.notebook_records import NewCase
+from themescope.db.records import TripletCard, TripletSetRecord
+from themescope.jobs.services.notebook.cases import triplet_case
+from themescope.webapp.features.triplets import attention, export, filter_form, queries, selection, sets, verdicts
+from themescope.webapp.features.triplets.filter_form import Filter
+from themescope.webapp.features.triplets.queries import EvaluatedModel
+from themescope.webapp.features.triplets.selection import View
+from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
+from themescope.webapp.shared import action_keys, error_notebook, triplet_queries
+from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.text import plain, shorten_middle, signed
 
 _ROWS = 50
 KEYS = {key: verdict.value for verdict, key in verdicts.SHORTCUTS.items()} | {

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from core.types import Ids, Split, TripletRows
-from db.records import TripletReview, TripletSetRecord
-from jobs.services.table_files import csv_pieces, json_pieces
-from webapp.features.triplets import queries as page_queries
-from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.state import EXPORT
-from webapp.shared import queries, triplet_queries
-from webapp.shared.components import download
-from webapp.shared.people import UNNAMED
-from webapp.shared.text import count
+from themescope.core.types import Ids, Split, TripletRows
+from themescope.db.records import TripletReview, TripletSetRecord
+from themescope.jobs.services.table_files import csv_pieces, json_pieces
+from themescope.webapp.features.triplets import queries as page_queries
+from themescope.webapp.features.triplets.queries import EvaluatedModel
+from themescope.webapp.features.triplets.state import EXPORT
+from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.text import count
 
 COMPRESSED_FROM = 20_000
 """Rows from which a file is compressed: about 15 MB of text."""

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from core.metrics.triplet_analysis import ArticleAccuracy, MarginHistogram
-from webapp.shared.figures import Tones
-from webapp.shared.text import figure_text
+from themescope.core.metrics.triplet_analysis import ArticleAccuracy, MarginHistogram
+from themescope.webapp.shared.figures import Tones
+from themescope.webapp.shared.text import figure_text
 
 _PANEL = 250
 WRONG, RIGHT = 1, 0

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.metrics.triplet_analysis import CorrectnessFilter
-from core.types import Split
-from db.records import TripletReview
-from webapp.features.triplets import state
-from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.selection import ReviewFilter, TripletFilter
-from webapp.shared import people
-from webapp.shared.text import plain
+from themescope.core.metrics.triplet_analysis import CorrectnessFilter
+from themescope.core.types import Split
+from themescope.db.records import TripletReview
+from themescope.webapp.features.triplets import state
+from themescope.webapp.features.triplets.queries import EvaluatedModel
+from themescope.webapp.features.triplets.selection import ReviewFilter, TripletFilter
+from themescope.webapp.shared import people
+from themescope.webapp.shared.text import plain
 
 _ALL = "all"
 _MARGIN_HELP = "Distance to the other section minus distance to the same section. Below 0, the model is wrong."

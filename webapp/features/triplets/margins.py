@@ -8,20 +8,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.metrics.statistics.intervals import paired_difference
-from core.metrics.triplet_analysis import CorrectnessFilter, MarginHistogram, margin_histogram
-from core.metrics.triplets import correctness
-from core.types import Estimate
-from db.records import TripletSetRecord
-from webapp.features.triplets import sets, state
-from webapp.features.triplets.figures import Panel, margins_figure
-from webapp.features.triplets.filter_form import margin_range
-from webapp.shared import triplet_queries
-from webapp.shared.choose import COUNTED
-from webapp.shared.components import clicked_point
-from webapp.shared.figures import tones
-from webapp.shared.text import count, plain, score, shorten, signed
-from webapp.shared.triplet_queries import Evaluation
+from themescope.core.metrics.statistics.intervals import paired_difference
+from themescope.core.metrics.triplet_analysis import CorrectnessFilter, MarginHistogram, margin_histogram
+from themescope.core.metrics.triplets import correctness
+from themescope.core.types import Estimate
+from themescope.db.records import TripletSetRecord
+from themescope.webapp.features.triplets import sets, state
+from themescope.webapp.features.triplets.figures import Panel, margins_figure
+from themescope.webapp.features.triplets.filter_form import margin_range
+from themescope.webapp.shared import triplet_queries
+from themescope.webapp.shared.choose import COUNTED
+from themescope.webapp.shared.components import clicked_point
+from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.text import count, plain, score, shorten, signed
+from themescope.webapp.shared.triplet_queries import Evaluation
 
 _RESAMPLES = 2_000
 

@@ -1,11 +1,11 @@
 """Triplets page: inspect and review the automatically generated triplets, and the results of models on them."""
 
-from webapp.features.triplets import browser, margins, reviews, section_pairs, sets, slices
-from webapp.features.triplets.state import BROWSE, MARGINS, NEW, PAIRS, REVIEWS, SETS, SLICES, VIEW
-from webapp.shared import projects, queries
-from webapp.shared.choose import nothing, open_tab, project
-from webapp.shared.guard import closed
-from webapp.shared.navigation import saved_views
+from themescope.webapp.features.triplets import browser, margins, reviews, section_pairs, sets, slices
+from themescope.webapp.features.triplets.state import BROWSE, MARGINS, NEW, PAIRS, REVIEWS, SETS, SLICES, VIEW
+from themescope.webapp.shared import projects, queries
+from themescope.webapp.shared.choose import nothing, open_tab, project
+from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.navigation import saved_views
 
 found = queries.triplet_sets_to_read(projects.current_id())
 views = {

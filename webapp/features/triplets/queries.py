@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from core.metrics.triplet_analysis import SectionPairs, section_pairs
-from core.models import REGISTRY
-from core.types import Ids, Split
-from db.records import (
+from themescope.core.metrics.triplet_analysis import SectionPairs, section_pairs
+from themescope.core.models import REGISTRY
+from themescope.core.types import Ids, Split
+from themescope.db.records import (
     ModelRecord,
     TripletCard,
     TripletMeasures,
@@ -22,12 +22,12 @@ from db.records import (
     TripletSetRecord,
     Verdict,
 )
-from jobs.services import inference
-from webapp.shared import queries
-from webapp.shared.triplet_queries import Evaluation, Margins, margins, splits_of
+from themescope.jobs.services import inference
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.triplet_queries import Evaluation, Margins, margins, splits_of
 
 if TYPE_CHECKING:
-    from core.models.triplet_network.word_attention import TripletAttention
+    from themescope.core.models.triplet_network.word_attention import TripletAttention
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.models import REGISTRY
-from core.types import Ids, Split
-from db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
-from jobs.kinds.clean_triplets import ORIGIN
-from webapp.features.triplets import queries as page_queries
-from webapp.features.triplets import selection, sets, state
-from webapp.shared import people, queries, triplet_queries
-from webapp.shared.choose import COUNTED, nothing
-from webapp.shared.job_status import submit
-from webapp.shared.text import ago, count, plain
-from webapp.shared.triplet_queries import Effect, effect, show_difference
+from themescope.core.models import REGISTRY
+from themescope.core.types import Ids, Split
+from themescope.db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
+from themescope.jobs.kinds.clean_triplets import ORIGIN
+from themescope.webapp.features.triplets import queries as page_queries
+from themescope.webapp.features.triplets import selection, sets, state
+from themescope.webapp.shared import people, queries, triplet_queries
+from themescope.webapp.shared.choose import COUNTED, nothing
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.text import ago, count, plain
+from themescope.webapp.shared.triplet_queries import Effect, effect, show_difference
 
 
 def cleaned_sets(source: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:

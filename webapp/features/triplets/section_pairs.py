@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.metrics.triplet_analysis import SectionPairs
-from core.types import Estimate, Ids
-from db.records import TripletSetRecord
-from jobs.services.table_files import csv_text
-from webapp.features.triplets import queries, sets, state
-from webapp.features.triplets.figures import WRONG, heat_figure
-from webapp.features.triplets.queries import PairView
-from webapp.shared.components import clickable_table, clicked_point, download
-from webapp.shared.figures import IntervalRow, interval_figure, tones
-from webapp.shared.text import count, ends, interval, plain, shorten
-from webapp.shared.triplet_queries import Evaluation
+from themescope.core.metrics.triplet_analysis import SectionPairs
+from themescope.core.types import Estimate, Ids
+from themescope.db.records import TripletSetRecord
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.triplets import queries, sets, state
+from themescope.webapp.features.triplets.figures import WRONG, heat_figure
+from themescope.webapp.features.triplets.queries import PairView
+from themescope.webapp.shared.components import clickable_table, clicked_point, download
+from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
+from themescope.webapp.shared.text import count, ends, interval, plain, shorten
+from themescope.webapp.shared.triplet_queries import Evaluation
 
 _STYLE = Path(__file__).parent / "assets" / "section_pairs.css"
 _ORDERS = {"confused": "Most confused", "frequent": "Most frequent", "errors": "Most errors"}

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from core.metrics.triplet_analysis import CorrectnessFilter, correctness_mask, fold_heading
-from core.types import Ids, Split
-from db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
-from webapp.features.triplets import queries
-from webapp.features.triplets.queries import EvaluatedModel
-from webapp.features.triplets.state import JUDGED, TRIPLET, UNJUDGED, UNTITLED
-from webapp.shared import triplet_queries
-from webapp.shared.triplet_queries import Margins
+from themescope.core.metrics.triplet_analysis import CorrectnessFilter, correctness_mask, fold_heading
+from themescope.core.types import Ids, Split
+from themescope.db.records import TripletReview, TripletSections, TripletSetRecord, Verdict
+from themescope.webapp.features.triplets import queries
+from themescope.webapp.features.triplets.queries import EvaluatedModel
+from themescope.webapp.features.triplets.state import JUDGED, TRIPLET, UNJUDGED, UNTITLED
+from themescope.webapp.shared import triplet_queries
+from themescope.webapp.shared.triplet_queries import Margins
 
 Mask = npt.NDArray[np.bool_]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.triplets.rules import TripletRules
-from core.types import Split
-from db.records import CorpusRecord, TripletSetRecord
-from webapp.features.triplets.state import (
+from themescope.core.triplets.rules import TripletRules
+from themescope.core.types import Split
+from themescope.db.records import CorpusRecord, TripletSetRecord
+from themescope.webapp.features.triplets.state import (
     MARGIN_MODEL,
     MODEL,
     NEW_SET,
@@ -22,12 +22,12 @@ from webapp.features.triplets.state import (
     SET_DETAILS,
     SPLIT,
 )
-from webapp.shared import forms, guard, projects, queries
-from webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
-from webapp.shared.forms import checked, config_fields
-from webapp.shared.job_status import submit
-from webapp.shared.text import ago, count, plain
-from webapp.shared.triplet_queries import Evaluation, best_first, evaluations, split_count
+from themescope.webapp.shared import forms, guard, projects, queries
+from themescope.webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
+from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.text import ago, count, plain
+from themescope.webapp.shared.triplet_queries import Evaluation, best_first, evaluations, split_count
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 

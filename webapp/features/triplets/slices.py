@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.metrics.triplet_analysis import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
-from core.types import Ids
-from db.records import TripletSetRecord
-from webapp.features.triplets import queries as page_queries
-from webapp.features.triplets import sets, state
-from webapp.features.triplets.figures import articles_figure
-from webapp.shared import queries, triplet_queries
-from webapp.shared.choose import COUNTED
-from webapp.shared.components import clickable_table, clicked_point
-from webapp.shared.figures import IntervalRow, interval_figure, tones
-from webapp.shared.text import count, ends, interval, plain, score
-from webapp.shared.triplet_queries import Evaluation, Margins
+from themescope.core.metrics.triplet_analysis import ArticleAccuracy, Slice, accuracy_by_article, accuracy_slices
+from themescope.core.types import Ids
+from themescope.db.records import TripletSetRecord
+from themescope.webapp.features.triplets import queries as page_queries
+from themescope.webapp.features.triplets import sets, state
+from themescope.webapp.features.triplets.figures import articles_figure
+from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared.choose import COUNTED
+from themescope.webapp.shared.components import clickable_table, clicked_point
+from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
+from themescope.webapp.shared.text import count, ends, interval, plain, score
+from themescope.webapp.shared.triplet_queries import Evaluation, Margins
 
 _LENGTH, _DISTANCE, _ARTICLE = "Sentence length", "Paragraph distance", "Article"
 _LENGTHS = (0, 8, 10, 12, 15, 20, 25, 30)

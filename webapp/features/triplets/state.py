@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from core.metrics.triplet_analysis import CorrectnessFilter
-from db.records import Verdict
-from webapp.shared import navigation
-from webapp.shared.pages import PageKeys
+from themescope.core.metrics.triplet_analysis import CorrectnessFilter
+from themescope.db.records import Verdict
+from themescope.webapp.shared import navigation
+from themescope.webapp.shared.pages import PageKeys
 
 BROWSE, MARGINS, PAIRS, SLICES, REVIEWS, SETS, NEW = (
     "Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set",

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import streamlit as st
 
-from core.errors import ThemescopeError
-from db.records import TripletReview, Verdict
-from webapp.features.triplets import queries, selection
-from webapp.features.triplets.selection import View
-from webapp.features.triplets.state import NOTE, REFUSED, TRIPLET, UNDO, VERDICT
-from webapp.shared import people
-from webapp.shared.text import ago, plain
+from themescope.core.errors import ThemescopeError
+from themescope.db.records import TripletReview, Verdict
+from themescope.webapp.features.triplets import queries, selection
+from themescope.webapp.features.triplets.selection import View
+from themescope.webapp.features.triplets.state import NOTE, REFUSED, TRIPLET, UNDO, VERDICT
+from themescope.webapp.shared import people
+from themescope.webapp.shared.text import ago, plain
 
 SHORTCUTS = {Verdict.GOOD: "G", Verdict.BAD: "B", Verdict.AMBIGUOUS: "A"}
 _HELP = {

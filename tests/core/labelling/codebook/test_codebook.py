@@ -12,12 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.labelling import operations as op
-from core.labelling.changes import ChangeSet, apply
-from core.labelling.codebook import operations as book
-from core.labelling.codebook.documents import HEADER, from_json, from_rows, json_text, markdown, rows, web_page
-from core.labelling.codebook.entries import (
+from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, apply
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.documents import (
+    HEADER,
+    from_json,
+    from_rows,
+    json_text,
+    markdown,
+    rows,
+    web_page,
+)
+from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
     TEXT_LIMIT,
     CodebookEntry,
@@ -27,7 +35,7 @@ from core.labelling.codebook.entries import (
     packed,
     unpacked,
 )
-from core.labelling.codebook.portable import (
+from themescope.core.labelling.codebook.portable import (
     PortableCode,
     described,
     description,
@@ -38,10 +46,10 @@ from core.labelling.codebook.portable import (
     reference,
     text_of,
 )
-from core.labelling.codebook.versions import differences, only_examples, versions, word_difference
-from core.labelling.history import replay, rewind
-from core.labelling.partition import COLOURS, Cluster, Partition, start
-from core.labelling.training import share_right, training_items
+from themescope.core.labelling.codebook.versions import differences, only_examples, versions, word_difference
+from themescope.core.labelling.history import replay, rewind
+from themescope.core.labelling.partition import COLOURS, Cluster, Partition, start
+from themescope.core.labelling.training import share_right, training_items
 
 IDS = np.arange(10, 18, dtype=np.int64)
 HEADINGS = st.sampled_from(["Inclusion rules:", "\\Examples:", "Notes:", "- a", "\\\\Notes:", ""])

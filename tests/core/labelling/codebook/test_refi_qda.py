@@ -16,20 +16,20 @@ import xmlschema
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import ReadError
-from core.labelling.codebook.entries import TEXTS, clean_text
-from core.labelling.codebook.portable import PortableCode, one_line
-from core.labelling.codebook.qda_project import (
+from themescope.core.errors import ReadError
+from themescope.core.labelling.codebook.entries import TEXTS, clean_text
+from themescope.core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.labelling.codebook.qda_project import (
     QDE,
     ProjectHead,
     Selection,
     Source,
     write_project,
 )
-from core.labelling.codebook.qda_reader import ProjectReader
-from core.labelling.codebook.qda_xml import codebook, read_codebook
-from core.labelling.codebook.sources import Spans, headings, layout, located, sections
-from core.types import Sentence
+from themescope.core.labelling.codebook.qda_reader import ProjectReader
+from themescope.core.labelling.codebook.qda_xml import codebook, read_codebook
+from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
+from themescope.core.types import Sentence
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = st.sampled_from(

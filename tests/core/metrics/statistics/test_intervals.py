@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.errors import ConfigError, DataError
-from core.metrics.statistics import intervals
-from core.metrics.statistics.intervals import bootstrap_mean, paired_difference
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.metrics.statistics import intervals
+from themescope.core.metrics.statistics.intervals import bootstrap_mean, paired_difference
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.errors import DataError
-from core.metrics.statistics import multiple_comparisons as families
-from core.metrics.statistics.intervals import paired_difference
-from core.metrics.statistics.multiple_comparisons import (
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics import multiple_comparisons as families
+from themescope.core.metrics.statistics.intervals import paired_difference
+from themescope.core.metrics.statistics.multiple_comparisons import (
     BOOTSTRAP,
     MCNEMAR,
     TESTS,
@@ -20,7 +20,7 @@ from core.metrics.statistics.multiple_comparisons import (
     compare_all,
     corrected_together,
 )
-from core.types import Estimate
+from themescope.core.types import Estimate
 
 
 def null_scores(rng: np.random.Generator, n: int, m: int) -> np.ndarray:

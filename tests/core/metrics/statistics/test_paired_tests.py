@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.errors import DataError
-from core.metrics.statistics.multiple_comparisons import compare_all, mcnemar_test
-from core.metrics.statistics.paired_tests import (
+from themescope.core.errors import DataError
+from themescope.core.metrics.statistics.multiple_comparisons import compare_all, mcnemar_test
+from themescope.core.metrics.statistics.paired_tests import (
     bootstrap_ps,
     discordant_ps,
     holm,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from core.errors import DataError
-from core.models import REGISTRY
-from core.protocols import SILENT
-from core.text.word_tables import load_word_vectors
-from core.types import Corpus, Sentence
+from themescope.core.errors import DataError
+from themescope.core.models import REGISTRY
+from themescope.core.protocols import SILENT
+from themescope.core.text.word_tables import load_word_vectors
+from themescope.core.types import Corpus, Sentence
 
 ARTICLES = [
     ["The river floods the plain", "A river runs to the sea", "The king ruled the plain and the king died"],

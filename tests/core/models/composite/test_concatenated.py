@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from core.errors import DataError
-from core.models import REGISTRY
-from core.models.artifact import load_model, save_model
-from core.protocols import SILENT
-from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.themes import theme_triplets
+from themescope.core.errors import DataError
+from themescope.core.models import REGISTRY
+from themescope.core.models.artifact import load_model, save_model
+from themescope.core.protocols import SILENT
+from themescope.core.types import Corpus, Sentence, Split
 
 SENTENCES = [Sentence(text) for text in ("theme1word1 the city", "", "theme2word3 common4 of the north")]
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}

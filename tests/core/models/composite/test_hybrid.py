@@ -7,14 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core.clustering.inputs import cosine_matrix
-from core.errors import DataError
-from core.models.bag_of_words import Tfidf, TfidfConfig
-from core.models.composite.hybrid import Hybrid, HybridConfig, concatenate_with_tfidf
-from core.protocols import SILENT
-from core.types import Corpus, Sentence
 from tests.contracts.test_models import corpus, sentences
 from tests.contracts.test_models import trained_nets as net
+from themescope.core.clustering.inputs import cosine_matrix
+from themescope.core.errors import DataError
+from themescope.core.models.bag_of_words import Tfidf, TfidfConfig
+from themescope.core.models.composite.hybrid import Hybrid, HybridConfig, concatenate_with_tfidf
+from themescope.core.protocols import SILENT
+from themescope.core.types import Corpus, Sentence
 
 WITH_WORDS = [0, 1, 3, 4, 6]
 """Rows of sentences with known words: every part has a vector of length 1."""

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.models.composite.operators import document_means, neighbour_means, smoothed, transition
-from core.models.con_s2v.graphs import discourse_graph
+from themescope.core.models.composite.operators import document_means, neighbour_means, smoothed, transition
+from themescope.core.models.con_s2v.graphs import discourse_graph
 
 ARTICLES, POSITIONS = np.array([5, 5, 5, 2, -1, -1]), np.array([1, 0, 2, 0, 0, 1])
 X = np.array([[3.0, 0], [0, 3], [6, 0], [1, 1], [2, 0], [0, 2]], np.float32)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.models.composite.order import WithOrder, WithOrderConfig, position_rows
-from core.types import Corpus, Sentence
 from tests.contracts.test_models import corpus, sentences
 from tests.contracts.test_models import trained_nets as net
+from themescope.core.errors import DataError
+from themescope.core.models.composite.order import WithOrder, WithOrderConfig, position_rows
+from themescope.core.types import Corpus, Sentence
 
 
 def made(weight: float) -> WithOrder:

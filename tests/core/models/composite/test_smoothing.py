@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from core.errors import DataError
-from core.types import Corpus
 from tests.core.models.con_s2v.test_methods import SMALL, build
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
+from themescope.core.errors import DataError
+from themescope.core.types import Corpus
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.con_s2v.arrays import (
+from themescope.core.models.con_s2v.arrays import (
     alias_table,
     keep_probability,
     keep_thresholds,
@@ -10,7 +10,7 @@ from core.models.con_s2v.arrays import (
     probabilities,
     word_noise,
 )
-from core.models.con_s2v.kernels import draws
+from themescope.core.models.con_s2v.kernels import draws
 
 
 def weighed(drawn):

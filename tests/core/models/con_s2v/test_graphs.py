@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.con_s2v import graphs
-from core.models.con_s2v.graphs import discourse_graph, similarity_graph
-from core.protocols import SILENT
+from themescope.core.models.con_s2v import graphs
+from themescope.core.models.con_s2v.graphs import discourse_graph, similarity_graph
+from themescope.core.protocols import SILENT
 
 
 def neighbours(graph):

@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 
-from core.models.con_s2v.arrays import Context, Noise, Span, Steps, Tables, Text, node_noise, word_noise
-from core.models.con_s2v.graphs import discourse_graph
-from core.models.con_s2v.kernels import descend, infer, pull, retrofit, train_bags, train_memory, train_sentences
+from themescope.core.models.con_s2v.arrays import Context, Noise, Span, Steps, Tables, Text, node_noise, word_noise
+from themescope.core.models.con_s2v.graphs import discourse_graph
+from themescope.core.models.con_s2v.kernels import (
+    descend,
+    infer,
+    pull,
+    retrofit,
+    train_bags,
+    train_memory,
+    train_sentences,
+)
 
 DIM = 8
 

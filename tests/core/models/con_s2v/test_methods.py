@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core.errors import DataError
-from core.models import REGISTRY
-from core.protocols import SILENT
-from core.types import Corpus, Sentence
 from tests.core.models.con_s2v.topics import TOPICS, accuracy, topic_sentences
+from themescope.core.errors import DataError
+from themescope.core.models import REGISTRY
+from themescope.core.protocols import SILENT
+from themescope.core.types import Corpus, Sentence
 
 SMALL = {"dim": 10, "epochs": 15, "learning_rate": 0.2, "subsampling": 0.01, "threads": 1}
 

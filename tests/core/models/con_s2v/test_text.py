@@ -1,7 +1,7 @@
 import numpy as np
 
-from core.models.con_s2v.text import encode_text
-from core.types import Sentence
+from themescope.core.models.con_s2v.text import encode_text
+from themescope.core.types import Sentence
 
 TEXTS = ["The cat sat here.", "Too short!", "", "Cats, cats: the cat!", "One more of the cats"]
 

@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from core.config import config_from_dict
-from core.errors import Cancelled, ConfigError, TrainingError
-from core.models.con_s2v import training
-from core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
-from core.models.con_s2v.graphs import discourse_graph
-from core.models.con_s2v.learn import learn_bags, learn_memory, learn_sentences
-from core.models.con_s2v.text import encode_text
-from core.models.con_s2v.training import drop_checkpoints
-from core.protocols import SILENT, NullReport
-from core.types import Sentence
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
+from themescope.core.config import config_from_dict
+from themescope.core.errors import Cancelled, ConfigError, TrainingError
+from themescope.core.models.con_s2v import training
+from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
+from themescope.core.models.con_s2v.graphs import discourse_graph
+from themescope.core.models.con_s2v.learn import learn_bags, learn_memory, learn_sentences
+from themescope.core.models.con_s2v.text import encode_text
+from themescope.core.models.con_s2v.training import drop_checkpoints
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Sentence
 
 SMALL = {"dim": 20, "epochs": 8, "learning_rate": 0.1, "subsampling": 0.01, "threads": 1, "checkpoint_seconds": 0}
 

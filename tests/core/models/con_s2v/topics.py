@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from core.types import Sentence
+from themescope.core.types import Sentence
 
 TOPICS = 4
 

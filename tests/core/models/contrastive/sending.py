@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.models.contrastive.sampling import validation_batches
-from core.models.task_file import read_task, write_task
+from themescope.core.models.contrastive.sampling import validation_batches
+from themescope.core.models.task_file import read_task, write_task
 
 
 class _Sent(Exception):
@@ -29,7 +29,7 @@ def assert_processes_get_the_training(fit: Callable[[], object], folder: Path) -
         raise _Sent(task)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.models.contrastive.training.run_processes", run_processes)
+        patch.setattr("themescope.core.models.contrastive.training.run_processes", run_processes)
         with pytest.raises(_Sent) as found:
             fit()
     here, there = found.value.args[0], read_task(folder)

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from core.errors import Cancelled, DataError
-from core.models.contrastive import distillation
-from core.models.contrastive.config import DistillationConfig
-from core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
-from core.models.contrastive.loss import contrastive_loss, distillation_loss, section_masks
-from core.models.contrastive.sampling import Batch, EpochBatches, sectioned_articles
-from core.models.processes import Mean
-from core.protocols import SILENT, NullReport
-from core.types import Corpus, Sentence
 from tests.core.models.contrastive.test_training import Interrupted
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.models.contrastive import distillation
+from themescope.core.models.contrastive.config import DistillationConfig
+from themescope.core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
+from themescope.core.models.contrastive.loss import contrastive_loss, distillation_loss, section_masks
+from themescope.core.models.contrastive.sampling import Batch, EpochBatches, sectioned_articles
+from themescope.core.models.processes import Mean
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Corpus, Sentence
 
 CONFIG = DistillationConfig(distillation=0.25, distillation_temperature=0.5)
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.contrastive.sampling import EpochBatches, SampleSize, sectioned_articles, validation_batches
-from core.types import Sentence
+from themescope.core.models.contrastive.sampling import EpochBatches, SampleSize, sectioned_articles, validation_batches
+from themescope.core.types import Sentence
 
 
 def article(number, sizes):

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from core.errors import Cancelled, TrainingError
-from core.models.contrastive.config import ContrastiveConfig
-from core.models.contrastive.sampling import sectioned_articles
-from core.models.contrastive.training import VALIDATION, Source, train
-from core.protocols import SILENT, NullReport
-from core.types import Sentence
+from themescope.core.errors import Cancelled, TrainingError
+from themescope.core.models.contrastive.config import ContrastiveConfig
+from themescope.core.models.contrastive.sampling import sectioned_articles
+from themescope.core.models.contrastive.training import VALIDATION, Source, train
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Sentence
 
 CONFIG = ContrastiveConfig(
     articles_per_batch=2, epochs=8, learning_rate=0.05, patience_stop=50, threads=1, device="cpu", checkpoint_seconds=0,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import config_from_dict
-from core.errors import ConfigError
-from core.models.base import unit_length
-from core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
+from themescope.core.config import config_from_dict
+from themescope.core.errors import ConfigError
+from themescope.core.models.base import unit_length
+from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
 
 DIM = 12
 

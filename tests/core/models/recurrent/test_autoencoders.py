@@ -6,15 +6,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import Cancelled, DataError, TrainingError
-from core.models import REGISTRY
-from core.models.recurrent.config import SaeConfig, SdaeConfig
-from core.models.recurrent.data import END, SPECIAL, word_rows
-from core.models.recurrent.networks import corrupted, train_autoencoder
-from core.protocols import SILENT, NullReport
-from core.types import Corpus, Sentence
 from tests.core.models.recurrent.test_skip_thought import running_text
 from tests.core.models.triplet_network.test_training import Interrupting
+from themescope.core.errors import Cancelled, DataError, TrainingError
+from themescope.core.models import REGISTRY
+from themescope.core.models.recurrent.config import SaeConfig, SdaeConfig
+from themescope.core.models.recurrent.data import END, SPECIAL, word_rows
+from themescope.core.models.recurrent.networks import corrupted, train_autoencoder
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Corpus, Sentence
 
 SMALL = {"hidden": 16, "decoder": 16, "word_dim": 12, "negatives": 40, "batch_size": 16, "threads": 1, "device": "cpu",
          "learning_rate": 0.02, "epochs": 3}  # fmt: skip

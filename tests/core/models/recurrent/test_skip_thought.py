@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from core.errors import Cancelled, DataError, ReadError, TrainingError
-from core.models import REGISTRY
-from core.models.recurrent.config import RecurrentTrainingConfig
-from core.models.recurrent.data import END, SPECIAL, UNKNOWN, expanded, skip_data
-from core.models.recurrent.gru import GruDecoder, GruEncoder, read_recurrent_weights
-from core.models.recurrent.networks import train_skip
-from core.models.recurrent.training import sampled_softmax
-from core.protocols import SILENT, NullReport
-from core.text.word_vectors import WordVectors
-from core.types import Corpus, Sentence
 from tests.core.models.triplet_network.test_training import Interrupting
+from themescope.core.errors import Cancelled, DataError, ReadError, TrainingError
+from themescope.core.models import REGISTRY
+from themescope.core.models.recurrent.config import RecurrentTrainingConfig
+from themescope.core.models.recurrent.data import END, SPECIAL, UNKNOWN, expanded, skip_data
+from themescope.core.models.recurrent.gru import GruDecoder, GruEncoder, read_recurrent_weights
+from themescope.core.models.recurrent.networks import train_skip
+from themescope.core.models.recurrent.training import sampled_softmax
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import Corpus, Sentence
 
 SMALL = RecurrentTrainingConfig(
     hidden=16, decoder=16, word_dim=12, negatives=40, batch_size=16, threads=1, device="cpu",

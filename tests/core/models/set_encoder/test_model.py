@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from core.errors import Cancelled, ConfigError, DataError
-from core.models.set_encoder.config import SetEncoderConfig
-from core.models.set_encoder.model import SetEncoder
-from core.protocols import SILENT, NullReport
-from core.types import Corpus, Sentence, Split
 from tests.core.models.contrastive.sending import assert_processes_get_the_training
+from themescope.core.errors import Cancelled, ConfigError, DataError
+from themescope.core.models.set_encoder.config import SetEncoderConfig
+from themescope.core.models.set_encoder.model import SetEncoder
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = SetEncoderConfig(width=16, layers=1, heads=2, epochs=3, threads=1, device="cpu", articles_per_batch=2)
 

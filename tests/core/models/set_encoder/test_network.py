@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy import sparse
 
-from core.models.contrastive.sampling import Batch, SectionedArticles
-from core.models.set_encoder.data import SetData, batch_similarities, encode_set, sets_of
-from core.models.set_encoder.network import SetTransformer, centred
-from core.types import Sentence
+from themescope.core.models.contrastive.sampling import Batch, SectionedArticles
+from themescope.core.models.set_encoder.data import SetData, batch_similarities, encode_set, sets_of
+from themescope.core.models.set_encoder.network import SetTransformer, centred
+from themescope.core.types import Sentence
 
 CPU = torch.device("cpu")
 

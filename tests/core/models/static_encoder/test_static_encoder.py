@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import Cancelled, ConfigError, DataError
-from core.models.artifact import load_model, save_model
-from core.models.base import cosine_distances
-from core.models.static_encoder.config import StaticEncoderConfig
-from core.models.static_encoder.model import StaticEncoder
-from core.models.static_encoder.network import WordTable, bags, principal_directions
-from core.models.static_encoder.vocabulary import initial_vectors, read_words, rows_of, vocabulary_of
-from core.protocols import SILENT, NullReport
-from core.text.word_vectors import WordVectors
-from core.types import Corpus, Sentence, Split
 from tests.core.models.contrastive.sending import assert_processes_get_the_training
+from themescope.core.errors import Cancelled, ConfigError, DataError
+from themescope.core.models.artifact import load_model, save_model
+from themescope.core.models.base import cosine_distances
+from themescope.core.models.static_encoder.config import StaticEncoderConfig
+from themescope.core.models.static_encoder.model import StaticEncoder
+from themescope.core.models.static_encoder.network import WordTable, bags, principal_directions
+from themescope.core.models.static_encoder.vocabulary import initial_vectors, read_words, rows_of, vocabulary_of
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = StaticEncoderConfig(
     vocabulary_limit=3_000, dim=12, least_count=1, epochs=4, threads=1, device="cpu", learning_rate=0.02,

@@ -12,16 +12,16 @@ pytest.importorskip("peft")
 
 from safetensors.numpy import load_file
 
-from core.errors import ArtifactError, Cancelled, ConfigError, DataError
-from core.models.artifact import load_model, save_model
-from core.models.thematic_encoder import model as module
-from core.models.thematic_encoder.config import ThematicEncoderConfig
-from core.models.thematic_encoder.model import ThematicEncoder
-from core.protocols import SILENT, NullReport
-from core.text.encoders import load_encoder
-from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
 from tests.tiny_encoder import write_encoder
+from themescope.core.errors import ArtifactError, Cancelled, ConfigError, DataError
+from themescope.core.models.artifact import load_model, save_model
+from themescope.core.models.thematic_encoder import model as module
+from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
+from themescope.core.models.thematic_encoder.model import ThematicEncoder
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.text.encoders import load_encoder
+from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = ThematicEncoderConfig(
     epochs=3, threads=1, device="cpu", learning_rate=0.02, articles_per_batch=2, rank=4, evaluations_per_epoch=1,

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.triplet_network.batching import epoch_batches, length_chunks, padded_ids, triplet_data
-from core.models.triplet_network.config import TrainingConfig
-from core.types import TripletTexts
 from tests.core.models.triplet_network.themes import NO_WORDS, theme_data
+from themescope.core.models.triplet_network.batching import epoch_batches, length_chunks, padded_ids, triplet_data
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.types import TripletTexts
 
 
 @pytest.mark.parametrize("batching", ["by-article", "shuffled"])

@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core.errors import Cancelled, DataError
-from core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
-from core.models.triplet_network.model import TripletNet, TripletNetConfig
-from core.protocols import SILENT, NullReport
-from core.types import Corpus, Sentence, Split
 from tests.core.models.contrastive.sending import assert_processes_get_the_training
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
+from themescope.core.models.triplet_network.model import TripletNet, TripletNetConfig
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = ContrastiveNetConfig(
     hidden=6, attention=4, vocabulary_limit=3_000, epochs=4, threads=1, device="cpu", learning_rate=0.02,

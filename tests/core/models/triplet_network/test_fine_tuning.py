@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from core.errors import Cancelled, DataError
-from core.models import REGISTRY
-from core.protocols import SILENT, NullReport
-from core.types import Corpus, Sentence, Split
 from tests.core.models.composite.test_concatenated import SMALL, concatenated, net
 from tests.core.models.triplet_network.test_training import Interrupting
 from tests.core.models.triplet_network.themes import theme_triplets
+from themescope.core.errors import Cancelled, DataError
+from themescope.core.models import REGISTRY
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.types import Corpus, Sentence, Split
 
 SENTENCES = [Sentence("theme1word1 theme1word2 common4"), Sentence("theme2word3 common1")]
 FINE_TUNING_SETTINGS = {"learning_rate": 1e-6, "epochs": 1, "threads": 1, "device": "cpu"}

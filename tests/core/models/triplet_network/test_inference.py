@@ -8,12 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ConfigError
-from core.models.triplet_network import inference
-from core.models.triplet_network.batching import padded_ids
-from core.models.triplet_network.inference import Inference
-from core.models.triplet_network.network import BiLstmAttention
-from core.text.word_vectors import TokenIds
+from themescope.core.errors import ConfigError
+from themescope.core.models.triplet_network import inference
+from themescope.core.models.triplet_network.batching import padded_ids
+from themescope.core.models.triplet_network.inference import Inference
+from themescope.core.models.triplet_network.network import BiLstmAttention
+from themescope.core.text.word_vectors import TokenIds
 
 torch.manual_seed(0)
 NET = BiLstmAttention(6, hidden=20, attention=5).eval()

@@ -7,9 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ConfigError
-from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.losses import TripletLoss, bounded, distances, gradient_share, triplet_losses
+from themescope.core.errors import ConfigError
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.losses import (
+    TripletLoss,
+    bounded,
+    distances,
+    gradient_share,
+    triplet_losses,
+)
 
 
 @given(st.floats(0, 40), st.floats(0, 40))

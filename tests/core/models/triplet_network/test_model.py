@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.models import REGISTRY
-from core.types import Corpus, Sentence, Split
 from tests.core.models.triplet_network.themes import theme_triplets
+from themescope.core.models import REGISTRY
+from themescope.core.types import Corpus, Sentence, Split
 
 
 def fitted(method, settings, corpus):

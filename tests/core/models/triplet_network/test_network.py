@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from core.models.triplet_network.network import BiLstmAttention, reversal
+from themescope.core.models.triplet_network.network import BiLstmAttention, reversal
 
 LENGTHS = torch.tensor([7, 1, 4, 9, 9, 2])
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from core.errors import Cancelled, TrainingError
-from core.models.device import native_bf16
-from core.models.triplet_network.config import TrainingConfig
-from core.models.triplet_network.network import BiLstmAttention, Encoder
-from core.models.triplet_network.training import train
-from core.protocols import SILENT, NullReport
 from tests.core.models.triplet_network.themes import theme_data
+from themescope.core.errors import Cancelled, TrainingError
+from themescope.core.models.device import native_bf16
+from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.network import BiLstmAttention, Encoder
+from themescope.core.models.triplet_network.training import train
+from themescope.core.protocols import SILENT, NullReport
 
 SETTINGS = {
     "hidden": 12, "attention": 6, "threads": 1, "device": "cpu", "batch_size": 16, "run_length": 8, "epochs": 3,

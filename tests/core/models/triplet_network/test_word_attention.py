@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DataError
-from core.models import REGISTRY
-from core.models.triplet_network.word_attention import (
+from tests.core.models.triplet_network.themes import theme_triplets
+from themescope.core.errors import DataError
+from themescope.core.models import REGISTRY
+from themescope.core.models.triplet_network.word_attention import (
     MOST_WORDS,
     Attending,
     SentenceAttention,
     deletion_effects,
     triplet_attention,
 )
-from core.protocols import SILENT
-from core.text.tokens import tokenize
-from core.types import Corpus, Sentence, Split
-from tests.core.models.triplet_network.themes import theme_triplets
+from themescope.core.protocols import SILENT
+from themescope.core.text.tokens import tokenize
+from themescope.core.types import Corpus, Sentence, Split
 
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
 WORDS = st.sampled_from(["the", "city", "river", "north", "theme1word2", "theme2word3", "common4", "zyxw", "'s", "."])
@@ -77,8 +77,8 @@ def test_attention_does_not_depend_on_other_sentences(models):
 def test_the_vector_is_the_attention_weighted_mean_of_states(models):
     import torch
 
-    from core.models.triplet_network.batching import padded_ids
-    from core.text.word_vectors import token_ids
+    from themescope.core.models.triplet_network.batching import padded_ids
+    from themescope.core.text.word_vectors import token_ids
 
     model = models["net"]
     tokens = token_ids(TEXTS[:1], model.words)

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 
-from core.models.triplet_network.batching import triplet_data
-from core.text.word_vectors import WordVectors
-from core.types import TripletTexts
+from themescope.core.models.triplet_network.batching import triplet_data
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import TripletTexts
 
 NO_WORDS = WordVectors([], np.zeros((0, 12), np.float32))
 

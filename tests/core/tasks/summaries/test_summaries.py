@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataError, ReadError
-from core.metrics.rouge import RougeSettings
-from core.tasks.lexrank import ranked
-from core.tasks.summaries import REGISTRY
-from core.tasks.summaries.documents import SummaryDocument, read_summary_documents
-from core.tasks.summaries.summarizing import extract, score_summaries
 from tests.core.readers.samples import SUMMARIES, messages, write
+from themescope.core.errors import DataError, ReadError
+from themescope.core.metrics.rouge import RougeSettings
+from themescope.core.tasks.lexrank import ranked
+from themescope.core.tasks.summaries import REGISTRY
+from themescope.core.tasks.summaries.documents import SummaryDocument, read_summary_documents
+from themescope.core.tasks.summaries.summarizing import extract, score_summaries
 
 SENTENCES = ["Ada is a town.", "The town of Ada is old.", "Bees fly.", "Old towns like Ada grow."]
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import silhouette_score
 
-from core.clustering.naming import theme_names, theme_words
-from core.clustering.pairs import PairCalibration
-from core.errors import Cancelled, ConfigError, DataError
-from core.protocols import SILENT, NullReport
-from core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
-from core.tasks.themes import Themes, ThemesConfig, _central, find_themes
+from themescope.core.clustering.naming import theme_names, theme_words
+from themescope.core.clustering.pairs import PairCalibration
+from themescope.core.errors import Cancelled, ConfigError, DataError
+from themescope.core.protocols import SILENT, NullReport
+from themescope.core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
+from themescope.core.tasks.themes import Themes, ThemesConfig, _central, find_themes
 
 EXACT = PairCalibration(count_intercept=0.0, count_slope=1.0)
 """Without noise, the number of themes of equal size."""
@@ -86,7 +86,7 @@ def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -
 
 
 def test_what_is_not_compared_joins_the_nearest_theme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.tasks.themes.COMPARED", 40)
+    monkeypatch.setattr("themescope.core.tasks.themes.COMPARED", 40)
     themes, truth, _ = found(k=4)
     assert themes.compared == 40 and (themes.labels == truth).all()
 

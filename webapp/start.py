@@ -1,4 +1,4 @@
-"""``python -m webapp``: migrate the store, queue the demo if it is empty, start web server and worker."""
+"""``python -m themescope``: migrate the store, queue the demo if it is empty, start web server and worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import TextIO
 from honcho.manager import Manager
 from honcho.printer import Message, Printer
 
-from core.errors import ConfigError, MissingExtraError, ThemescopeError
+from themescope.core.errors import ConfigError, MissingExtraError, ThemescopeError
 
 DEFAULT_PORT = 8501
 _TRIES = 50
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m webapp", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m themescope", description=__doc__)
     parser.add_argument(
         "--port", type=int, default=DEFAULT_PORT, help="port, or the next free one (default: %(default)s)"
     )
@@ -78,11 +78,11 @@ def prepare(address: str, demo: bool) -> Path:
     ConfigError
         If sign-in is required and no admin can sign in.
     """
-    from db.settings import Settings, is_loopback
-    from db.store import Store
-    from jobs.services.demo import seed_demo
-    from jobs.services.people import check_sharing
-    from webapp import organisation
+    from themescope.db.settings import Settings, is_loopback
+    from themescope.db.store import Store
+    from themescope.jobs.services.demo import seed_demo
+    from themescope.jobs.services.people import check_sharing
+    from themescope.webapp import organisation
 
     store = Store(Settings.from_environment())
     store.migrate()
@@ -104,7 +104,7 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
     manager = Manager(_Quiet(sys.stdout, verbose=verbose))
     manager.add_process("web", _command(_web(address, port)), env=environment)
-    manager.add_process("worker", _command([sys.executable, "-m", "jobs.cli", "worker"]), env=environment)
+    manager.add_process("worker", _command([sys.executable, "-m", "themescope.jobs.cli", "worker"]), env=environment)
     shown = f"[{address}]" if ":" in address else address
     # honcho forks: start the thread afterwards, so that no child process inherits it.
     announcement = threading.Timer(0.5, _announce, args=(f"http://{shown}:{port}", home))
@@ -118,7 +118,7 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
 def _web(address: str, port: int) -> list[str]:
     options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return [sys.executable, "-m", "webapp.server", *flags]
+    return [sys.executable, "-m", "themescope.webapp.server", *flags]
 
 
 def _command(parts: list[str]) -> str:

@@ -1,0 +1,62 @@
+"""Thematic sentence clustering: vectors, clusters, themes and scores of sentences.
+
+Everything here works in a notebook, without a store, a queue or a browser:
+
+>>> import themescope
+>>> sentences = [
+...     "The river floods every spring.", "The stream runs into the river.",
+...     "The orchestra played a symphony.", "She plays the violin in an orchestra.",
+... ]
+>>> model = themescope.load("default")
+>>> model.encode(sentences).shape
+(4, 384)
+>>> themescope.SentenceClusterer(model, k=2).fit_predict(sentences).tolist()
+[0, 0, 1, 1]
+
+Names are imported when they are first used, so that ``import themescope`` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from themescope.core.api import SentenceModel, encode, find_themes, load, reproduce
+    from themescope.core.client.client import Client
+    from themescope.core.estimators import SentenceClusterer, SentenceVectorizer
+
+__all__ = [
+    "Client",
+    "SentenceClusterer",
+    "SentenceModel",
+    "SentenceVectorizer",
+    "encode",
+    "find_themes",
+    "load",
+    "reproduce",
+]
+
+_MODULES = {
+    "Client": "themescope.core.client.client",
+    "SentenceClusterer": "themescope.core.estimators",
+    "SentenceVectorizer": "themescope.core.estimators",
+}
+"""Module of a name; the others are in ``themescope.core.api``."""
+
+# In a checkout, core, db, jobs and webapp are folders beside this one; in the wheel they are inside it. The folders
+# come before the links in this one, which `make` creates for tools that read source files only.
+_checkout = Path(__file__).resolve().parents[1]
+if (_checkout / "pyproject.toml").is_file() and (_checkout / "core" / "registry.py").is_file():
+    __path__.insert(0, str(_checkout))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'themescope' has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES.get(name, "themescope.core.api")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
