@@ -18,7 +18,7 @@ from statistics import median
 
 import numpy as np
 
-from themescope.core.machine import available_cores
+from themescope.core.compute.machine import available_cores
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.clustering import cluster_items
 from themescope.db.settings import Settings

@@ -80,11 +80,11 @@ class SentenceModel:
         """Return (row, cosine) of the ``top_k`` sentences of ``among`` nearest to ``sentence``, the nearest first.
 
         All sentences are encoded at every call, the query and the others together as one text. For many queries encode
-        them once and call :func:`themescope.core.neighbours.nearest_neighbours`.
+        them once and call :func:`themescope.core.compute.neighbours.nearest_neighbours`.
         """
         import numpy as np
 
-        from themescope.core.neighbours import nearest_neighbours
+        from themescope.core.compute.neighbours import nearest_neighbours
 
         if not among:
             return []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from themescope.core.error_cases import CaseFacts, CaseKind
+from themescope.core.labelling.error_cases import CaseFacts, CaseKind
 from themescope.db.types import dump_json
 
 

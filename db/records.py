@@ -430,7 +430,7 @@ class SelectionRecord:
     person: str
     created: datetime
     origin: Json
-    """How the selection was made, see ``themescope.core.selections.Origin``."""
+    """How the selection was made, see ``themescope.core.labelling.selections.Origin``."""
     digest: str
     """Hash of the ids."""
     sentences: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from themescope.core.labelling.agreement import Alpha
-from themescope.core.markup import Cite, Foreign, Part, Reference, Sentence
+from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence
 from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.clustering.inputs import unit_rows
+from themescope.core.compute.neighbours import nearest_neighbours
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.neighbours import nearest_neighbours
 from themescope.core.types import Ids, Matrix
 
 Floats = npt.NDArray[np.float64]

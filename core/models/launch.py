@@ -23,8 +23,8 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from themescope.core.compute.machine import available_cores
 from themescope.core.errors import Cancelled, ConfigError, TrainingError
-from themescope.core.machine import available_cores
 from themescope.core.models import rank
 from themescope.core.models.task_file import write_task
 from themescope.core.paths import working_folder

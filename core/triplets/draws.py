@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.random_numbers import GOLDEN, mix
+from themescope.core.compute.random_numbers import GOLDEN, mix
 from themescope.core.triplets.rules import ArticleSentences, KeptSection, TripletRules, eligible, fold
 from themescope.core.types import Split, fold_title
 

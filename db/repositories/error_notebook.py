@@ -9,8 +9,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from themescope.core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
 from themescope.core.errors import ConflictError, DataError
+from themescope.core.labelling.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
 from themescope.db import notebook_tables as t
 from themescope.db.notebook_records import ErrorCase, ErrorNote, ErrorSample, NewCase, Notebook
 from themescope.db.repositories.base import NAME_LIMIT, RecordRepository

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from themescope.core.error_cases import CaseFacts, CaseKind
+from themescope.core.labelling.error_cases import CaseFacts, CaseKind
 from themescope.core.types import Ids
 from themescope.db import notebook_tables as t
 from themescope.db.notebook_records import NewCase

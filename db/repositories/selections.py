@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from themescope.core.errors import DataError, DuplicateNameError
-from themescope.core.selections import Origin, Selection
+from themescope.core.labelling.selections import Origin, Selection
 from themescope.core.types import Ids
 from themescope.db import tables as t
 from themescope.db.records import SelectionRecord

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
 from themescope.core.errors import ReadError, ThemescopeError
+from themescope.core.labelling.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
 from themescope.core.labelling.partition import COLOURS
 from themescope.core.types import Ids
 from themescope.db.repositories.notebook_rows import REFERENCES, Row, columns_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from themescope.core.errors import ReadError, ThemescopeError
-from themescope.core.selections import Origin, Selection
+from themescope.core.labelling.selections import Origin, Selection
 from themescope.core.types import Ids
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.parts import string, whole_number

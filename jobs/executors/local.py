@@ -12,8 +12,8 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from themescope.core.compute.machine import available_cores
 from themescope.core.config import Config, option
-from themescope.core.machine import available_cores
 from themescope.jobs.executors.base import Pool, ShardExecutor, WorkerDied, call
 
 

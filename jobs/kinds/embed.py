@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from themescope.core.compute.neighbour_index import INDEX_FROM
 from themescope.core.config import option
-from themescope.core.neighbour_index import INDEX_FROM
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.indexes import ensure_index
 from themescope.jobs.common.job import JobConfig, JobContext

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from themescope.core.compute.neighbour_index import INDEX_FROM
 from themescope.core.config import Config, config_from_dict, option
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.neighbour_index import INDEX_FROM
 from themescope.core.types import Ids, Matrix, Points, Shard
 from themescope.db.records import ArticleRecord, CorpusRecord, MapPoints, MapRecord, ModelRecord
 from themescope.db.sql import batches

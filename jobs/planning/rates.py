@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from themescope.core.compute.machine import available_cores
 from themescope.core.errors import DataError
-from themescope.core.machine import available_cores
 from themescope.core.protocols import SILENT
 from themescope.core.types import Shard
 from themescope.db.records import ModelRecord

@@ -14,6 +14,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import alpha, compare
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.labelling.methods_section import (
     REFERENCES,
     AdjudicationFact,
@@ -25,7 +26,6 @@ from themescope.core.labelling.methods_section import (
     paragraphs,
 )
 from themescope.core.labelling.partition import Partition
-from themescope.core.markup import cited, latex_text, markdown
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.label_records import LabellingRecord

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.neighbour_index import CANDIDATES, NeighbourIndex
-from themescope.core.neighbours import cosines, nearest_neighbours
+from themescope.core.compute.neighbour_index import CANDIDATES, NeighbourIndex
+from themescope.core.compute.neighbours import cosines, nearest_neighbours
 from themescope.core.text.tokens import tokenize
 from themescope.core.types import Ids, Matrix
 from themescope.db.records import ModelRecord, VectorIndexRecord

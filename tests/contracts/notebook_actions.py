@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.contracts.scene import PEOPLE, Do, Scene
-from themescope.core.error_cases import CaseFacts, CaseKind, Passage
+from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.db.access import Right
 from themescope.db.notebook_records import ErrorCategory, ErrorNote, NewCase
 from themescope.db.store import Unit

@@ -29,8 +29,8 @@ from tests.jobs.test_kinds import do
 from tests.webapp.browsers import SECRET
 from themescope.core.errors import StoreError
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
-from themescope.core.selections import Origin, Selection, selected
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing

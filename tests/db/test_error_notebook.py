@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.db.texts import add_corpus
-from themescope.core.error_cases import CaseFacts, CaseKind, Passage, facts_of
 from themescope.core.errors import AccessError, ConflictError, DataError, DuplicateNameError
+from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage, facts_of
 from themescope.db.label_records import Role
 from themescope.db.notebook_records import NewCase
 from themescope.db.repositories.error_notebook import NOTE_LIMIT

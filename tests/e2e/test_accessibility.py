@@ -18,10 +18,10 @@ from tests.e2e.hands import at_rest, turn_to
 from tests.pages import PAGES
 from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
-from themescope.core.error_cases import CaseFacts, CaseKind, Passage
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.distribution import Plan
+from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.db.label_records import NewLabelling, Sharing
 from themescope.db.notebook_records import NewCase
 from themescope.jobs.services.labelling import starts

@@ -18,8 +18,15 @@ from hypothesis import strategies as st
 from tests.db.test_error_notebook import case
 from tests.db.texts import add_corpus
 from tests.webapp.filled import MODEL, SET, fill
-from themescope.core.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage, margin_in_words, margins_in_words
 from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling.error_cases import (
+    MOST_SENTENCES,
+    CaseFacts,
+    CaseKind,
+    Passage,
+    margin_in_words,
+    margins_in_words,
+)
 from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from themescope.db.settings import Settings
 from themescope.db.store import Store

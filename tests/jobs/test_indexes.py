@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.jobs.helpers import write_articles
+from themescope.core.compute.neighbours import cosines
 from themescope.core.errors import ArtifactError
-from themescope.core.neighbours import cosines
 from themescope.db.records import VectorIndexRecord
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
-from themescope.core.selections import Origin, Selection, selected
+from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.db.label_records import NewLabelling, Role, Sharing
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store

@@ -19,7 +19,7 @@ from tests.webapp.filled import fill
 from themescope.core.client import connection
 from themescope.core.client.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.services import api_tokens, people

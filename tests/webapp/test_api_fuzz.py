@@ -29,7 +29,7 @@ from starlette.testclient import TestClient
 from tests.webapp.browsers import browser
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.core.types import Split
 from themescope.db import label_tables as t
 from themescope.db.label_records import Role

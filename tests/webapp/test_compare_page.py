@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.compared import SEVERAL, add_comparison
 from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
-from themescope.core import markup
+from themescope.core.labelling import markup
 from themescope.core.metrics.statistics import multiple_comparisons
 from themescope.core.metrics.statistics.multiple_comparisons import TESTS
 from themescope.db.label_records import Role

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.db.test_error_notebook import case
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
 from tests.webapp.test_pages import words_of as escaped_words_of
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.notebook_records import ErrorCase, Notebook
 from themescope.db.store import Store

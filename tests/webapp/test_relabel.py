@@ -12,7 +12,7 @@ from tests.webapp.filled import HOSTILE, MODEL
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from themescope.db.records import MapPoints, VectorBlock
 from themescope.db.store import Store

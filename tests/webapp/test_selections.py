@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS
 from tests.webapp.listed import listed, listing
 from tests.webapp.test_map_page import words_of
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.webapp.features.corpora import state as corpora_state

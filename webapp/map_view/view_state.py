@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.selections import Origin
+from themescope.core.labelling.selections import Origin
 from themescope.core.types import Ids
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Rows, Units

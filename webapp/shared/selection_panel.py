@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from themescope.core.selections import Selection, digest_of_ids
+from themescope.core.labelling.selections import Selection, digest_of_ids
 from themescope.core.types import Ids
 from themescope.db.records import SentencePlaces
 from themescope.jobs.services import selections as service

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.selections import Origin, Selection, selected
+from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces

@@ -1,7 +1,7 @@
 """Compiled training and inference loops.
 
 They are in one file because numba's cache notices changes only in the file of the compiled function (the generator in
-``themescope.core.random_numbers`` is fixed by its published numbers). Tables are float32 with contiguous rows. Rows are
+``core.compute.random_numbers`` is fixed by its published numbers). Tables are float32 with contiguous rows. Rows are
 passed by index and not as slices, because a slice counts references, for which threads would wait. Several threads may
 work on different sentences and share the tables without locks (Recht et al. 2011).
 """
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from themescope.core.compute.random_numbers import GOLDEN, mix
 from themescope.core.models.con_s2v.arrays import LEAST_RATE, Context, Noise, Span, Steps, Tables, Text, Work
-from themescope.core.random_numbers import GOLDEN, mix
 
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)

@@ -58,7 +58,7 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
 
     Raises ``DataError`` if the model knows none of the words.
     """
-    from themescope.core.neighbours import cosines
+    from themescope.core.compute.neighbours import cosines
 
     vector = inference.query_vector(store, model, query) if isinstance(query, str) else x[np.flatnonzero(ids == query)]
     found: npt.NDArray[np.float32] = cosines(vector, x)

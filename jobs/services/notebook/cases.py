@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from themescope.core.error_cases import (
+from themescope.core.errors import DataError
+from themescope.core.labelling.error_cases import (
     MOST_PASSAGES,
     MOST_SENTENCES,
     NEGATIVE,
@@ -16,7 +17,6 @@ from themescope.core.error_cases import (
     Passage,
     facts_of,
 )
-from themescope.core.errors import DataError
 from themescope.core.types import Ids
 from themescope.db.notebook_records import NewCase
 from themescope.db.records import TripletCard, TripletSetRecord

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from themescope.core.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
+from themescope.core.labelling.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
 from themescope.db.notebook_records import ErrorCase, ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.common.results import code_version

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from themescope.core.error_cases import CaseKind
 from themescope.core.errors import DataError
+from themescope.core.labelling.error_cases import CaseKind
 from themescope.core.metrics.matching import UNASSIGNED, match_clusters
 from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db.notebook_records import ErrorSample, NewCase

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from themescope.core import types
 from themescope.core.client.records import Article, Column, Corpus, Page, Section, Selection, Sentence
 from themescope.core.errors import UnknownNameError
-from themescope.core.selections import Origin
+from themescope.core.labelling.selections import Origin
 from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord, SelectionRecord
 from themescope.db.store import Store, Unit
 

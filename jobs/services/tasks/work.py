@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from statistics import median
 
 from themescope.core.errors import DataError
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Store
 from themescope.db.task_records import ItemRecord, ItemState, TaskRecord

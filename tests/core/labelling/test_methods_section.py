@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.labelling.agreement import Alpha
+from themescope.core.labelling.markup import Cite, Foreign, cited, latex, latex_text, markdown
 from themescope.core.labelling.methods_section import (
     REFERENCES,
     AdjudicationFact,
@@ -21,7 +22,6 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from themescope.core.markup import Cite, Foreign, cited, latex, latex_text, markdown
 from themescope.core.types import Estimate
 
 NOTHING = Facts(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from themescope.core.compute.machine import available_cores
 from themescope.core.errors import DataError
-from themescope.core.machine import available_cores
 from themescope.core.protocols import SILENT
 from themescope.core.types import Shard
 from themescope.jobs.cli.main import main

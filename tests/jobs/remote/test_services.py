@@ -20,7 +20,7 @@ from themescope.core.columns import ColumnType
 from themescope.core.errors import AccessError, DataError, UnknownNameError
 from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.distribution import Plan
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.access import Actor
 from themescope.db.label_records import Role
 from themescope.db.settings import Settings

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from themescope.core import markup
 from themescope.core.config import Config
+from themescope.core.labelling import markup
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.statistics.multiple_comparisons import (
     ALPHA,

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.core.error_cases import CaseKind
+from themescope.core.labelling.error_cases import CaseKind
+from themescope.core.labelling.selections import Origin
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
-from themescope.core.selections import Origin
 from themescope.core.types import Labels, Sentence
 from themescope.db.notebook_records import NewCase
 from themescope.db.records import ArticleRecord, BenchmarkRecord, CorpusRecord

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from themescope.core.labelling.selections import Origin
 from themescope.core.readers.table import SENTENCES
-from themescope.core.selections import Origin
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, SectionRecord, Sentence

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import streamlit as st
 from scipy import sparse
 
+from themescope.core.compute.neighbour_index import INDEX_FROM
+from themescope.core.compute.neighbours import cosines, nearest_neighbours
 from themescope.core.errors import ThemescopeError
-from themescope.core.neighbour_index import INDEX_FROM
-from themescope.core.neighbours import cosines, nearest_neighbours
 from themescope.core.types import Ids, Matrix
 from themescope.db.records import CorpusRecord, MapRecord, ModelRecord
 from themescope.jobs.common.indexes import keys_of

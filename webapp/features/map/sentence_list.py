@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.selections import Origin, selected
+from themescope.core.labelling.selections import Origin, selected
 from themescope.db.records import CorpusRecord, MapRecord, SentencePlaces
 from themescope.webapp.features.map import export, state
 from themescope.webapp.features.map.search import Found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from themescope.core.error_cases import MOST_PASSAGES
+from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.db.notebook_records import NewCase
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.notebook.cases import Finding, sentence_case

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from themescope.core.selections import Origin
+from themescope.core.labelling.selections import Origin
 from themescope.db.records import CorpusRecord, ModelRecord
 from themescope.jobs.services import inference
 from themescope.webapp.features.search import found, state

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from themescope.core.selections import Selection
+from themescope.core.labelling.selections import Selection
 from themescope.db.records import CorpusRecord, SelectionRecord
 from themescope.webapp.features.selections import state
 from themescope.webapp.shared import selection_actions, selections

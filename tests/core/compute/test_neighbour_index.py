@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from themescope.core.compute.neighbour_index import CANDIDATES, NeighbourIndex
 from themescope.core.errors import ArtifactError, DataError
-from themescope.core.neighbour_index import CANDIDATES, NeighbourIndex
 
 KEYS = np.arange(3_000, dtype=np.int64) * 7 + (1 << 40)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from themescope.core import neighbours as likeness
+from themescope.core.compute import neighbours as likeness
 from themescope.core.errors import DataError
 
 
