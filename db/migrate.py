@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+import themescope.db.label_tables
+import themescope.db.notebook_tables  # noqa: F401  # both add their tables to the metadata
 from themescope.core.errors import SchemaError
 from themescope.db.engine import open_engine, readers_of
 from themescope.db.password_file import delete_password_file
 from themescope.db.repositories.jobs import Jobs
 from themescope.db.settings import Settings
+from themescope.db.tables import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
-_VERSION = sa.table("alembic_version", sa.column("version_num"))
+_VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))
 _ADVISORY_LOCK = 0x7468656D65  # "theme": an arbitrary number that nothing else in this database uses
 _BEFORE = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
+_V0_1, _V0_2 = 9, 23
+"""Numbers of the revisions of the released versions; no store of one in between was released."""
 
 
 def configuration() -> Config:
@@ -35,16 +40,13 @@ def configuration() -> Config:
     return config
 
 
-def upgrade(settings: Settings, revision: str = "head") -> None:
-    """Migrate the store to ``revision`` in one transaction that excludes other migrations.
+def upgrade(settings: Settings) -> None:
+    """Create the tables or migrate them, in one transaction that excludes other migrations.
 
     Running jobs are queued again: their workers, of the old version, lose them and can write nothing more.
 
-    Raises ``SchemaError`` if the store was made by a newer version of Themescope.
+    Raises ``SchemaError`` if the store was made by a newer version of Themescope, or by one that was never released.
     """
-    from alembic import command
-
-    config = configuration()
     engine = open_engine(settings, foreign_keys=False)
     try:
         # BEGIN IMMEDIATE on SQLite excludes other writers; PostgreSQL needs an advisory lock.
@@ -53,16 +55,24 @@ def upgrade(settings: Settings, revision: str = "head") -> None:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
             current = current_revision(connection)
             check_known(current, settings)
-            if revision == "head" and current == newest():
-                return
-            config.attributes |= {"connection": connection, "home": settings.home}
-            command.upgrade(config, revision)
-            if revision == "head" and current is not None:
-                _queue_running_jobs(connection)
-        if revision == "head":
-            delete_password_file(settings.home)
+            if current is None:
+                metadata.create_all(connection, checkfirst=False)
+                _VERSION.create(connection)
+                connection.execute(_VERSION.insert().values(version_num=newest()))
+            elif current != newest():
+                _migrate(connection, settings)
+        delete_password_file(settings.home)
     finally:
         engine.dispose()
+
+
+def _migrate(connection: Connection, settings: Settings) -> None:
+    from alembic import command
+
+    config = configuration()
+    config.attributes |= {"connection": connection, "home": settings.home}
+    command.upgrade(config, "head")
+    _queue_running_jobs(connection)
 
 
 def _queue_running_jobs(connection: Connection) -> None:
@@ -114,12 +124,18 @@ def is_known(revision: str) -> bool:
 
 
 def check_known(current: str | None, settings: Settings) -> None:
-    """Raise ``SchemaError`` if ``current`` is a revision of a newer version."""
-    if current is not None and not is_known(current):
+    """Raise ``SchemaError`` if ``current`` is a revision of a newer version, or of one that was never released."""
+    if current is None or is_known(current):
+        return
+    if current.isdecimal() and (int(current) < _V0_1 or _V0_1 < int(current) < _V0_2):
         raise SchemaError(
-            f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
-            f"version knows up to {newest()}). Update Themescope, or set THEMESCOPE_HOME to another folder."
+            f"The store at {settings.database_label} was made by a version of Themescope that was never released "
+            f"(schema {current}). Open it with commit 3911e44 first, which migrates it to the tables of version 0.2."
         )
+    raise SchemaError(
+        f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
+        f"version knows up to {newest()}). Update Themescope, or set THEMESCOPE_HOME to another folder."
+    )
 
 
 def check_current(connection: Connection, settings: Settings) -> None:

@@ -12,11 +12,11 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from tests.db.processes import at_once, migrate
+from tests.db.stores import empty_of_0_1, empty_of_0_2
 from tests.db.texts import add_corpus
 from themescope.core.errors import StoreError
-from themescope.core.types import title_bucket
 from themescope.db.engine import open_engine
-from themescope.db.migrate import configuration, current_revision, newest, up_to_date, upgrade
+from themescope.db.migrate import configuration, current_revision, newest, up_to_date
 from themescope.db.records import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
@@ -52,38 +52,8 @@ def test_from_nothing_to_head_and_again(empty: Store) -> None:
     assert add_corpus(empty).sentences == 60
 
 
-def test_from_the_first_revision_with_data_in_it(empty: Store) -> None:
-    upgrade(empty.settings, "0001")
-    now = str(datetime.now(UTC))
-    bucket = title_bucket("Rome")
-    for statement in (
-        "INSERT INTO corpus (name, language, ready, created, articles, sections, paragraphs, sentences, report) "
-        f"VALUES ('old', 'en', true, '{now}', 1, 1, 1, 2, '[\"a\"]')",
-        "INSERT INTO article (corpus_id, position, title, url, source, bucket, sections, sentences) "
-        f"VALUES (1, 0, 'Rome', '', 'test', {bucket}, 1, 2)",
-        "INSERT INTO section (article_id, position, level, title, path) VALUES (1, 0, 1, '', '[]')",
-        "INSERT INTO sentence (article_id, position, section, paragraph, opens_paragraph, text) "
-        "VALUES (1, 0, 0, 0, true, 'Old one.'), (1, 1, 0, 0, false, 'Old two.')",
-        "INSERT INTO job (kind, title, args, status, queue, progress, message, attempt, owner, cancel, created, "
-        f"queued, error, traceback, result) VALUES ('k', 't', '[]', 'queued', 'default', 0, '', 0, '', false, "
-        f"'{now}', '{now}', '', '', '[]')",
-    ):
-        query(empty, statement)
-    empty.migrate()
-    with empty.reading() as r:
-        corpus = r.corpora.by_name("old")
-        ((about, sections, sentences),) = r.corpora.iterate(corpus.id)
-        assert corpus.report == ["a"] and about.title == "Rome" and len(sections) == 1
-        assert [s.text for s in sentences] == ["Old one.", "Old two."]
-        assert r.jobs.get(1).args == []
-    with empty.writing() as w:
-        w.triplets.create(corpus.id, "new", "sentences", {}, 0, "d")
-        w.corpora.delete(corpus.id)
-        assert w.triplets.list(include_unready=True) == []
-
-
 def test_running_jobs_are_queued_again_so_that_their_old_worker_loses_them(empty: Store) -> None:
-    upgrade(empty.settings, "0014")
+    empty_of_0_1(empty.settings)
     values = f"'k', 't', '{{}}', 'running', 'q', 0, '', 2, 'old', false, '{datetime.now(UTC)}', '{datetime.now(UTC)}'"
     query(
         empty,
@@ -97,21 +67,8 @@ def test_running_jobs_are_queued_again_so_that_their_old_worker_loses_them(empty
         assert not w.jobs.heartbeat(1, "old").owned
 
 
-def test_runs_keep_their_scores_when_their_table_grows(empty: Store) -> None:
-    upgrade(empty.settings, "0004")
-    values = f"'triplets', 'd', '', '{{}}', 0, 1.5, '{datetime.now(UTC)}'"
-    query(empty, f"INSERT INTO run (kind, digest, clusterer, config, seed, seconds, created) VALUES ({values})")
-    query(empty, "INSERT INTO score (run_id, metric, value, n) VALUES (1, 'triplet accuracy', 0.75, 9)")
-    empty.migrate()
-    with empty.writing() as w:
-        (run,) = w.runs.list()
-        assert (run.digest, run.corpus_id) == ("d", None) and w.runs.scores([run.id])[0].value == 0.75
-        w.runs.delete(run.id)
-        assert w.runs.scores([run.id]) == []
-
-
 def test_models_and_sets_of_version_0_1_are_of_the_first_revision_and_name_all_settings(empty: Store) -> None:
-    upgrade(empty.settings, "0009")
+    empty_of_0_1(empty.settings)
     now = str(datetime.now(UTC))
     corpus = "INSERT INTO corpus (name, language, ready, created, articles, sections, paragraphs, sentences, report) "
     query(empty, f"{corpus} VALUES ('c', 'en', true, '{now}', 0, 0, 0, 0, '{{}}')")
@@ -146,18 +103,31 @@ def test_models_and_sets_of_version_0_1_are_of_the_first_revision_and_name_all_s
     assert sets["labels"].config == {"from": "labels"}
 
 
-def test_every_revision_keeps_what_is_there(empty: Store) -> None:
-    revisions = [s.revision for s in ScriptDirectory.from_config(configuration()).walk_revisions()][::-1]
-    assert revisions[0] == "0001" and revisions[-1] == HEAD
-    for number, revision in enumerate(revisions):
-        upgrade(empty.settings, revision)
-        query(empty, f"INSERT INTO worker VALUES ('{number}', 'q', '{datetime.now(UTC)}', '{datetime.now(UTC)}')")
-    assert len(query(empty, "SELECT * FROM worker")) == len(revisions)
-
-
 def test_migrations_and_tables_agree(empty: Store) -> None:
+    """Tables of migrated stores are those that new stores get from the models."""
+    empty_of_0_1(empty.settings)
     empty.migrate()
-    engine = open_engine(empty.settings)
+    assert_tables_agree(empty)
+
+
+def test_a_store_of_version_0_2_is_migrated(tmp_path: Path) -> None:
+    store = Store(Settings.in_folder(tmp_path))
+    empty_of_0_2(store.settings)
+    store.migrate()
+    assert_tables_agree(store)
+    assert add_corpus(store).sentences == 60
+    store.close()
+
+
+def test_a_store_of_a_version_that_was_never_released_is_left_alone(empty: Store) -> None:
+    empty.migrate()
+    query(empty, "UPDATE alembic_version SET version_num = '0015'")
+    with pytest.raises(StoreError, match=r"never released \(schema 0015"):
+        empty.migrate()
+
+
+def assert_tables_agree(store: Store) -> None:
+    engine = open_engine(store.settings)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []

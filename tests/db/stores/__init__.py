@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
+import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -14,10 +17,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from themescope.db.engine import open_engine
-from themescope.db.migrate import upgrade
-from themescope.db.settings import Settings
+from themescope.db.settings import Settings, sqlite_path
+from themescope.db.store import Store  # noqa: F401  # imports all tables
+from themescope.db.tables import metadata
 
 V0_1 = Path(__file__).with_name("v0.1.zip")
+V0_2 = Path(__file__).with_name("v0.2.sql")
 V0_1_REVISION = "0009"
 """Migration at which version 0.1 left the database."""
 
@@ -46,18 +51,56 @@ def on_postgres(home: Path, url: str) -> Settings:
     The tables are those of version 0.1; the store still has to be migrated.
     """
     settings = Settings.in_folder(home, url)
-    upgrade(settings, V0_1_REVISION)
     rows, target = sqlite3.connect(home / "themescope.db"), open_engine(settings)
+    tables = _tables_of_0_1(home)
     with target.begin() as connection:
-        tables = sa.MetaData()
-        tables.reflect(connection)
+        tables.create_all(connection)
         connection.exec_driver_sql("SET session_replication_role = replica")  # rows in any order
-        for table in tables.tables.values():
-            if table.name != "alembic_version":
-                _copy(rows, connection, table)
+        for table in tables.sorted_tables:
+            _copy(rows, connection, table)
     rows.close()
     target.dispose()
     return settings
+
+
+def _tables_of_0_1(home: Path) -> sa.MetaData:
+    """The tables of the SQLite store, with the types that the models have where they still have the column."""
+    found, engine = sa.MetaData(), sa.create_engine(f"sqlite:///{home / 'themescope.db'}")
+    found.reflect(engine)
+    engine.dispose()
+    for column in (column for table in found.tables.values() for column in table.columns):
+        if column.table.name in metadata.tables and column.name in metadata.tables[column.table.name].c:
+            type_ = metadata.tables[column.table.name].c[column.name].type
+            column.type = getattr(type_, "impl", type_)
+        elif isinstance(column.type, sa.DateTime):
+            column.type = sa.DateTime(timezone=True)
+    return found
+
+
+def empty_of_0_1(settings: Settings) -> None:
+    """Create the tables of version 0.1 without rows in an empty store."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, target = unpack(Path(folder)), sqlite_path(settings.database_url)
+        if target is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(home / "themescope.db", target)
+            with closing(sqlite3.connect(target)) as database, database:
+                for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                    database.execute(f"DELETE FROM {name} WHERE '{name}' <> 'alembic_version'")
+            return
+        tables, engine = _tables_of_0_1(home), open_engine(settings)
+    with engine.begin() as connection:
+        tables.create_all(connection)
+        connection.execute(tables.tables["alembic_version"].insert().values(version_num=V0_1_REVISION))
+    engine.dispose()
+
+
+def empty_of_0_2(settings: Settings) -> None:
+    """Create the tables of version 0.2 (commit 3911e44) without rows in an empty SQLite store."""
+    target = sqlite_path(settings.database_url)
+    assert target is not None
+    with closing(sqlite3.connect(target)) as database:
+        database.executescript(V0_2.read_text(encoding="utf-8"))
 
 
 def _copy(rows: sqlite3.Connection, connection: sa.Connection, table: sa.Table) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from tests.db.stores import empty_of_0_1
 from tests.db.texts import add_corpus
 from tests.jobs.backups.filled import SECRET, elsewhere, files, fill, label, rows
 from tests.jobs.helpers import wait_for
@@ -23,7 +24,7 @@ from tests.jobs.test_cli import call, call_json
 from tests.servers import PostgresServer
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.db import label_tables as lt
-from themescope.db.migrate import newest, upgrade
+from themescope.db.migrate import newest
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
@@ -168,7 +169,7 @@ def test_a_backup_of_a_newer_version_is_refused(saved: Path, tmp_path: Path) -> 
 def test_a_backup_of_an_older_version_is_migrated_at_the_next_start(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upgrade(settings, "0009")
+    empty_of_0_1(settings)
     shown = call("backup", tmp_path / "b.zip")
     assert shown.exit_code == 0 and "schema 0009" in shown.stdout
     monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "elsewhere"))
