@@ -9,7 +9,7 @@ LOCKS  ?= requirements
 LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
 # For cpu.txt and the image; sib-clustering has no wheels for ARM.
-EXTRAS := demo encoder mcp oidc postgres ray redis s3 search
+EXTRAS := app demo encoder mcp oidc postgres ray redis s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
@@ -39,7 +39,7 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
-	@$(PIP) -e '.[demo,docs,encoder]'
+	@$(PIP) -e '.[app,demo,docs,encoder]'
 	@$(COMPILE)
 	@touch $@
 

@@ -7,6 +7,7 @@ as a defect of Themescope.
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,14 @@ class MissingExtraError(ThemescopeError):
             f"{feature} needs the package {package!r}, which is not installed. "
             f"Install it with: pip install 'themescope[{extra}]'"
         )
+
+
+def optional_module(module: str, feature: str, package: str, extra: str) -> Any:
+    """Import and return a module of a package that ``extra`` installs; raises :class:`MissingExtraError`."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        raise MissingExtraError(feature, package, extra) from None
 
 
 class PluginError(ThemescopeError):

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
+from themescope import former_names
 from themescope.core.config import Config, config_from_dict
 from themescope.core.errors import DuplicateNameError, PluginError, UnknownNameError
 
@@ -103,7 +104,10 @@ class Registry(Generic[CardT]):
 
     def _plugin_cards(self) -> dict[str, CardT]:
         added: dict[str, CardT] = {}
-        for entry in sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name):
+        entries = sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name)
+        if entries:
+            former_names.accept()
+        for entry in entries:
             for card in self._loaded(entry):
                 if card.id in self._known or card.id in added:
                     raise PluginError(entry.value, f"it adds a second {self.kind} called {card.id!r}.")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from themescope.core.client.records import Page
-from themescope.core.errors import ConfigError, DataError, RequestError
+from themescope.core.errors import ConfigError, DataError, RequestError, optional_module
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +29,8 @@ class Connection:
     """Connection to a server, with the token of a person."""
 
     def __init__(self, address: str, token: str, timeout: float) -> None:
+        optional_module("httpx", "The client of a server", "httpx", "client")
+        optional_module("pydantic", "The client of a server", "pydantic", "client")
         import httpx
 
         if not (token.isascii() and token.isprintable()):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from themescope.core.clustering.inputs import canonical_labels, checked
 from themescope.core.config import Config, option
-from themescope.core.errors import DataError, MissingExtraError
+from themescope.core.errors import DataError, optional_module
 from themescope.core.types import Labels, Matrix
 
 _MOST = 1_000_000
@@ -54,12 +54,8 @@ class SequentialInformationBottleneck:
         return canonical_labels(_without_gaps(labels, filled, k))
 
     def _partition(self, counts: sparse.csr_matrix, k: int, rng: np.random.Generator) -> Labels:
-        try:
-            from sib import SIB
-        except ImportError:
-            raise MissingExtraError("The clusterer sIB", "sib-clustering", "sib") from None
         config = self.config
-        model = SIB(
+        model = optional_module("sib", "The clusterer sIB", "sib-clustering", "sib").SIB(
             n_clusters=k, random_state=int(rng.integers(2**31)), n_jobs=1, n_init=config.restarts,
             max_iter=config.sweeps, tol=config.tolerance,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.errors import ArtifactError, DataError, MissingExtraError
+from themescope.core.errors import ArtifactError, DataError, optional_module
 from themescope.core.protocols import SILENT, Report
 from themescope.core.types import Ids, Matrix
 
@@ -111,11 +111,7 @@ class NeighbourIndex:
 
 
 def _usearch() -> Any:
-    try:
-        from usearch.index import Index
-    except ImportError:
-        raise MissingExtraError("An index of vectors", "usearch", "search") from None
-    return Index
+    return optional_module("usearch.index", "An index of vectors", "usearch", "search").Index
 
 
 def _empty(dim: int) -> Any:

@@ -291,9 +291,8 @@ def load_umap() -> Any:
         warnings.simplefilter("ignore")  # umap-learn warns about optional packages that are not needed here
         import umap.layouts
         import umap.umap_
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
     # A cancelled layout raises while tqdm holds its lock, so the lock is replaced by one that never blocks.
-    tqdm.set_lock(threading.Semaphore(1_000_000))
+    umap.layouts.tqdm.set_lock(threading.Semaphore(1_000_000))
     for module in (umap.umap_, umap.layouts):
         _cache_compiled(module)
     return umap.umap_

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from themescope.core.errors import ReadError
+from themescope.core.errors import ReadError, optional_module
 
 SUFFIXES = ("parquet", "csv", "tsv", "jsonl", "arrow")
 """Suffixes of data files."""
@@ -74,8 +74,7 @@ def dataset_files(folder: Path, subset: str = "") -> DatasetFiles:
 
 def card_header(folder: Path) -> dict[str, Any]:
     """Return the YAML header of the dataset card; empty without one. Raises ``ReadError`` if it is damaged."""
-    import yaml
-
+    yaml = optional_module("yaml", "Reading dataset cards", "pyyaml", "files")
     path = folder / CARD
     if not path.is_file():
         return {}

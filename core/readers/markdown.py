@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from themescope.core.config import Config, option
+from themescope.core.errors import optional_module
 from themescope.core.protocols import Report
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead, whole_text
@@ -91,8 +92,7 @@ _WITHOUT_TEXT = {"CodeBlock": "code block", "Table": "table", "HtmlBlock": ""}
 
 def blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a document in order, without those of raw HTML."""
-    import pyromark
-
+    pyromark = optional_module("pyromark", "Reading Markdown", "pyromark", "files")
     state = _State()
     events: Iterator[Any] = pyromark.events(text, options=pyromark.Options.ENABLE_TABLES)
     for event in events:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.columns import MOST_COLUMNS, column_name, plain_value
-from themescope.core.errors import ReadError, ThemescopeError
+from themescope.core.errors import ReadError, ThemescopeError, optional_module
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
 from themescope.core.readers.streams import FileHead, check_file, json_lines, lines, readable_as
@@ -200,8 +200,9 @@ def _excel_rows(path: Path, report: Report) -> Iterator[Sequence[Any]]:
     """Yield the rows of the first sheet as values; formulas are not computed."""
     import warnings
 
-    import openpyxl
-
+    openpyxl = optional_module("openpyxl", "Reading Excel files", "openpyxl", "files")
+    # Makes openpyxl refuse XML entities.
+    optional_module("defusedxml", "Reading Excel files", "defusedxml", "files")
     with path.open("rb") as stream, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions that are not used here
         try:

@@ -1,4 +1,4 @@
-"""Entry point of the command `themescope`, which handles Ctrl-C even while modules are imported."""
+"""``python -m themescope.jobs.cli`` and the command `themescope`, which accept Ctrl-C while modules are imported."""
 
 from __future__ import annotations
 

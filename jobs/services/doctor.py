@@ -86,10 +86,14 @@ def _python() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    required = [line for line in metadata.requires("themescope") or () if "extra ==" not in line]
+    needed = re.compile(r"extra == .(app|client|files)\b")
+    lines = metadata.requires("themescope") or ()
+    required = [line for line in lines if "extra ==" not in line or needed.search(line)]
     names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
     missing = [name for name in names if not _is_installed(name)]
-    found = f"missing: {', '.join(missing)}; run pip install -e ." if missing else f"all {len(names)} present"
+    found = (
+        f"missing: {', '.join(missing)}; run pip install 'themescope[app]'" if missing else f"all {len(names)} present"
+    )
     yield Check("packages", found, problem=bool(missing))
     for name, module, extra in _OPTIONAL:
         present = importlib.util.find_spec(module) is not None

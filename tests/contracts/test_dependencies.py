@@ -39,24 +39,34 @@ def imported(*folders: str) -> set[str]:
 def _modules(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_module":
+        return [str(ast.literal_eval(node.args[0]))]
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
 
 
-def test_every_dependency_is_imported() -> None:
-    assert names(PROJECT["dependencies"]) - imported(*PACKAGES) == NOT_IMPORTED
+EXTRAS = PROJECT["optional-dependencies"]
 
 
-def test_every_import_is_declared() -> None:
-    extras = PROJECT["optional-dependencies"]
-    optional = [
-        line
-        for name in ("oidc", "postgres", "ray", "redis", "search", "encoder", "sib", "mcp")
-        for line in extras[name]
-    ]
-    assert imported(*PACKAGES) - names([*PROJECT["dependencies"], *optional]) == set()
+def extras(*chosen: str) -> set[str]:
+    """Normalised names of the packages of some extras."""
+    return names([line for extra in chosen for line in EXTRAS[extra]])
+
+
+def test_the_library_imports_what_it_declares() -> None:
+    library = names(PROJECT["dependencies"])
+    assert library - imported("core") == {"sentence-splitter"}
+    assert imported("core") - library == extras("files", "client", "search", "sib") | (
+        extras("encoder") & imported("core")
+    )
+
+
+def test_the_application_imports_what_it_declares() -> None:
+    application = names(PROJECT["dependencies"]) | extras("app", "files", "client")
+    assert application - imported(*PACKAGES) == NOT_IMPORTED
+    others = extras("oidc", "postgres", "ray", "redis", "search", "encoder", "sib", "mcp")
+    assert imported(*PACKAGES) - application - others == set()
 
 
 def test_every_import_of_the_benchmarks_is_declared() -> None:
-    extras = PROJECT["optional-dependencies"]
-    declared = names([*PROJECT["dependencies"], *extras["demo"], *extras["ray"], *extras["postgres"], *extras["bench"]])
+    declared = names(PROJECT["dependencies"]) | extras("app", "files", "client", "demo", "ray", "postgres", "bench")
     assert imported("benchmarks") - declared == set()

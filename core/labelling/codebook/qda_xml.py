@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from themescope.core.errors import ReadError
+from themescope.core.errors import ReadError, optional_module
 from themescope.core.labelling.codebook.entries import NOT_IN_XML
 from themescope.core.labelling.codebook.portable import PortableCode, described, description, hex_colour, nearest_colour
 
@@ -95,7 +95,7 @@ def events(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
     """
     from xml.etree.ElementTree import ParseError
 
-    from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
+    defused = optional_module("defusedxml", "Reading REFI-QDA files", "defusedxml", "files")
     from defusedxml.ElementTree import iterparse  # type: ignore[import-untyped]
 
     depth = 0
@@ -105,7 +105,7 @@ def events(stream: IO[bytes], name: str) -> Iterator[tuple[str, str, Any]]:
             if depth > DEPTH_LIMIT:
                 raise ReadError(name, f"it has more than {DEPTH_LIMIT} elements around each other.", "", REDO)
             yield event, local_name(found.tag), found
-    except DefusedXmlException:
+    except defused.DefusedXmlException:
         problem = "it has a document type or entities, which Themescope does not read."
         raise ReadError(name, problem, "", REDO) from None
     except (ParseError, UnicodeError, LookupError, ValueError) as error:
