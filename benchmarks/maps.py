@@ -2,8 +2,7 @@
 
     python benchmarks/maps.py [--sentences 1000000] [--layout 6000]
 
-Points and vectors are synthetic, so that any size can be measured. For a map of millions of points in a browser, see
-``benchmarks.map_browser``; for page load times, ``benchmarks.pages``.
+Points and vectors are synthetic, so that any size can be measured. For page load times, see ``benchmarks.pages``.
 """
 
 from __future__ import annotations

@@ -33,14 +33,15 @@ import numpy as np
 import psutil
 from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
 
-from benchmarks.triplet_page import fill
-from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
-from themescope.db.records import MapPoints, ScoreRecord
+from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
+from themescope.db.records import MapPoints, ScoreRecord, Verdict
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 
 TRIPLETS, POINTS, MODELS, ARTICLES = 300_000, 100_000, 10, 700
 _THEMES, _SENTENCES = 8, 5
+_TRIPLET_SENTENCES = 16
+_SHARES = {Split.TRAIN: 0.8, Split.VALIDATION: 0.1, Split.TEST: 0.1}
 METRICS = ("mi", "ami", "ami-arithmetic", "ri", "ari", "v")
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 _VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
@@ -55,10 +56,48 @@ _IDLE_SECONDS = 3
 
 def fill_store(store: Store) -> None:
     """Fill an empty store with the synthetic data."""
-    fill(store, TRIPLETS)
     random = np.random.default_rng(0)
+    _add_triplets(store, TRIPLETS, random)
     _add_map(store, random)
     _add_methods(store, random)
+
+
+def _synthetic_article(number: int) -> Article:
+    """Return an article with eight sections of two sentences of 20 words."""
+    words = " ".join(f"word{(number * 7 + i) % 5_000}" for i in range(18))
+    sections = tuple(
+        Section(
+            f"Theme {s % 40}", 2, (Paragraph("", (f"First {words} {s}.", f"Second {words} {s}.")),), (f"Theme {s}",)
+        )
+        for s in range(number, number + _TRIPLET_SENTENCES // 2)
+    )
+    return Article(f"Article {number}", sections)
+
+
+def _add_triplets(store: Store, triplets: int, random: np.random.Generator) -> None:
+    """Add a corpus, a triplet set, two evaluated models and 1,000 reviews."""
+    with store.writing() as w:
+        corpus = w.corpora.create("synthetic", "en")
+        w.corpora.add_articles(corpus.id, [_synthetic_article(n) for n in range(max(10, triplets // 60))])
+        w.corpora.finish(corpus.id, {})
+        triplet_set = w.triplets.create(corpus.id, "synthetic", "sentences", {}, 0, "synthetic")
+        sentences = np.array([s.id for _, _, listed in w.corpora.iterate(corpus.id) for s in listed])
+        articles = np.array([a.id for a, _, _ in w.corpora.iterate(corpus.id)])
+        for split, share in _SHARES.items():
+            indices = np.sort(random.integers(len(articles), size=int(triplets * share)))
+            first = indices * _TRIPLET_SENTENCES
+            parts = [sentences[first + random.integers(_TRIPLET_SENTENCES, size=len(first))] for _ in range(3)]
+            w.triplets.add(triplet_set.id, split, TripletRows(np.zeros(len(indices), int), articles[indices], *parts))
+        w.triplets.finish(triplet_set.id, {})
+        for name in ("first", "second"):
+            model = w.models.add(name=name, method="tfidf", config={}, seed=0, digest=name, artifact="", metrics={})
+            for split in Split:
+                ids = w.triplets.ids(triplet_set.id, split)
+                margins = {split: (ids, random.normal(0.2, 1, len(ids)).astype(np.float32))}
+                w.runs.add(kind="triplets", digest=f"{name} {split}", model_id=model.id, triplet_set_id=triplet_set.id,
+                           config={"split": split.value}, margins=margins)  # fmt: skip
+        for triplet in random.choice(w.triplets.ids(triplet_set.id), 1_000, replace=False).tolist():
+            w.reviews.add(triplet_set.id, triplet, "Ada", Verdict.BAD)
 
 
 def _add_map(store: Store, random: np.random.Generator) -> None:

@@ -10,9 +10,9 @@ import pytest
 import sqlalchemy as sa
 from playwright.sync_api import Browser, Page, expect
 
-from benchmarks._proxied import Installation, installation, nginx, trusting
 from tests.e2e.conftest import wait_for
 from tests.e2e.hands import menu
+from tests.e2e.proxied import Installation, installation, nginx, trusting
 from themescope.db import label_tables
 from themescope.db.settings import Settings
 from themescope.db.store import Store

@@ -1,4 +1,4 @@
-"""Two web servers behind nginx with HTTPS, and workers, configured as in docs/deploy; each process can be killed."""
+"""Two web servers behind nginx with HTTPS, configured as in docs/deploy; each server can be killed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.strings import ROOT
+
 CONFIGURATION = ROOT / "docs" / "deploy" / "nginx.conf"
 START_S = 120.0
-NICE = ("nice", "-n", "10")
-"""Priority of workers, as in docs/deploy."""
 
 
 @dataclass
@@ -33,7 +32,6 @@ class Installation:
     port: int
     web_ports: list[int]
     web: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -41,15 +39,11 @@ class Installation:
         return f"https://127.0.0.1:{self.port}"
 
     def start_web(self, number: int) -> None:
-        """Start a web server, or start it again."""
         flags = ["--server.address", "127.0.0.1", "--server.port", str(self.web_ports[number])]
-        process = self._start(f"web-{number}", ["themescope.webapp.server", *flags, "--server.headless", "true"])
-        self.web[number : number + 1] = [process]
-
-    def start_worker(self, number: int) -> None:
-        """Start a worker, or start it again."""
-        module = ["themescope.jobs.cli", "worker", "--no-warm-up"]
-        self.workers[number : number + 1] = [self._start(f"worker-{number}", module, *NICE)]
+        command = [sys.executable, "-m", "themescope.webapp.server", *flags, "--server.headless", "true"]
+        with (self.folder / f"web-{number}.log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=ROOT, env=dict(self.environment), stdout=log, stderr=log)
+        self.web.append(process)
 
     def wait_for_web(self, number: int) -> None:
         """Wait until a web server is ready."""
@@ -61,25 +55,20 @@ class Installation:
 
     def stop(self) -> None:
         """Stop all processes."""
-        for process in [*self.web, *self.workers]:
+        for process in self.web:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        for process in [*self.web, *self.workers]:
+        for process in self.web:
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
-    def _start(self, name: str, module: list[str], *before: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{name}.log").open("ab") as log:
-            command = [*before, sys.executable, "-m", *module]
-            return subprocess.Popen(command, cwd=ROOT, env=dict(self.environment), stdout=log, stderr=log)
-
 
 @contextmanager
-def installation(folder: Path, environment: Mapping[str, str], workers: int = 0) -> Iterator[Installation]:
-    """Start nginx, two web servers and workers; ``environment`` has the settings of Themescope."""
+def installation(folder: Path, environment: Mapping[str, str]) -> Iterator[Installation]:
+    """Start nginx and two web servers; ``environment`` has the settings of Themescope."""
     ports = [free_port() for _ in range(4)]
     settings = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", **environment}
     found = Installation(folder, settings, ports[0], ports[1:3])
@@ -90,8 +79,6 @@ def installation(folder: Path, environment: Mapping[str, str], workers: int = 0)
     try:
         for number in range(2):
             found.start_web(number)
-        for number in range(workers):
-            found.start_worker(number)
         for number in range(2):
             found.wait_for_web(number)
         with (folder / "nginx.log").open("ab") as log:
