@@ -2,8 +2,7 @@
 
 Neighbours are found exactly, block by block, and the layout is umap-learn's own. Every stage reports progress and can
 be cancelled, and the same seed gives the same map. Of more sentences than ``landmarks`` a sample is laid out, and the
-others are placed by the transform of UMAP (:mod:`themescope.core.projection.placement`), so that time grows linearly
-with their number.
+others are placed by the transform of UMAP (:class:`FittedMap`), so that time grows linearly with their number.
 
 umap-learn compiles its loops in every process, for about ten seconds, so :func:`load_umap` lets numba cache them on
 disk. pynndescent, which umap-learn imports for an approximate search that is not used here, caches its own functions;
@@ -18,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,6 @@ from themescope.core.config import Config, option
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.protocols import Report, SubReport
 from themescope.core.types import Matrix, Points
-
-if TYPE_CHECKING:
-    from themescope.core.projection.placement import FittedMap
 
 Floats = npt.NDArray[np.float32]
 Neighbours = npt.NDArray[np.int64]  # (n, k) rows, nearest first
@@ -42,6 +38,9 @@ _SHARE = {"neighbours": 0.3, "graph": 0.4}  # progress after each stage
 _PLACING = 0.6  # progress after the layout of the landmarks
 SHARD = 8_192
 """Number of sentences that are placed together."""
+_PLACING_EPOCHS = 30  # of the numbers in ``UMAP.transform``, the one for many points
+_LEARNING_RATE = 0.25  # a quarter of that of the layout, as in umap-learn
+_NEGATIVES = 5.0
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,6 @@ def sample(n: int, size: int, seed: int) -> Neighbours:
 
 def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> FittedMap:
     """Return the layout of (n, dim) vectors, dense or CSR, which places others; raises as :func:`project` does."""
-    from themescope.core.projection.placement import FittedMap
-
     reduction = Reduction.fit(vectors, config, seed)
     rows = reduction.apply(vectors)
     return FittedMap(reduction, rows, _laid_out(rows, config, seed, report), config, seed)
@@ -221,6 +218,79 @@ def as_metric(distances: Floats, metric: str) -> Floats:
     """
     exact = np.where(distances <= 1e-6 * distances.max(), 0.0, distances)
     return np.asarray(exact**2 / 2 if metric == "cosine" else exact, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedMap:
+    """The layout of a sample, and the function that places other sentences on it, one shard per call.
+
+    A sentence starts at the mean of its nearest landmarks, weighted by their membership strengths, and is then moved by
+    stochastic gradient descent, as in ``UMAP.transform``, but with exact neighbours; the landmarks stay where they are.
+    Every shard has a seed of its own, so that the result does not depend on the number of workers.
+    """
+
+    reduction: Reduction
+    rows: Floats
+    """(m, d) reduced vectors of the sample."""
+    at: Points
+    """(m, 2) coordinates of the sample."""
+    config: UmapConfig
+    seed: int
+
+    def __call__(self, shard: tuple[int, Matrix]) -> Points:
+        """Return the (n, 2) positions of the vectors of a shard: its number and (n, dim) vectors, dense or CSR.
+
+        Raises :class:`DataError` for values that are not finite.
+        """
+        number, vectors = shard
+        if not vectors.shape[0]:
+            return np.empty((0, 2), dtype=np.float32)
+        k = min(self.config.n_neighbors, len(self.rows))
+        near, distances = nearest(self.rows, self.reduction.apply(vectors), k)
+        strengths = _strengths(near, as_metric(distances, self.config.metric))
+        start = _first_positions(strengths, self.at[near])
+        return self._moved(start, near, strengths, np.random.RandomState([self.seed % 2**32, number]))
+
+    def _moved(self, start: Points, near: Neighbours, strengths: Floats, random: np.random.RandomState) -> Points:
+        umap = load_umap()
+        weights = np.where(strengths < strengths.max() / _PLACING_EPOCHS, 0.0, strengths)
+        head, neighbour = np.nonzero(weights)
+        a, b = umap.find_ab_params(1.0, self.config.min_dist)
+        moved = umap.optimize_layout_euclidean(
+            start,
+            np.array(self.at, dtype=np.float32),
+            head.astype(np.int32),
+            near[head, neighbour].astype(np.int32),
+            _PLACING_EPOCHS,
+            len(self.rows),
+            umap.make_epochs_per_sample(weights[head, neighbour], _PLACING_EPOCHS),
+            a,
+            b,
+            random.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max - 1, 3).astype(np.int64),
+            1.0,
+            _LEARNING_RATE,
+            _NEGATIVES,
+        )
+        return np.asarray(moved, dtype=np.float32)
+
+
+def _strengths(near: Neighbours, distances: Floats) -> Floats:
+    """Return the (n, k) membership strengths of the nearest landmarks, 0…1."""
+    umap = load_umap()
+    k = near.shape[1]
+    sigmas, rhos = umap.smooth_knn_dist(distances, float(k), local_connectivity=0.0)
+    strengths = umap.compute_membership_strengths(near.astype(np.int32), distances, sigmas, rhos, bipartite=True)[2]
+    return np.asarray(strengths, dtype=np.float32).reshape(near.shape)
+
+
+def _first_positions(strengths: Floats, at: Floats) -> Points:
+    """Return (n, 2) means of the (n, k, 2) positions of landmarks, weighted by their strengths.
+
+    A sentence that equals a landmark starts there.
+    """
+    weights = np.where(strengths[:, :1] == 1, np.eye(1, strengths.shape[1]), np.maximum(strengths, 1e-12))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("ij,ijk->ik", weights, at), dtype=np.float32)
 
 
 def _layout(

@@ -25,8 +25,7 @@ from themescope.jobs.executors.records import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
-    from themescope.core.projection.maps import UmapConfig
-    from themescope.core.projection.placement import FittedMap
+    from themescope.core.projection.maps import FittedMap, UmapConfig
 
 FEWEST = 5
 """Minimum number of sentences of a map."""

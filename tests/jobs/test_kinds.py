@@ -20,8 +20,7 @@ from themescope.core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from themescope.core.projection.maps import sample
-from themescope.core.projection.placement import FittedMap
+from themescope.core.projection.maps import FittedMap, sample
 from themescope.core.types import Split
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
