@@ -15,8 +15,7 @@ import numpy.typing as npt
 from themescope.core.labelling.answers import NO, Answer, Effect, QuestionKind
 from themescope.core.labelling.links import Links
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.labelling.questions.state import QuestionState
-from themescope.core.labelling.questions.vectors import Floats, Rows
+from themescope.core.labelling.questions.state import Floats, QuestionState, Rows
 from themescope.core.types import Ids
 
 _SWEEPS = 3

@@ -1,25 +1,37 @@
-"""Operations of the history that answers are: the answer itself and the changes of clusters, as one step."""
+"""Operations of the history: an answer with the changes of clusters, small clusters to begin with; and when to stop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import NO, Answer, Effect, QuestionKind, constraints_of, next_key
 from themescope.core.labelling.changes import EntryChange, apply, difference
 from themescope.core.labelling.entries import EntryKind
+from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.partition import Cluster, Partition
+from themescope.core.labelling.partition import COLOURS, Cluster, Partition
 from themescope.core.labelling.questions.moves import Moves
 from themescope.core.labelling.questions.state import QuestionState
 from themescope.core.types import Ids
 
 Namer = Callable[[Ids], str]
 """Names a new cluster by its sentence ids."""
+_TIMES, _LEAST, _MOST = 3.0, 10, 150
+_COMPARED = 2_000
+"""Maximum number of sentences that are clustered; the others go to the nearest cluster."""
+WINDOW = 15
+"""Number of last answers that are considered."""
+_FEW = 0.1
+"""Number of sentences moved by an answer, on average over the window, up to which it is suggested to stop. Chosen on
+validation articles (experiment log): going on to the end gains little after it, with wrong answers nothing."""
 
 
 def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Operation:
@@ -94,3 +106,52 @@ def _said(state: QuestionState, given: Answer) -> str:
         return "None of these clusters"
     cluster = state.partition.clusters.get(state.cluster_of(given.chosen))
     return f"→ {cluster.name}" if cluster is not None else "→ unassigned"
+
+
+def suggested_count(state: QuestionState) -> int:
+    """Return how many small clusters to make: three times the estimated number of themes, within limits."""
+    wanted = min(max(round(_TIMES * state.vectors.themes), _LEAST), _MOST)
+    return max(min(wanted, len(state.partition.ids) // 2), 1)
+
+
+def small_clusters(state: QuestionState, texts: Sequence[str], count: int, first_number: int) -> Operation:
+    """Replace all clusters by ``count`` small ones, named by their words; ``texts`` are the (n,) sentences.
+
+    Raises :class:`themescope.core.errors.DataError` if there are fewer sentences than clusters.
+    """
+    x = state.vectors.unit
+    compared = np.sort(np.random.default_rng(state.seed).permutation(len(x))[:_COMPARED])
+    found = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], count, state.seed)
+    labels = extended_labels(x, compared, found, count)
+    before = after = state.partition
+    for number in list(before.clusters):
+        after = apply(after, op.delete(after, number).change_set)
+    for label, name in enumerate(theme_names(theme_words(texts, labels, count))):
+        number = first_number + label
+        cluster = Cluster(number, op.free_name(after, name or "Cluster"), label % COLOURS)
+        after = after.with_clusters({**after.clusters, number: cluster})
+    numbers: Ids = labels.astype(np.int64) + first_number
+    summary = f"{count:,} small clusters to merge by answers"
+    return Operation(OperationKind.SMALL_CLUSTERS, summary, difference(before, replace(after, numbers=numbers)))
+
+
+def standing_answers(steps: Iterable[Step]) -> list[Step]:
+    """Return the steps of answers that were not undone, in order."""
+    found: dict[int, Step] = {}
+    for step in steps:
+        if step.operation != OperationKind.ANSWER:
+            continue
+        if step.kind is Kind.UNDO and step.target is not None:
+            found.pop(step.target, None)
+        else:
+            found[step.target or step.id] = step
+    return list(found.values())
+
+
+def stop_reason(moved: Sequence[int]) -> str:
+    """Return why it is suggested to stop, given how many sentences each answer moved; "" if it is not."""
+    last = moved[-WINDOW:]
+    if len(last) < WINDOW or sum(last) > _FEW * WINDOW:
+        return ""
+    some = {0: "no sentence", 1: "1 sentence"}.get(sum(last), f"{sum(last)} sentences")
+    return f"The last {WINDOW} answers moved {some}, so the next ones will probably change little."

@@ -1,16 +1,141 @@
-"""Strategies that choose the next question, by their ids."""
+"""Strategies that choose the next question, by their ids.
+
+*Place sentences* asks about the cluster of one sentence, which several clusters suit almost equally well: the sentence
+without answers with the smallest margin between its two best clusters first (margin sampling, Scheffer, Decomain,
+Wrobel 2001), after unassigned ones.
+
+A3S (Deng et al. 2024, ICML, Adaptive active aggregation and splitting) needs no clusters to begin with: small clusters
+are merged and split by pairwise questions in the order of their expected gain. The gain is the change of the normalised
+mutual information with the true themes, NMI = 2 I / (H(true) + H(clusters)). For a merge of clusters with a and b of n
+sentences that share a theme, I stays and H(clusters) falls by d = (a + b)/n · h(a / (a + b)), with the binary entropy
+h; for the split of a cluster into parts of two themes, I rises by d. To first order a merge gains NMI · d, and a split
+2 d - NMI · d, each divided by H(true) + H(clusters), which all have in common. They are weighted with the probability
+of a must-link or a cannot-link by the log-odds of pairs, and a question about the two central sentences decides.
+
+Differences from the paper: its probabilities come from the distances of nearest neighbours, here from
+:class:`themescope.core.clustering.pairs.PairCalibration`; its purity test asks about the sentence farthest from the
+centre, here about the central sentences of the two parts, which are those of the split if the answer is no.
+``benchmarks/questions.py`` compares both strategies with others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from themescope.core.errors import UnknownNameError
-from themescope.core.labelling.answers import Question
-from themescope.core.labelling.questions import aggregation, cobra, pairs, placement
-from themescope.core.labelling.questions.state import QuestionState
+import numpy as np
+from scipy.special import entr, expit
 
-Ask = Callable[[QuestionState], Question | None]
+from themescope.core.clustering.iclust import Iclust, IclustConfig
+from themescope.core.clustering.inputs import extended_labels
+from themescope.core.errors import UnknownNameError
+from themescope.core.labelling.answers import MOST_CANDIDATES, Effect, Question, QuestionKind
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.questions.moves import mean_cosines
+from themescope.core.labelling.questions.state import QuestionState, Rows
+
+_NMI = 0.5
+"""NMI of clusters with the true themes, which is unknown; clusters of articles with their sections have about .4."""
+_MOST_CLUSTERS, _MOST_SPLIT = 300, 400
+Scored = tuple[float, Question]
+
+
+def which_cluster(state: QuestionState) -> Question | None:
+    """Return the question to which of the most similar clusters, at most nine, the least certain sentence belongs.
+
+    After all sentences, the question is which clusters to merge or to split.
+    """
+    return about_least_certain(state, QuestionKind.CLUSTER, MOST_CANDIDATES) or merge_or_split(state)
+
+
+def about_least_certain(state: QuestionState, kind: QuestionKind, candidates: int) -> Question | None:
+    """Return the question about the least certain sentence and its most similar clusters, so many of them."""
+    numbers = list(state.members)
+    if len(numbers) < 2:
+        return None
+    stand = {number: state.representative(number) for number in numbers}
+    # Answers that gave no links do not make their sentence a linked one.
+    about = {a.question.sentences[0] for a in state.answers.values() if a.question.kind is not QuestionKind.PAIR}
+    asked = state.partition.rows([sentence for sentence in about if state.has(sentence)])
+    done = {*state.linked_rows.tolist(), *asked.tolist(), *stand.values()}
+    free = np.setdiff1d(np.arange(len(state.partition.ids)), sorted(done))
+    if not len(free):
+        return None
+    similarity = mean_cosines(state.vectors.unit, state.partition.numbers, free, numbers)
+    two = np.sort(similarity, axis=1)[:, -2:]
+    margin = np.round(two[:, 1] - two[:, 0], 6)
+    assigned = state.partition.numbers[free] != UNASSIGNED
+    place = int(np.lexsort((np.arange(len(margin)), margin, assigned))[0])
+    best = np.argsort(-np.round(similarity[place], 6), kind="stable")[:candidates]
+    shown = (stand[numbers[i]] for i in best)
+    return Question(kind, Effect.MOVE, tuple(state.id(row) for row in (int(free[place]), *shown)))
+
+
+def merge_or_split(state: QuestionState) -> Question | None:
+    """Return the question about the merge or the split with the largest expected gain (A3S)."""
+    merge = _best_merge(state)
+    split = _best_split(state, merge[0] if merge else 0.0)
+    found = max((scored for scored in (merge, split) if scored), key=lambda scored: scored[0], default=None)
+    return found[1] if found else None
+
+
+def _best_merge(state: QuestionState) -> Scored | None:
+    numbers = sorted(state.members, key=lambda number: -len(state.members[number]))[:_MOST_CLUSTERS]
+    if len(numbers) < 2:
+        return None
+    sizes = np.array([len(state.members[number]) for number in numbers])
+    means = np.stack([state.vectors.centred[state.members[number]].mean(axis=0) for number in numbers])
+    together = expit(state.vectors.intercept + state.vectors.slope * (means @ means.T))
+    upper, lower = np.triu_indices(len(numbers), 1)
+    gain = _NMI * together[upper, lower] * _difference(sizes[upper], sizes[lower], state)
+    apart = state.clusters_apart()
+    for place in np.argsort(-np.round(gain, 9), kind="stable"):
+        pair = numbers[upper[place]], numbers[lower[place]]
+        if frozenset(pair) not in apart:
+            question = _question(state, Effect.MERGE, *(state.representative(number) for number in pair))
+            if state.may_ask(question):
+                return float(gain[place]), question
+    return None
+
+
+def _best_split(state: QuestionState, least: float) -> Scored | None:
+    """Return the best split if its gain may be more than ``least``."""
+    best: Scored | None = None
+    for rows in sorted(state.members.values(), key=len, reverse=True):
+        bound = (2 - _NMI) * np.log(2) * len(rows) / len(state.partition.ids)
+        if len(rows) < 2 or bound <= max(least, best[0] if best else 0.0):
+            break
+        first, second = _parts(state, rows)
+        question = _question(state, Effect.SPLIT, state.vectors.central(first), state.vectors.central(second))
+        if state.may_ask(question) and not state.links.are_together(*question.sentences):
+            differ = 1.0 - float(expit(state.vectors.log_odds(first, second)))
+            gain = (2 - _NMI) * differ * float(_difference(len(first), len(second), state))
+            if best is None or gain > best[0]:
+                best = gain, question
+    return best
+
+
+def _parts(state: QuestionState, rows: Rows) -> tuple[Rows, Rows]:
+    """Return the two clusters that Iclust makes of one."""
+    key = ("parts", rows.tobytes())
+    if key not in state.cache:
+        x = state.vectors.unit[rows]
+        compared = np.sort(np.random.default_rng(state.seed).permutation(len(rows))[:_MOST_SPLIT])
+        labels = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], 2, state.seed)
+        state.cache[key] = extended_labels(x, compared, labels, 2)
+    labels = state.cache[key]
+    return rows[labels == 0], rows[labels == 1]
+
+
+def _difference(one: np.ndarray | int, other: np.ndarray | int, state: QuestionState) -> np.ndarray:
+    """Return the difference d of the entropy between two clusters and their union."""
+    both = np.add(one, other)
+    share = one / both
+    return np.asarray(both / len(state.partition.ids) * (entr(share) + entr(1 - share)))
+
+
+def _question(state: QuestionState, effect: Effect, first: int, second: int) -> Question:
+    return Question(QuestionKind.PAIR, effect, (state.id(first), state.id(second)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +145,7 @@ class Strategy:
     id: str
     title: str
     summary: str
-    ask: Ask
+    ask: Callable[[QuestionState], Question | None]
     """Returns the next question; None if there is nothing left to ask."""
     small_clusters: bool = False
     """Whether it is meant to begin with many small clusters."""
@@ -33,35 +158,15 @@ STRATEGIES = {
             "placement",
             "Place sentences",
             "Asks to which cluster the least certain sentence belongs. The most gain for each question.",
-            placement.which_cluster,
-        ),
-        Strategy(
-            "closer",
-            "Nearest of two",
-            "Asks which of two clusters is closer to the least certain sentence. Quick to answer.",
-            placement.which_closer,
-        ),
-        Strategy(
-            "cobra",
-            "Merge small clusters (COBRA)",
-            "Asks whether the two most similar clusters belong together. Finds the number of clusters.",
-            cobra.ask,
-            small_clusters=True,
+            which_cluster,
         ),
         Strategy(
             "a3s",
             "Merge and split (A3S)",
-            "Asks for the merge or split of which most is expected for the clusters as a whole.",
-            aggregation.ask,
+            "Asks which clusters to merge or split. For texts without clusters: begins with many small ones.",
+            merge_or_split,
             small_clusters=True,
         ),
-        Strategy(
-            "least-certain",
-            "Least certain pairs",
-            "Asks about the two sentences of which it is least clear whether they belong together.",
-            pairs.least_certain,
-        ),
-        Strategy("random", "Random pairs", "Asks about two random sentences, for comparison.", pairs.random),
     )
 }
 """The recommended one first."""

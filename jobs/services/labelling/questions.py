@@ -6,7 +6,6 @@ All functions use the (n, dim) vectors of a labelling's sentences, in the order 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from themescope.core.errors import ArtifactError
@@ -21,8 +20,8 @@ from themescope.jobs.services.labelling.assistance import cluster_name
 
 if TYPE_CHECKING:
     from themescope.core.labelling.history import Step
-    from themescope.core.labelling.questions.state import QuestionState
-    from themescope.core.labelling.questions.vectors import QuestionVectors
+    from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
+    from themescope.core.labelling.questions.strategies import Strategy
     from themescope.jobs.services.labelling.session import LabellingSession
 
 METHOD = "question"
@@ -30,27 +29,17 @@ METHOD = "question"
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyNote:
-    """A strategy as the page shows it."""
-
-    id: str
-    title: str
-    summary: str
-    small_clusters: bool
-
-
-def strategies() -> list[StrategyNote]:
+def strategies() -> list[Strategy]:
     """Return the strategies, the recommended one first."""
     from themescope.core.labelling.questions.strategies import STRATEGIES
 
-    return [StrategyNote(s.id, s.title, s.summary, s.small_clusters) for s in STRATEGIES.values()]
+    return list(STRATEGIES.values())
 
 
 def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVectors:
     """Prepare the vectors of a model, with its calibration, or the general one if the model has no files here."""
     from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
-    from themescope.core.labelling.questions.vectors import prepare
+    from themescope.core.labelling.questions.state import prepare
     from themescope.core.tasks.pair_calibration import load_calibration
 
     try:
@@ -107,21 +96,21 @@ def take_back(session: LabellingSession, key: str) -> Step | None:
 
 def small_cluster_count(state: QuestionState) -> int:
     """Return the suggested number of small clusters."""
-    from themescope.core.labelling.questions.start import suggested_count
+    from themescope.core.labelling.questions.steps import suggested_count
 
     return suggested_count(state)
 
 
 def make_small_clusters(state: QuestionState, texts: Mapping[int, str], count: int, first_number: int) -> Operation:
     """Replace all clusters by small ones, which answers merge; raise ``DataError`` if there are too few sentences."""
-    from themescope.core.labelling.questions.start import small_clusters
+    from themescope.core.labelling.questions.steps import small_clusters
 
     return small_clusters(state, [texts[int(i)] for i in state.partition.ids], count, first_number)
 
 
 def last_answer(steps: Iterable[Step]) -> str:
     """Return the summary of the last answer that was not undone; "" without one."""
-    from themescope.core.labelling.questions.stopping import standing_answers
+    from themescope.core.labelling.questions.steps import standing_answers
 
     found = standing_answers(steps)
     return found[-1].summary if found else ""
@@ -129,6 +118,7 @@ def last_answer(steps: Iterable[Step]) -> str:
 
 def stop_reason(steps: Iterable[Step]) -> str:
     """Return why it is suggested to stop; "" if it is not."""
-    from themescope.core.labelling.questions import stopping
+    from themescope.core.labelling.questions.steps import standing_answers
+    from themescope.core.labelling.questions.steps import stop_reason as reason
 
-    return stopping.stop_reason([step.size for step in stopping.standing_answers(steps)])
+    return reason([step.size for step in standing_answers(steps)])

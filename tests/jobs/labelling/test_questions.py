@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tests.core.labelling.labellers import Labeller
 from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import Answer, Question, answers
-from themescope.core.labelling.questions.simulation import Labeller
-from themescope.core.labelling.questions.state import QuestionState
-from themescope.core.labelling.questions.vectors import prepare
+from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind, answers
+from themescope.core.labelling.questions.state import QuestionState, prepare
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import files, questions, starts
@@ -66,21 +65,29 @@ def test_an_answer_is_made_to_what_another_person_changed_meanwhile(sqlite_store
     record = begin(sqlite_store)
     ada, ben = (LabellingSession(sqlite_store, record.id, person) for person in ("ada", "ben"))
     state = state_of(ada)
-    question = questions.next_question(state, "cobra")
+    question = questions.next_question(state, "a3s")
     assert question is not None
     ben.do(op.unassign(ben.partition, ben.partition.ids[:4]))
-    answer(ben, "random", labeller(ben).value)
-    step = questions.commit_answer(ada, state, Answer(question, "yes", "cobra"))
+    answer(ben, "placement", labeller(ben).value)
+    step = questions.commit_answer(ada, state, Answer(question, "yes", "a3s"))
     assert step is not None
-    assert {a.strategy for a in answers(ada.partition).values()} == {"cobra", "random"}
+    assert {a.strategy for a in answers(ada.partition).values()} == {"a3s", "placement"}
 
 
 def test_answers_come_back_from_a_file_with_the_same_next_question(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
     session = LabellingSession(sqlite_store, record.id, "ada")
     value = labeller(session).value
-    for strategy in ("placement", "closer", "cobra", "a3s", "least-certain", "random"):
+    for strategy in ("placement", "a3s", "placement"):
         answer(session, strategy, value)
+    # What strategies of version 0.2 asked, which are no longer offered.
+    first, second, third = (int(i) for i in session.partition.ids[-3:])
+    closer, pair = (
+        Question(QuestionKind.CLOSER, Effect.MOVE, (first, second, third)),
+        Question(QuestionKind.PAIR, Effect.MOVE, (second, third)),
+    )
+    for given in (Answer(closer, "1", "closer"), Answer(pair, "yes", "cobra"), Answer(pair, "no", "random")):
+        questions.commit_answer(session, state_of(session), given)
     session.undo()
     lines = files.export_lines(sqlite_store, record.id).splitlines(True)
     again = files.import_lines(sqlite_store, record.corpus_id, lines, "x.jsonl")

@@ -16,8 +16,7 @@ from themescope.webapp.features.relabel.state import READ_ONLY
 if TYPE_CHECKING:
     from themescope.core.labelling.operations import Operation
     from themescope.core.labelling.partition import Partition
-    from themescope.core.labelling.questions.state import QuestionState
-    from themescope.core.labelling.questions.vectors import QuestionVectors
+    from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
     from themescope.webapp.features.relabel.editing import RelabelState
 
 DIFFERENT = "This question was answered already, or the labelling has changed. Here is the present one."

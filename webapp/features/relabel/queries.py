@@ -30,7 +30,7 @@ from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.choose import grouped
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.questions.vectors import QuestionVectors
+    from themescope.core.labelling.questions.state import QuestionVectors
 
 
 @dataclass(frozen=True, slots=True)

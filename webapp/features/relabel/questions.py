@@ -24,7 +24,6 @@ _DEFAULT_BUDGET, _MOST_BUDGET = 50, 10_000
 _MAX_TEXT, _MAX_EXAMPLE, _MAX_NAME, _MAX_CONTRADICTIONS = 1_500, 240, 80, 10
 _TITLES = {
     QuestionKind.PAIR: "Do these two sentences belong together?",
-    QuestionKind.CLOSER: "Which of B and C is closer to A?",
     QuestionKind.CLUSTER: "Which of these clusters is it?",
 }
 
@@ -160,15 +159,6 @@ def _parts(state: RelabelState, question: Question, actions: list[dict[str, Any]
             "hint": _effect(state, question),
             "actions": [skip, *actions],
         }
-    if question.kind is QuestionKind.CLOSER:
-        options = [
-            _answer(value, key, "", state, other)
-            for value, key, other in zip(("1", "2"), ("b", "c"), others, strict=True)
-        ]
-        return {
-            "sentences": [_sentence(state, first, "A")], "options": options, "short": False,
-            "actions": [skip | {"label": "Neither, or skip"}, *actions],
-        }  # fmt: skip
     options = [
         _answer(str(place), str(place), _name(state, other), state, other) for place, other in enumerate(others, 1)
     ]

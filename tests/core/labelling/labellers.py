@@ -12,10 +12,9 @@ from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Question, Q
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.partition import Cluster, Partition, start
 from themescope.core.labelling.questions import steps
-from themescope.core.labelling.questions.start import small_clusters, suggested_count
-from themescope.core.labelling.questions.state import QuestionState
+from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
+from themescope.core.labelling.questions.steps import small_clusters, suggested_count
 from themescope.core.labelling.questions.strategies import Strategy
-from themescope.core.labelling.questions.vectors import QuestionVectors
 
 
 @dataclass
