@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import reference_tables
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
@@ -99,6 +100,7 @@ def _mathml(node: nodes.Element, display: str) -> str:
 def _generate(app: Sphinx) -> None:
     GENERATED.mkdir(exist_ok=True)
     pages = {
+        "reference.md": reference_tables.document(),
         "library.md": library_page(),
         "commands.md": commands_page(),
         "settings.md": settings_page(),
@@ -179,7 +181,7 @@ def formats_page() -> str:
     head = (
         "Formats that imports recognise from the content of a file, each with a tiny file. "
         "[Files](../sharing.md#files) "
-        "lists the files that are exported and exchanged, and [readers](../reference.md#readers) the settings."
+        "lists the files that are exported and exchanged, and [readers](reference.md#readers) the settings."
     )
     lines = ["# File formats", "", head, ""]
     for card in REGISTRY:

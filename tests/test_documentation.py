@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -30,7 +31,6 @@ import numpy as np
 import pytest
 
 import themescope
-from tests.reference import FAMILIES
 from tests.strings import PACKAGES, ROOT
 from themescope.core.models import REGISTRY as METHODS
 from themescope.db import settings
@@ -224,7 +224,8 @@ GUIDES = [ROOT / "docs" / "pages.md", *sorted((ROOT / "docs" / "tutorials").glob
 @cache
 def labels() -> set[str]:
     """Every text in the code of the pages and jobs, and the titles of what is registered."""
-    found = {title for family in FAMILIES for title in (card.title for card in family[1])}
+    families = runpy.run_path(str(ROOT / "docs" / "reference_tables.py"))["FAMILIES"]
+    found = {card.title for _, registry in families for card in registry}
     for path in [*(ROOT / "webapp").rglob("*.py"), *(ROOT / "jobs").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

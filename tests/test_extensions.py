@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference import DOCUMENT, document
 from tests.strings import ROOT
 
 FILES = {
@@ -227,7 +226,7 @@ def test_the_command_line_lists_it(package: Path) -> None:
 
 
 def test_the_reference_tables_have_it(package: Path) -> None:
-    tables = run(package, "-m", "tests.reference")
+    tables = run(package, "docs/reference_tables.py")
     for id in (*IDS.values(), "toy"):
         assert f"| `{id}` |" in tables
     assert "Letters that are counted." in tables
@@ -293,7 +292,3 @@ def test_forms_uploads_and_the_navigation_have_it(package: Path, tmp_path: Path)
     assert "toy" in shown["suffixes"]
     assert "Letters" in shown["form"]
     assert shown["title"] == ["Toy page", "A toy page"]
-
-
-def test_the_documentation_has_the_tables_of_what_is_registered() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == document(), "Write it again: python -m tests.reference --write"

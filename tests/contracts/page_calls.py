@@ -5,84 +5,25 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 from themescope.db.store import Unit
 
 ROOT = Path(__file__).parents[2]
-READING = {
-    "themescope.jobs.common.judged.judged_pairs",
-    "themescope.jobs.services.labelling.methods.preview_method",
-    "themescope.jobs.services.labelling.metrics.learn_from_labels",
-    "themescope.jobs.services.labelling.metrics.model_in_use",
-    "themescope.jobs.services.labelling.questions.prepare_vectors",
-    "themescope.jobs.services.methods.methods_section",
-    "themescope.jobs.services.notebook.cases.sentence_case",
-    "themescope.jobs.services.notebook.report.report",
-    "themescope.jobs.services.notebook.samples.failures",
-    "themescope.jobs.services.tasks.checks.checks",
-    "themescope.jobs.services.tasks.checks.route",
-    "themescope.jobs.common.model_notes.base_note",
-    "themescope.jobs.common.model_choice.best_first",
-    "themescope.jobs.common.model_notes.language_note",
-    "themescope.jobs.common.models.built_on",
-    "themescope.jobs.common.models.selectable_models",
-    "themescope.jobs.common.theme_naming.materials_of_run",
-    "themescope.jobs.kinds.learn_labels.placed_for_training",
-    "themescope.jobs.kinds.learn_labels.training_labels",
-    "themescope.jobs.services.backups.backup_state",
-    "themescope.jobs.services.everything.find_everything",
-    "themescope.jobs.services.inference.attention_of",
-    "themescope.jobs.services.inference.models_for",
-    "themescope.jobs.services.inference.preload",
-    "themescope.jobs.services.inference.query_vector",
-    "themescope.jobs.services.inference.stored_blocks",
-    "themescope.jobs.services.inference.vectors_of",
-    "themescope.jobs.services.labelling.assistance.similarities",
-    "themescope.jobs.services.labelling.clusters.preview_parts",
-    "themescope.jobs.services.labelling.codebook.finder",
-    "themescope.jobs.services.labelling.codebook.json_text",
-    "themescope.jobs.services.labelling.codebook.markdown",
-    "themescope.jobs.services.labelling.qda_projects.plan_project",
-    "themescope.jobs.services.labelling.codebook.qdc",
-    "themescope.jobs.services.labelling.qda_projects.qdpx",
-    "themescope.jobs.services.labelling.codebook.table",
-    "themescope.jobs.services.labelling.codebook.web_page",
-    "themescope.jobs.services.labelling.files.export_lines",
-    "themescope.jobs.services.labelling.files.rows",
-    "themescope.jobs.services.labelling.starts.from_labels",
-    "themescope.jobs.services.labelling.tables.plan",
-    "themescope.jobs.services.people.members",
-    "themescope.jobs.services.pipeline.steps_of",
-    "themescope.jobs.services.pipeline.working",
-    "themescope.jobs.services.remote.search.find_similar",
-    "themescope.jobs.services.search.index_of",
-    "themescope.jobs.services.search.near",
-    "themescope.jobs.services.columns.file_content",
-    "themescope.jobs.services.search.sentences_with_words",
-    "themescope.jobs.services.selections.centrality",
-    "themescope.jobs.services.selections.compare",
-    "themescope.jobs.services.selections.model_of",
-    "themescope.jobs.services.selections.read_sentences",
-    "themescope.jobs.services.selections.rows",
-    "themescope.jobs.services.selections.texts_of",
-}
-"""Services of the pages that change nothing."""
-SIGNING_IN = {
-    "themescope.jobs.services.people.check_sharing",
+NO_ACTIONS = {
+    # The server itself, before a visitor is known; tests/webapp/test_sign_in.py and test_account.py test these.
     "themescope.jobs.services.sign_in.keep_alive",
     "themescope.jobs.services.sign_in.remember_name",
-    "themescope.jobs.services.sign_in.session_of",
     "themescope.jobs.services.api_tokens.actor_of",
     "themescope.jobs.services.api_tokens.create",
     "themescope.jobs.services.api_tokens.revoke",
-    "themescope.jobs.services.sign_in.account_of",
+    # On an empty store only.
+    "themescope.jobs.services.demo.seed_demo",
+    # Reads a labelling through its session.
+    "themescope.jobs.services.selections.read_sentences",
 }
-"""Services of the server itself, before a visitor is known; tests/webapp/test_sign_in.py tests them.
-
-The account page, too, is one of the server: people make and revoke tokens of their own (tests/webapp/test_account.py).
-"""
-ON_AN_EMPTY_STORE = {"themescope.jobs.services.demo.seed_demo"}
+"""Services of the pages from which code that writes can be reached, and which are no actions of a visitor."""
 _ALL = Unit(None, None)  # type: ignore[arg-type]
 REPOSITORIES = {
     name for name, value in vars(_ALL).items() if type(value).__module__.startswith("themescope.db.repositories.")
@@ -91,15 +32,18 @@ _WRITES = re.compile(r"\b\w+\.(insert|update|delete)\(\)|\binsert\(\w+\.|bulk_in
 _STORES = {"queries.store()", "store", "store()", "server_store.store()"}
 
 
+def imported(tree: ast.Module) -> dict[str, str]:
+    """Return the full name of each name that a module imports."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+
+
 def called_by_pages() -> set[str]:
     """Return the services of the pages by full name, and the methods of repositories as ``repository.method``."""
     found = set()
     for path in (ROOT / "webapp").rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        origins = {
-            alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names
-        }
+        origins = imported(tree)
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func)
             if match := re.match(r"(?:r|w|repositories)\.(\w+)\.(\w+)$", name):
@@ -109,6 +53,51 @@ def called_by_pages() -> set[str]:
             if full.startswith("themescope.jobs.") and any(ast.unparse(given) in _STORES for given in call.args):
                 found.add(re.sub(r"\(.*", "", full))
     return found
+
+
+@cache
+def _module(name: str) -> tuple[dict[str, ast.AST], dict[str, str]] | None:
+    """Return the functions and classes of a module of ours, and the full names of what it imports."""
+    base = ROOT.joinpath(*name.split(".")[1:])
+    path = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
+    if path is None:
+        return None
+    tree = ast.parse(path.read_text("utf-8"))
+    defined: dict[str, ast.AST] = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return defined, imported(tree)
+
+
+def _defined(full: str) -> tuple[str, str] | None:
+    """Return (module, function or class) of a full name, also where a package imports it from a module."""
+    parts = full.split(".")
+    for count in range(len(parts) - 1, 1, -1):
+        if found := _module(name := ".".join(parts[:count])):
+            if parts[count] in found[0]:
+                return name, parts[count]
+            if parts[count] in found[1]:
+                return _defined(found[1][parts[count]])
+    return None
+
+
+def changes(service: str) -> bool:
+    """Return whether a service, or code of ``jobs`` that it names, opens a transaction that writes."""
+    pending, seen = [_defined(service)], set()
+    while pending:
+        if (at := pending.pop()) is None or at in seen:
+            continue
+        seen.add(at)
+        defined, origins = _module(at[0]) or ({}, {})
+        if ".writing(" in ast.unparse(defined[at[1]]):
+            return True
+        for node in ast.walk(defined[at[1]]):
+            if isinstance(node, ast.Name | ast.Attribute):
+                name = ast.unparse(node)
+                root = name.split(".")[0]
+                if root in defined:
+                    pending.append((at[0], root))
+                elif origins.get(root, "").startswith("themescope.jobs."):
+                    pending.append(_defined(origins[root] + name[len(root) :]) or _defined(origins[root]))
+    return False
 
 
 def writes(method: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,32 +16,19 @@ from themescope.db import tables as t
 from themescope.db.records import JobStatus, ScoreRecord, TripletSetRecord
 from themescope.db.store import Store
 from themescope.jobs.services import demo
-from themescope.webapp.features.compare.method_pair import ARTICLE_VIEW
-from themescope.webapp.features.compare.method_table import PAIR_VIEW
 from themescope.webapp.features.train import form
 from themescope.webapp.shared.guard import BROKEN
 
-TABS = {
-    "compare": (
-        "Clustering", PAIR_VIEW, "Hard articles", ARTICLE_VIEW, "Triplet accuracy", "Build a benchmark",
-    ),
-    "corpora": ("Read", "All projects", "Import"),
-    "paper_tables": ("Tables", "Reproduce"),
-    "relabel": ("Edit", "History", "Files and settings", "New labelling"),
-    "summaries": ("One document", "Collections"),
-    "themes": ("New list", "Results"),
-    "train": ("New model", "Models"),
-    "tasks": ("My tasks", "All tasks", "New task"),
-    "notebook": ("Cases", "Categories", "Counts", "Agreement", "Report"),
-    "triplets": ("Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set"),
-}  # fmt: skip
-EVERY_TAB = [(page, tab) for page in PAGES for tab in TABS.get(page, ("",))]
 Open = Callable[..., AppTest]
 
 
-def open_tab(open_page: Open, page: str, tab: str) -> AppTest:
-    """The page with this tab open; "" for a page without tabs."""
-    return open_page(page, **({"tab" if page == "compare" else "view": tab} if tab else {}))
+def every_tab(open_page: Open, page: str) -> Iterator[tuple[str, AppTest]]:
+    """The page with each of its tabs open."""
+    first = open_page(page)
+    names = [tab.label for tab in first.tabs]
+    yield next((tab.label for tab in first.tabs if tab.children), ""), first
+    for name in names[1:]:
+        yield name, open_page(page, **{"tab" if page == "compare" else "view": name})
 
 
 def words_of(at: AppTest) -> str:
@@ -55,23 +42,18 @@ def jobs_of(store: Store, kind: str) -> list[dict[str, object]]:
         return [dict(job.args) for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
 
 
-@pytest.mark.parametrize(("page", "tab"), EVERY_TAB)
-def test_an_empty_store_is_no_error_and_says_what_to_do(
-    page: str, tab: str, sqlite_store: Store, open_page: Open
-) -> None:
-    at = open_tab(open_page, page, tab)
-    assert not at.exception
-    assert not at.error
-    assert len(at.title) == 1
-    assert [found.label for found in at.tabs if found.children] == ([tab] if tab else [])
+@pytest.mark.parametrize("page", PAGES)
+def test_an_empty_store_is_no_error_and_says_what_to_do(page: str, sqlite_store: Store, open_page: Open) -> None:
+    for tab, at in every_tab(open_page, page):
+        assert not at.exception and not at.error, tab
+        assert len(at.title) == 1
+        assert [found.label for found in at.tabs if found.children] == ([tab] if tab else [])
 
 
-@pytest.mark.parametrize(("page", "tab"), EVERY_TAB)
-def test_a_filled_store_is_shown(page: str, tab: str, filled_store: Store, open_page: Open) -> None:
-    at = open_tab(open_page, page, tab)
-    assert not at.exception
-    assert not at.error
-    assert [found.label for found in at.tabs] == list(TABS.get(page, ()))
+@pytest.mark.parametrize("page", PAGES)
+def test_a_filled_store_is_shown(page: str, filled_store: Store, open_page: Open) -> None:
+    for tab, at in every_tab(open_page, page):
+        assert not at.exception and not at.error, tab
 
 
 def test_the_missing_worker_is_told_on_every_page(sqlite_store: Store, open_page: Open) -> None:

@@ -1,11 +1,9 @@
-"""Reference tables of everything that is registered: ``python -m tests.reference --write`` writes docs/reference.md."""
+"""Tables of everything that is registered, for the documentation site; ``python docs/reference_tables.py`` prints them."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
@@ -19,7 +17,6 @@ from themescope.jobs.executors import REGISTRY as EXECUTORS
 from themescope.jobs.kinds import REGISTRY as JOB_KINDS
 from themescope.webapp.features import REGISTRY as PAGES
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 FAMILIES: tuple[tuple[str, Registry[Any]], ...] = (
     ("Methods", METHODS),
     ("Clusterers", CLUSTERERS),
@@ -32,7 +29,7 @@ FAMILIES: tuple[tuple[str, Registry[Any]], ...] = (
 )
 _HEAD = """# Reference
 
-Everything that is registered, from the cards. Written by `python -m tests.reference --write`; a test compares.
+Everything that is registered, with its settings.
 """
 
 
@@ -67,15 +64,5 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def main() -> None:
-    """Print the document, or write it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/reference.md")
-    if parser.parse_args().write:
-        DOCUMENT.write_text(document(), encoding="utf-8")
-    else:
-        sys.stdout.write(document())
-
-
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(document())
