@@ -1,4 +1,4 @@
-"""Tables of everything that is registered, for the documentation site; ``python docs/reference_tables.py`` prints them."""
+"""Tables of everything that is registered, for the site; ``python docs/reference_tables.py`` prints them."""
 
 from __future__ import annotations
 
