@@ -9,7 +9,7 @@ LOCKS  ?= requirements
 LOCK   := $(TOOLS)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --annotation-style line --custom-compile-command "make lock" $(UPGRADE)
 # For cpu.txt and the image; sib-clustering has no wheels for ARM.
-EXTRAS := app demo encoder mcp oidc postgres ray redis s3 search
+EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
@@ -62,12 +62,11 @@ docs: $(VENV)/installed ## Build the documentation site, which the pages link to
 screenshots: $(VENV)/installed-test services ## Follow the tutorials in a browser and make their images anew (minutes)
 	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest tests/e2e/test_tutorials.py
 
-services: ## Install what the tests start themselves: Chromium, PostgreSQL, Redis, nginx (Debian, Ubuntu)
+services: ## Install what the tests start themselves: Chromium, PostgreSQL, nginx (Debian, Ubuntu)
 	@missing=""; \
 	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
 	  command -v chromium-browser >/dev/null || missing="$$missing chromium"; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
-	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$$missing nginx-light"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

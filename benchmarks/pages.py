@@ -178,7 +178,7 @@ def server(home: Path, script: str = "") -> Iterator[tuple[str, psutil.Process]]
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     flags = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    inherited = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "QUEUE_URL")}
+    inherited = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
     environment = {**inherited, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1"}
     with (home / "log.txt").open("ab") as log:
         process = subprocess.Popen([sys.executable, "-m", *module, *flags], env=environment, stdout=log, stderr=log)

@@ -1,10 +1,9 @@
 """Settings of a process from environment variables, and canonical host names. Only this module reads the environment.
 
 =============================  ========================================================================================
-``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite files (default: ``themescope-home`` in the
+``THEMESCOPE_HOME``            data folder: artifacts, checkpoints, SQLite file (default: ``themescope-home`` in the
                                checkout, which ``make run`` makes there, else the platform's data folder)
 ``DATABASE_URL``               the store: ``sqlite:///file`` or ``postgresql://user:password@host/name``
-``QUEUE_URL``                  the queue: ``sqlite:///file``, ``redis://host`` or ``postgresql://…``
 ``EXECUTOR_URL``               where jobs compute: empty for processes on the worker's machine (default), ``ray://host:port``
                                for a Ray cluster, ``ray://local`` for Ray on the worker's machine
 ``VECTORS_URL``                folder of the vector files: ``file:///folder`` or ``s3://bucket/folder`` (default: the
@@ -62,17 +61,15 @@ LOGINS = ("auto", "always")
 LOG_FORMATS = ("text", "json")
 _STORES = ("sqlite", "postgres", "postgresql", "postgresql+psycopg")
 _EXECUTOR = re.compile(r"ray://(local|[^/@\s]+:[0-9]{1,5})")
-_QUEUES = ("sqlite", "redis", "rediss", "postgres", "postgresql", "postgresql+psycopg")
 _FOLDERS = ("file", "s3")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Data folder, URLs of store and queue, and access settings; ``repr`` shows no passwords."""
+    """Data folder, URL of the store, and access settings; ``repr`` shows no passwords."""
 
     home: Path
     database_url: str = field(repr=False)
-    queue_url: str = field(repr=False)
     login: str = "auto"
     """When pages require sign-in: "auto" (if other machines can reach them) or "always"."""
     session_idle: timedelta = timedelta(hours=SESSION_IDLE_H)
@@ -114,7 +111,6 @@ class Settings:
         if self.login not in LOGINS:
             raise ConfigError(f"THEMESCOPE_LOGIN must be {' or '.join(LOGINS)}, not {self.login!r}.")
         _check_scheme("DATABASE_URL", self.database_url, _STORES)
-        _check_scheme("QUEUE_URL", self.queue_url, _QUEUES)
         _check_executor(self.executor_url)
         if self.log_format not in LOG_FORMATS:
             raise ConfigError(f"THEMESCOPE_LOG_FORMAT must be {' or '.join(LOG_FORMATS)}, not {self.log_format!r}.")
@@ -124,11 +120,6 @@ class Settings:
         _check_language_model(self)
         if self.vectors_url:
             _check_scheme("VECTORS_URL", self.vectors_url, _FOLDERS)
-        if sqlite_path(self.queue_url) and sqlite_path(self.queue_url) == sqlite_path(self.database_url):
-            raise ConfigError(
-                "QUEUE_URL and DATABASE_URL name the same SQLite file. The queue locks its whole file: "
-                "set QUEUE_URL to another file."
-            )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -139,7 +130,7 @@ class Settings:
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
         home = _home(wanted) if wanted else checkout_home() or _platform_home(given)
-        found = cls.in_folder(home, given.get("DATABASE_URL", "").strip(), given.get("QUEUE_URL", "").strip())
+        found = cls.in_folder(home, given.get("DATABASE_URL", "").strip())
         return replace(
             found,
             login=given.get("THEMESCOPE_LOGIN", "").strip() or "auto",
@@ -163,9 +154,9 @@ class Settings:
         )
 
     @classmethod
-    def in_folder(cls, home: Path, database_url: str = "", queue_url: str = "") -> Settings:
-        """Return settings with both SQLite files in ``home`` unless a URL is given."""
-        return cls(home, database_url or sqlite_url(home / "themescope.db"), queue_url or sqlite_url(home / "queue.db"))
+    def in_folder(cls, home: Path, database_url: str = "") -> Settings:
+        """Return settings with the SQLite file in ``home`` unless a URL is given."""
+        return cls(home, database_url or sqlite_url(home / "themescope.db"))
 
     @property
     def secrets_file(self) -> Path:
@@ -176,11 +167,6 @@ class Settings:
     def database_label(self) -> str:
         """URL of the store without its password, for display."""
         return without_password(self.database_url)
-
-    @property
-    def queue_label(self) -> str:
-        """URL of the queue without its password, for display."""
-        return without_password(self.queue_url)
 
 
 def sqlite_url(path: Path) -> str:

@@ -16,13 +16,13 @@ import pytest
 from argon2 import PasswordHasher
 
 from tests.homes import CopyHome, MakeHome
-from tests.servers import PostgresServer, postgres_server, redis_server, s3_server, usearch
+from tests.servers import PostgresServer, postgres_server, s3_server, usearch
 from tests.transactions import guard
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 
-__all__ = ["postgres_server", "redis_server", "s3_server", "usearch"]
+__all__ = ["postgres_server", "s3_server", "usearch"]
 
 # Ray reads both when it is imported first, in whichever test that is.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
@@ -90,7 +90,6 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
     home = next(homes)
     monkeypatch.setenv("THEMESCOPE_HOME", str(home))
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    monkeypatch.delenv("QUEUE_URL", raising=False)
     monkeypatch.delenv("EXECUTOR_URL", raising=False)
     monkeypatch.delenv("THEMESCOPE_ALLOWED_HOSTS", raising=False)
     monkeypatch.delenv("THEMESCOPE_IMPORT_FOLDERS", raising=False)
@@ -109,7 +108,7 @@ def themescope_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> P
 
 @pytest.fixture
 def settings(themescope_home: Path) -> Settings:
-    """Settings of a store and a queue on SQLite, in the test's own folder; nothing is made yet."""
+    """Settings of a store on SQLite, in the test's own folder; nothing is made yet."""
     return Settings.from_environment()
 
 

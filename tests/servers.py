@@ -1,4 +1,4 @@
-"""Private PostgreSQL, Redis and S3 servers for the tests, on free loopback ports, gone when the session ends."""
+"""Private PostgreSQL and S3 servers for the tests, on free loopback ports, gone when the session ends."""
 
 from __future__ import annotations
 
@@ -105,25 +105,6 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> Iterator[str]:
-    """The URL of a Redis server that keeps nothing on disk, or a skip with the reason."""
-    with redis() as url:
-        yield url
-
-
-@contextlib.contextmanager
-def redis() -> Iterator[str]:
-    """The URL of a Redis server of its own that keeps nothing on disk."""
-    binary = shutil.which("redis-server")
-    if binary is None:
-        missing("Redis", "On Debian: apt-get install redis-server")
-    with _server_folder(None) as (folder, user):
-        command = [binary, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder, "--port"]
-        with _listening(command, folder, user, lambda port: _redis_answers(port, folder)) as port:
-            yield f"redis://127.0.0.1:{port}/0"
-
-
-@pytest.fixture(scope="session")
 def s3_server() -> Iterator[str]:
     """The URL of a server with the protocol of S3 that keeps objects in memory, or a skip with the reason."""
     for package, extra in (("s3fs", "s3"), ("moto", "test")):
@@ -213,7 +194,7 @@ def _running(command: list[object], folder: Path, user: str | None, log: object)
     try:
         yield process
     finally:
-        # SIGINT is PostgreSQL's fast shutdown; Redis understands it too.
+        # SIGINT is PostgreSQL's fast shutdown.
         process.send_signal(2)
         try:
             process.wait(60)
@@ -239,15 +220,5 @@ def _s3_answers(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/data.json", timeout=10) as answer:
             return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
-def _redis_answers(port: int, folder: Path) -> bool:
-    """Whether our server is ready, not another one at that port."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
-            s.sendall(b"CONFIG GET dir\r\n")
-            return str(folder).encode() in s.recv(4096)
     except OSError:
         return False

@@ -91,7 +91,7 @@ def test_the_pins_are_those_of_the_installed_packages() -> None:
     from importlib.metadata import version
 
     pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "constraints-cpu.txt").read_text("utf-8"), re.MULTILINE))
-    for name in ("prometheus-client", "huey", "streamlit"):
+    for name in ("prometheus-client", "sqlalchemy", "streamlit"):
         assert pins[name] == version(name)
 
 
@@ -107,7 +107,7 @@ def test_the_image_does_not_run_as_root() -> None:
 
 
 def test_the_services_are_there() -> None:
-    assert set(SERVICES) == {"caddy", "web1", "web2", "worker", "ray-head", "ray-worker", "postgres", "redis"}
+    assert set(SERVICES) == {"caddy", "web1", "web2", "worker", "ray-head", "ray-worker", "postgres"}
     assert {SERVICES[name]["image"] for name in OWN} == {f"themescope:{PROJECT['version']}"}
     assert set(OWN) == {"web1", "web2", "worker", "ray-head", "ray-worker"}
 
@@ -125,8 +125,8 @@ def test_the_settings_of_services_are_valid(name: str, monkeypatch: pytest.Monke
     settings = Settings.from_environment(given)
     assert settings.login == "always" and settings.home == Path("/data")
     assert {"web1", "web2"} <= set(settings.allowed_hosts)
-    hosts = [settings.database_url.partition("@")[2], settings.queue_url, settings.executor_url]
-    assert [re.sub(r"^\w+://", "", host).split(":")[0] for host in hosts] == ["postgres", "redis", "ray-head"]
+    hosts = [settings.database_url.partition("@")[2], settings.executor_url]
+    assert [re.sub(r"^\w+://", "", host).split(":")[0] for host in hosts] == ["postgres", "ray-head"]
 
 
 def port_of(options: str, name: str) -> str:

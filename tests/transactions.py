@@ -1,6 +1,6 @@
 """A guard over all tests: nothing outside the database is written while a transaction is open.
 
-A file or a message in the queue cannot be rolled back with a transaction, and every writer waits while one is open.
+A file cannot be rolled back with a transaction, and every writer waits while one is open.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from themescope.db.store import Store, Unit
-from themescope.jobs.queue.huey_queue import JobQueue
 
 _CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
@@ -44,8 +43,8 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def guard(patch: pytest.MonkeyPatch) -> None:
-    """Fail whatever writes a file or sends a message inside a transaction, for as long as this process lives."""
-    writing, send = Store.writing, JobQueue.send
+    """Fail whatever writes a file inside a transaction, for as long as this process lives."""
+    writing = Store.writing
 
     @contextmanager
     def counted(store: Store) -> Iterator[Unit]:
@@ -56,10 +55,5 @@ def guard(patch: pytest.MonkeyPatch) -> None:
             finally:
                 _state.depth -= 1
 
-    def checked(queue: JobQueue, job_id: int) -> None:
-        assert not in_transaction(), "a message was sent inside a transaction"
-        send(queue, job_id)
-
     patch.setattr(Store, "writing", counted)
-    patch.setattr(JobQueue, "send", checked)
     sys.addaudithook(_refuse)

@@ -24,7 +24,6 @@ _START_S = 30.0
 LOOPBACK_ADDRESS = "127.0.0.1"
 _LIBRARIES = (
     "PIL.Image",
-    "themescope.jobs.queue.huey_queue",
     "pandas.io.formats.style",
     "scipy.optimize",
     "scipy.stats",

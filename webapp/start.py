@@ -25,7 +25,7 @@ from themescope.core.errors import ConfigError, MissingExtraError, ThemescopeErr
 DEFAULT_PORT = 8501
 _TRIES = 50
 _ANSWER_S = 60.0
-_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping| huey(\.consumer)?: |^\+ jobs\.queue")
+_ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping|The worker started")
 
 
 def main(arguments: list[str] | None = None) -> int:

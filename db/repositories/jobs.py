@@ -1,4 +1,4 @@
-"""Background jobs and workers. The row holds the state; the queue carries only its id and may lose or repeat it.
+"""Background jobs and workers. The table is the queue: workers claim its rows.
 
 States: ``queued`` → :meth:`Jobs.claim` → ``running`` → :meth:`Jobs.finish` → ``done``, ``failed`` or ``cancelled``.
 The column ``owner`` names the worker of a running job. Every write of a worker is conditional on it; a worker that was
@@ -8,7 +8,7 @@ considered dead and lost its job learns so at its next heartbeat and writes noth
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -86,6 +86,35 @@ class Jobs(RecordRepository[JobRecord]):
         return self.connection.scalars(query).one_or_none()
 
     # --- for workers ------------------------------------------------------------------------------------------------
+
+    def claim_next(
+        self,
+        owner: str,
+        silent: Mapping[int, datetime] | None = None,
+        *,
+        queue: str = "default",
+        leave: Collection[int] = (),
+    ) -> JobRecord | None:
+        """Take the job that was queued first, or that is running and still has the heartbeat in ``silent``.
+
+        ``silent`` and the answers are those of :meth:`claim`. Jobs with an id in ``leave`` are not taken. On PostgreSQL
+        a row that another worker is taking is passed over; SQLite has one writer at a time.
+        """
+        silent, left = silent or {}, {*leave}
+        while True:
+            query = _claimable(sa.select(t.job.c.id), silent, queue).where(t.job.c.id.not_in(left))
+            query = query.order_by(t.job.c.queued, t.job.c.id).limit(1)
+            id = self.connection.scalar(query.with_for_update(skip_locked=True, of=t.job))
+            if id is None:
+                return None
+            if (job := self.claim(id, owner, silent.get(id))) is not None:
+                return job
+            left.add(id)  # it ended here, or another worker took it
+
+    def has_claimable(self, silent: Mapping[int, datetime], queue: str, leave: Collection[int]) -> bool:
+        """Return whether :meth:`claim_next` with the same arguments would find a job."""
+        query = _claimable(sa.select(t.job.c.id), silent, queue).where(t.job.c.id.not_in({*leave})).limit(1)
+        return self.connection.scalar(query) is not None
 
     def claim(self, id: int, owner: str, silent: datetime | None = None) -> JobRecord | None:
         """Take a job that is queued, or that is running and whose heartbeat is still ``silent``.
@@ -241,16 +270,6 @@ class Jobs(RecordRepository[JobRecord]):
         query = sa.select(t.job.c.id, t.job.c.heartbeat).where(t.job.c.status == _RUNNING)
         return {id: time for id, time in self.connection.execute(query.order_by(t.job.c.id)) if time is not None}
 
-    def waiting(self) -> dict[int, datetime]:
-        """Return when each of the jobs that could start was queued, by id."""
-        query = sa.select(t.job.c.id, t.job.c.queued).where(t.job.c.status == _QUEUED, ~_held())
-        return {id: time for id, time in self.connection.execute(query.order_by(t.job.c.id))}
-
-    def dependents(self, id: int) -> builtins.list[int]:
-        """Return the queued jobs that wait for this one."""
-        query = sa.select(t.job.c.id).where(t.job.c.after == id, t.job.c.status == _QUEUED)
-        return [*self.connection.execute(query.order_by(t.job.c.id)).scalars()]
-
     # --- helpers ----------------------------------------------------------------------------------------------------
 
     def _record(self, row: Any) -> JobRecord:
@@ -284,6 +303,13 @@ def _held() -> sa.ColumnElement[bool]:
     """Return the condition that a job waits for an earlier one."""
     earlier = t.job.alias("earlier")
     return sa.exists().where(earlier.c.id == t.job.c.after, earlier.c.status.in_([_QUEUED, _RUNNING]))
+
+
+def _claimable(query: sa.Select[Any], silent: Mapping[int, datetime], queue: str) -> sa.Select[Any]:
+    """Select the jobs of a queue that could start, and those whose heartbeat is still the one in ``silent``."""
+    free = sa.and_(t.job.c.status == _QUEUED, ~_held())
+    lost = [sa.and_(t.job.c.id == id, _running_at(heartbeat)) for id, heartbeat in silent.items()]
+    return query.where(t.job.c.queue == queue, sa.or_(free, *lost))
 
 
 def _running_at(heartbeat: datetime | None) -> sa.ColumnElement[bool]:

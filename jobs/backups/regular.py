@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,11 +36,8 @@ def is_due(settings: Settings, last: JobRecord | None, now: datetime) -> bool:
     return last.status.ended and now - last.created >= interval
 
 
-def queue_if_due(store: Store, send: Callable[[int], None]) -> int | None:
-    """Queue a backup if one is due, and return the id of its job; only one of several workers does so.
-
-    ``send`` puts the id into the queue.
-    """
+def queue_if_due(store: Store) -> int | None:
+    """Queue a backup if one is due, and return the id of its job; only one of several workers does so."""
     if store.settings.backup_folder is None:
         return None
     now = datetime.now(UTC)
@@ -53,9 +49,7 @@ def queue_if_due(store: Store, send: Callable[[int], None]) -> int | None:
         w.jobs.lock()
         if not is_due(store.settings, w.jobs.newest(BACKUP_JOB), now):
             return None
-        job = w.jobs.add(BACKUP_JOB, TITLE, {})
-    send(job.id)
-    return job.id
+        return w.jobs.add(BACKUP_JOB, TITLE, {}).id
 
 
 def write_regular(store: Store, progress: Progress) -> tuple[Backup, list[Path]]:

@@ -62,8 +62,7 @@ def set_up(process: str, log_format: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(process) if log_format == "json" else TextLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    for name in ("themescope", "huey"):
-        logging.getLogger(name).setLevel(logging.INFO)
+    logging.getLogger("themescope").setLevel(logging.INFO)
     logging.captureWarnings(True)
     redirect()
     sys.excepthook = _uncaught

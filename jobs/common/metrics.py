@@ -1,11 +1,11 @@
 """Counters and histograms of this process, and values of the store, in the text format of Prometheus.
 
-Every process counts what it does itself. The values of the store (jobs, queue, workers) are the same in all processes.
+Every process counts what it does itself. The values of the store (jobs, workers) are the same in all processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -52,17 +52,17 @@ PROCESS.register(_DatabaseErrors())
 
 
 class StoreMetrics(Collector):
-    """Collector of jobs, queue and workers; only ``themescope_store_up`` if the store cannot be read."""
+    """Collector of jobs and workers; only ``themescope_store_up`` if the store cannot be read."""
 
-    def __init__(self, store: Store, queue_length: Callable[[], int]) -> None:
-        self._store, self._queue_length = store, queue_length
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def describe(self) -> Iterator[Metric]:
         """Describe nothing in advance, because that would read the store."""
         yield from ()
 
     def collect(self) -> Iterator[Metric]:
-        """Read the store and the queue."""
+        """Read the store."""
         try:
             with self._store.reading() as r:
                 jobs, workers = r.jobs.statistics(), r.workers.alive(within_s=3_600)
@@ -72,13 +72,6 @@ class StoreMetrics(Collector):
         yield _gauge("themescope_store_up", "Whether the store can be read.", 1)
         yield from _of_jobs(jobs)
         yield _of_workers(workers)
-        try:
-            length = self._queue_length()
-        except Exception:  # each kind of queue has errors of its own
-            yield _gauge("themescope_queue_up", "Whether the queue can be reached.", 0)
-            return
-        yield _gauge("themescope_queue_up", "Whether the queue can be reached.", 1)
-        yield _gauge("themescope_queue_length", "Messages in the queue.", length)
 
 
 def _of_jobs(jobs: JobStatistics) -> Iterator[Metric]:

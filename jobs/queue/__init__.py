@@ -1,1 +1,1 @@
-"""The job queue: enqueue, claim, heartbeat, recovery and execution."""
+"""The job queue, which is the table of jobs: enqueue, claim, heartbeat, recovery and execution."""

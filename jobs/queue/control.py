@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,21 @@ Heartbeats are sent every second from their own thread, so only a dead or stoppe
 count these seconds themselves (see :class:`themescope.jobs.queue.watch.Watch`). Only pages use the clock, for what they
 show.
 """
+
+
+_QUEUED = threading.Condition()
+
+
+def wake_workers() -> None:
+    """Let the worker in this process, if there is one, look for queued jobs at once."""
+    with _QUEUED:
+        _QUEUED.notify_all()
+
+
+def wait_for_jobs(seconds: float) -> None:
+    """Wait until a job is queued in this process, at most ``seconds``."""
+    with _QUEUED:
+        _QUEUED.wait(seconds)
 
 
 def enqueue(
@@ -40,7 +56,7 @@ def enqueue(
         check_files(store.settings, config)
     with store.writing() as w:
         job = w.jobs.add(kind, title or config.title(), config.to_dict(), after=after)
-    send(store, job.id)
+    wake_workers()
     return job
 
 
@@ -64,7 +80,7 @@ def retry(store: Store, job_id: int) -> JobRecord:
     """Queue a failed or cancelled job again, with the jobs that failed because of it; it resumes where it can."""
     with store.writing() as w:
         job = w.jobs.retry(job_id)
-    send(store, job_id)
+    wake_workers()
     return job
 
 
@@ -79,14 +95,3 @@ def worker_alive(store: Store) -> bool:
     """Return whether a worker has sent a heartbeat within the last 10 seconds."""
     with store.reading() as r:
         return bool(r.workers.alive(within_s=10))
-
-
-def send(store: Store, job_id: int) -> None:
-    """Send the id of a job to the workers."""
-    from themescope.jobs.queue.huey_queue import JobQueue
-
-    queue = JobQueue(store.settings.queue_url)
-    try:
-        queue.send(job_id)
-    finally:
-        queue.close()

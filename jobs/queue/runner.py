@@ -1,8 +1,6 @@
-"""Runner of queued jobs, which recovers lost ones.
+"""Runner of queued jobs, which resumes abandoned ones.
 
-huey delivers a message at most once and does not know what a job did. The message therefore carries only the id of the
-job, and its row decides: one worker claims it and sends heartbeats while it runs; when they stop, another resumes it.
-A duplicate message has no effect; a missing one is sent again by :meth:`Runner.recover`.
+One worker claims the row of a job and sends heartbeats while it runs; when they stop, another one resumes the job.
 """
 
 from __future__ import annotations
@@ -15,24 +13,18 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from themescope.db.migrate import check_current
 from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, Stop
-from themescope.jobs.queue.control import STALE_S
-from themescope.jobs.queue.execution import Outcome, execute, sentence_for
+from themescope.jobs.queue.control import STALE_S, wake_workers
+from themescope.jobs.queue.execution import execute, sentence_for
 from themescope.jobs.queue.watch import Watch
 
-if TYPE_CHECKING:
-    from themescope.jobs.queue.huey_queue import JobQueue
-
 logger = logging.getLogger(__name__)
-
-LOST_S = 20.0
-"""Seconds after which a queued job without a message is sent again."""
 
 MAX_ATTEMPTS = 5
 """Attempts without progress after which a job fails."""
@@ -52,107 +44,93 @@ def new_owner() -> str:
 class Runner:
     """Runner of jobs in this process. Thread-safe: several worker threads may share one."""
 
-    def __init__(self, store: Store, queue: JobQueue, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Store, queue: str = "default", clock: Callable[[], float] = time.monotonic) -> None:
         self.store, self.queue, self.owner = store, queue, new_owner()
-        self._clock = clock
-        self._heartbeats, self._waiting = Watch(STALE_S, clock), Watch(LOST_S, clock)
+        self._heartbeats = Watch(STALE_S, clock)
+        self._abandoned: dict[int, datetime] = {}
         self._running: dict[int, JobContext] = {}
-        self._taken: set[int] = set()
-        self._sent: dict[int, float] = {}
-        self._lock = threading.Lock()
+        self._claiming, self._lock = threading.Lock(), threading.Lock()
+        self._stopping = False
 
     @property
     def busy(self) -> bool:
         """Return whether a job is running in this process."""
         return bool(self._running)
 
-    def run(self, job_id: int) -> None:
-        """Run job ``job_id`` if it can be claimed; raise ``SchemaError`` if the store is of another version.
+    def run_next(self) -> bool:
+        """Run the next job of the queue; return False if there is none that can start now.
 
-        A job that a thread of this process runs is never claimed again, even if its heartbeat stopped, as during a
-        long lock: both threads would own it.
+        Raises ``SchemaError`` if the store is of another version, and ``StoreUnavailableError`` if it does not answer.
         """
-        with self._lock:
-            if job_id in self._taken:
-                return
-            self._taken.add(job_id)
+        with self._claiming:
+            job = self._claim()
+            if job is None:
+                return False
+            context = JobContext(self.store, job, self.owner)
+            with self._lock:
+                self._running[job.id] = context
+                stopping = self._stopping
         try:
-            self._run(job_id)
+            if stopping:
+                self._give_back(job.id, context)
+            else:
+                self._run(job, context)
         finally:
             with self._lock:
-                self._taken.discard(job_id)
+                del self._running[job.id]
+        wake_workers()  # for the jobs that wait for this one
+        return True
 
-    def _run(self, job_id: int) -> None:
-        job = self._claim(job_id)
-        if job is None:
-            return
-        try:
-            folder = self.store.artifacts.checkpoint_folder(job_id)
-            attempts = note_attempt(folder, job.attempt, job.progress)
-        except OSError as error:  # nothing can be written here, so the job cannot run
-            self._fail(job, sentence_for(error))
-        else:
-            if attempts >= MAX_ATTEMPTS:
-                self._fail(job, _GIVEN_UP)
-            elif self._execute(job) is None:
-                return
-        self.send_dependents(job_id)
+    def look(self) -> list[int]:
+        """Look at the heartbeats of all jobs; return the ids of abandoned ones, which are claimed like queued ones.
 
-    def send_dependents(self, job_id: int) -> None:
-        """Send the jobs that wait for ``job_id``; the store lets them start only if it is done."""
-        with self.store.reading() as r:
-            waiting = r.jobs.dependents(job_id)
-        for next_id in waiting:
-            self.queue.send(next_id)
-
-    def recover(self) -> list[int]:
-        """Send abandoned jobs, and queued ones without a message, again; return their ids. Call it every few seconds.
-
-        A job is abandoned when this process has seen the same heartbeat for ``STALE_S`` seconds.
+        A job is abandoned when this process has seen the same heartbeat for ``STALE_S`` seconds. Call this every few
+        seconds.
         """
         with self.store.reading() as r:
-            running, queued = r.jobs.heartbeats(), r.jobs.waiting()
-        lost, waiting = self._heartbeats.look(running), self._waiting.look(queued)
-        if waiting and self.queue.is_empty():
-            lost += waiting
-        now = self._clock()
-        with self._lock:  # a message for a job of this process would be dropped, and missing when the job is released
-            lost = [i for i in lost if i not in self._taken]
-        again = [i for i in lost if now - self._sent.get(i, -LOST_S) >= LOST_S]
-        self._sent = {i: at for i, at in self._sent.items() if i in lost} | dict.fromkeys(again, now)
-        for job_id in again:
-            logger.info("Job %d is sent to the queue again.", job_id)
-            self.queue.send(job_id)
-        return again
+            running = r.jobs.heartbeats()
+        self._abandoned = self._heartbeats.look(running)
+        with self._lock:
+            return [id for id in self._abandoned if id not in self._running]
 
     def shut_down(self) -> None:
-        """Queue every running job again, to be resumed by the next worker."""
+        """Queue every running job again, to be resumed by the next worker; no further one is run."""
         with self._lock:
+            self._stopping = True
             running = list(self._running.items())
         for job_id, context in running:
-            context.stop(Stop.SHUTDOWN)
-            reset_attempts(self.store.artifacts.checkpoint_folder(job_id))
-            with self.store.writing() as w:
-                ours = w.jobs.requeue(job_id, owner=self.owner, interrupted=True)
-            if ours:
-                self.queue.send(job_id)
+            self._give_back(job_id, context)
 
-    def _claim(self, job_id: int) -> JobRecord | None:
+    def _give_back(self, job_id: int, context: JobContext) -> None:
+        context.stop(Stop.SHUTDOWN)
+        reset_attempts(self.store.artifacts.checkpoint_folder(job_id))
         with self.store.writing() as w:
-            job = w.jobs.claim(job_id, self.owner, self._heartbeats.unchanged(job_id))
+            w.jobs.requeue(job_id, owner=self.owner, interrupted=True)
+
+    def _claim(self) -> JobRecord | None:
+        """Claim a job. Those of this process are left, even if their heartbeats stopped, as during a long lock."""
+        with self._lock:
+            ours = [*self._running]
+        with self.store.reading() as r:  # waits for no writer; most looks find nothing
+            if self._stopping or not r.jobs.has_claimable(self._abandoned, self.queue, ours):
+                return None
+        with self.store.writing() as w:
+            job = w.jobs.claim_next(self.owner, self._abandoned, queue=self.queue, leave=ours)
             # After the claim, in its transaction: a migration is seen here, or waits and then takes the job back.
             check_current(w.jobs.connection, self.store.settings)
         return job
 
-    def _execute(self, job: JobRecord) -> Outcome | None:
-        context = JobContext(self.store, job, self.owner)
-        with self._lock:
-            self._running[job.id] = context
+    def _run(self, job: JobRecord, context: JobContext) -> None:
         try:
-            return execute(self.store, job, context, resumable=True)
-        finally:
-            with self._lock:
-                del self._running[job.id]
+            folder = self.store.artifacts.checkpoint_folder(job.id)
+            attempts = note_attempt(folder, job.attempt, job.progress)
+        except OSError as error:  # nothing can be written here, so the job cannot run
+            self._fail(job, sentence_for(error))
+            return
+        if attempts >= MAX_ATTEMPTS:
+            self._fail(job, _GIVEN_UP)
+        else:
+            execute(self.store, job, context, resumable=True)
 
     def _fail(self, job: JobRecord, error: str) -> None:
         with self.store.writing() as w:

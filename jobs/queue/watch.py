@@ -22,8 +22,8 @@ class Watch:
         self._looked, self._watched = clock(), 0.0
         self._seen: dict[int, tuple[datetime, float]] = {}
 
-    def look(self, times: Mapping[int, datetime]) -> list[int]:
-        """Note the current ``times``; return the ids of those that have not changed for the limit of seconds."""
+    def look(self, times: Mapping[int, datetime]) -> dict[int, datetime]:
+        """Note the current ``times``; return those that have not changed for the limit of seconds, by id."""
         now = self._clock()
         self._watched += min(now - self._looked, GAP_S)
         self._looked = now
@@ -32,7 +32,7 @@ class Watch:
             id: before[id] if id in before and before[id][0] == value else (value, self._watched)
             for id, value in times.items()
         }
-        return [id for id in times if self.unchanged(id) is not None]
+        return {id: time for id, time in times.items() if self.unchanged(id) is not None}
 
     def unchanged(self, id: int) -> datetime | None:
         """Return the time of a job if it has not changed for the limit of seconds at the last look, else None."""

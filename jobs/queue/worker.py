@@ -1,26 +1,28 @@
-"""Worker process: a huey consumer that sends heartbeats, recovers and cleans up lost jobs, and stops gracefully."""
+"""Worker process: runs queued jobs, sends heartbeats, cleans up after killed jobs, and stops gracefully."""
 
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import FrameType
 
-from huey.consumer import Consumer
-
-from themescope.core.errors import SchemaError
+from themescope.core.errors import SchemaError, ThemescopeError
 from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.backups.regular import queue_if_due
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.kinds.import_corpus import remove_unfinished
+from themescope.jobs.queue.control import wait_for_jobs, wake_workers
 from themescope.jobs.queue.execution import Heartbeat
-from themescope.jobs.queue.huey_queue import JobQueue
 from themescope.jobs.queue.runner import Runner
 
 logger = logging.getLogger(__name__)
+
+POLL_S = 0.25
+"""Seconds between two looks of an idle worker at the table of jobs."""
 
 PRESENCE_S = 2.0
 """Seconds between two heartbeats of a worker; pages report a missing worker after 10 s without one."""
@@ -48,68 +50,89 @@ CORPUS_S = 4.0
 
 
 class Worker:
-    """A huey consumer with its runner."""
+    """Threads that run the jobs of a queue, with their runner."""
 
     def __init__(self, store: Store, queue_name: str = "default", warm_up: bool = True) -> None:
         self.store = store
         self._cold = warm_up
-        self.queue = JobQueue(store.settings.queue_url, queue_name, work=lambda job_id: self.runner.run(job_id))
-        self.runner = Runner(store, self.queue)
+        self.runner = Runner(store, queue_name)
         self._heartbeat = Heartbeat(self._present, PRESENCE_S, "presence of the worker")
-        self._started = False
+        self._stopped, self._signalled = threading.Event(), False
         self.outdated: SchemaError | None = None
         """Why this worker stops, once the store has the tables of another version."""
         self._cleaned, self._files_cleaned = -CLEANUP_S, -CLEANUP_FILES_S
         self._idle_since = time.monotonic()
-        self.queue.huey.create_consumer = self.consumer
-        self.queue.huey.on_startup()(self.start)
-        self.queue.huey.on_shutdown()(self.leave)
-
-    def consumer(self, **options: Any) -> Consumer:
-        """Return a huey consumer that polls twice a second when idle; ``options`` are those of huey."""
-        options = {"max_delay": 0.5, "periodic": False, "shutdown_timeout": GRACE_S, **options}
-        return _Consumer(self, **options)
 
     def run(self, workers: int = 1) -> None:
-        """Run jobs in ``workers`` threads until the process is stopped (SIGTERM, SIGINT).
+        """Run jobs in ``workers`` threads until the process is stopped (SIGTERM, SIGINT) or :meth:`stop` is called.
 
-        Raises ``SchemaError`` if the store was migrated to another version meanwhile. Running jobs are queued again.
+        The default is one: jobs use all cores themselves, and do not share a GPU. With more, short jobs do not wait for
+        a long training. Raises ``SchemaError`` if the store was migrated to another version meanwhile. Jobs that run at
+        the end are queued again.
         """
-        self.consumer(workers=workers).run()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, self._on_signal)
+        threads = [threading.Thread(target=self._work, name=f"slot {n + 1}", daemon=True) for n in range(workers)]
+        self._heartbeat.start()
+        for thread in threads:
+            thread.start()
+        logger.info("The worker started.")
+        while not self._signalled and not self._stopped.wait(POLL_S):
+            pass
+        self.stop()
+        self.runner.shut_down()
+        wake_workers()
+        deadline = time.monotonic() + GRACE_S
+        for thread in threads:
+            thread.join(max(deadline - time.monotonic(), 0.0))
+        self._heartbeat.stop(timeout=2.0)
+        with self.store.writing() as w:
+            w.workers.leave(self.runner.owner)  # so that pages report at once that it has stopped
+        logger.info("The worker stopped.")
         if self.outdated is not None:
             raise self.outdated
+
+    def stop(self) -> None:
+        """Let :meth:`run` end."""
+        self._stopped.set()
 
     @property
     def heartbeat_age(self) -> float:
         """Return the seconds since the last heartbeat that was written."""
         return self._heartbeat.age
 
-    def start(self) -> None:
-        """Start the heartbeat. huey calls this once for each of its threads."""
-        if not self._started:
-            self._started = True
-            self._heartbeat.start()
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._signalled = True  # setting the event could wait for a lock that the interrupted code holds
 
-    def leave(self) -> None:
-        """Remove the row of this worker, so that pages report at once that it has stopped."""
-        self._heartbeat.stop(timeout=2.0)
-        with self.store.writing() as w:
-            w.workers.leave(self.runner.owner)
+    def _work(self) -> None:
+        """Run one job after another."""
+        while not self._stopped.is_set():
+            try:
+                if not self.runner.run_next():
+                    wait_for_jobs(POLL_S)
+            except SchemaError as error:
+                self.outdated = error
+                self.stop()
+            except Exception as error:
+                logger.warning("No job could be claimed: %s", error, exc_info=not isinstance(error, ThemescopeError))
+                self._stopped.wait(PRESENCE_S)
 
     def _present(self) -> None:
         try:
             self.store.check_current()
         except SchemaError as error:
             self.outdated = error
+            self.stop()
             return
         with self.store.writing() as w:
-            w.workers.heartbeat(self.runner.owner, self.queue.name)
-        self.runner.recover()
+            w.workers.heartbeat(self.runner.owner, self.runner.queue)
+        self.runner.look()
         self._warm_up()
         if time.monotonic() - self._cleaned >= CLEANUP_S:
             self._cleaned = time.monotonic()
             remove_leftovers(self.store)
-            queue_if_due(self.store, self.queue.send)
+            queue_if_due(self.store)
         if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S and self._no_job_runs():
             self._files_cleaned = time.monotonic()
             if removed := self.store.remove_unused_artifacts():
@@ -129,29 +152,6 @@ class Worker:
         if self._cold and now - self._idle_since >= IDLE_S:
             self._cold = False
             threading.Thread(target=_precompile, name="warm-up", daemon=True).start()
-
-
-class _Consumer(Consumer):
-    """Consumer that, on a stop signal, requests that running jobs stop and waits ``GRACE_S`` for them."""
-
-    def __init__(self, worker: Worker, **options: Any) -> None:
-        self._owner = worker
-        super().__init__(worker.queue.huey, **options)
-
-    def loop(self, health_check_ts: float | None = None) -> float | None:
-        """Wait for a moment, as huey does, and stop if the store has the tables of another version."""
-        if self._owner.outdated is not None:
-            self.stop()
-        found: float | None = super().loop(health_check_ts)
-        return found
-
-    def stop(self, graceful: bool = False) -> None:
-        self.stop_flag.set()
-        self._owner.runner.shut_down()
-        deadline = time.monotonic() + GRACE_S
-        for _, thread in self.worker_threads:
-            thread.join(max(deadline - time.monotonic(), 0.0))
-        logger.info("The worker stopped.")
 
 
 def _precompile() -> None:

@@ -23,7 +23,6 @@ from themescope.jobs.services.backups import backup_state
 
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),
-    ("Redis client", "redis", "redis"),
     ("Ray", "ray", "ray"),
     ("text of the demo", "gensim", "demo"),
     ("S3 client", "s3fs", "s3"),
@@ -63,7 +62,6 @@ def examine(vectors: bool = False) -> list[Check]:
         ("store", _store),
         ("model files", _files),
         ("vector files", partial(_vector_files, content=vectors)),
-        ("queue", _queue),
         ("worker", _worker),
         ("people", _people),
         ("backups", _backups),
@@ -172,15 +170,6 @@ def _vector_files(store: Store, content: bool) -> Iterator[Check]:
             yield Check(name, f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
         elif files:
             yield Check(name, f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
-
-
-def _queue(store: Store) -> Iterator[Check]:
-    from themescope.jobs.queue.huey_queue import JobQueue
-
-    queue = JobQueue(store.settings.queue_url)
-    empty = queue.is_empty()
-    queue.close()
-    yield Check("queue", f"{store.settings.queue_label}, {'empty' if empty else 'jobs are waiting'}")
 
 
 def _worker(store: Store) -> Iterator[Check]:

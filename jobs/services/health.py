@@ -41,14 +41,14 @@ class Health:
 
     def __init__(self, store: Store, heartbeat_age: Callable[[], float] | None = None) -> None:
         self._store = store
-        self._parts: dict[str, Callable[[], str]] = {"store": self._store_state, "queue": self._queue_state}
+        self._parts: dict[str, Callable[[], str]] = {"store": self._store_state}
         if heartbeat_age is not None:
             self._parts["worker"] = lambda: OK if heartbeat_age() < LATE_S else "no heartbeat"
         self._threads = ThreadPoolExecutor(len(self._parts), thread_name_prefix="readiness")
         self._lock = Lock()
         self._found: dict[str, tuple[float, Future[str]]] = {}
         self._registry = CollectorRegistry()
-        self._registry.register(StoreMetrics(store, self._queue_length))
+        self._registry.register(StoreMetrics(store))
 
     def states(self) -> dict[str, str]:
         """Return the state of each part, "ok" or what is wrong; no host names, no messages of the database."""
@@ -87,19 +87,6 @@ class Health:
 
     def _store_state(self) -> str:
         return OK if self._store.is_current() else "not migrated"
-
-    def _queue_state(self) -> str:
-        self._queue_length()
-        return OK
-
-    def _queue_length(self) -> int:
-        from themescope.jobs.queue.huey_queue import JobQueue
-
-        queue = JobQueue(self._store.settings.queue_url)
-        try:
-            return queue.size()
-        finally:
-            queue.close()
 
 
 def may_read_metrics(settings: Settings, authorization: str, private: bool) -> bool:

@@ -160,11 +160,10 @@ def _pattern(name: str, others: Collection[str]) -> re.Pattern[bytes]:
 
 def _files_with(settings: Settings, pattern: re.Pattern[bytes], folder: str = "") -> Iterator[Path]:
     """Yield the files below the data folder, or a folder in it, that contain a name; databases are not searched."""
-    database, queue = sqlite_path(settings.database_url), sqlite_path(settings.queue_url)
-    databases = tuple(str(path) for path in (database, queue) if path is not None)
+    database = str(sqlite_path(settings.database_url) or "")
     regular = set() if settings.backup_folder is None else set(regular_backups(settings.backup_folder))
     for path in sorted((settings.home / folder).rglob("*")):
-        if path.suffix in _NUMBERS_ONLY or str(path).startswith(databases) or path in regular:
+        if path.suffix in _NUMBERS_ONLY or (database and str(path).startswith(database)) or path in regular:
             continue
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink() and _contains(path, pattern):

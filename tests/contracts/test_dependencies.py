@@ -63,7 +63,7 @@ def test_the_library_imports_what_it_declares() -> None:
 def test_the_application_imports_what_it_declares() -> None:
     application = names(PROJECT["dependencies"]) | extras("app", "files", "client")
     assert application - imported(*PACKAGES) == NOT_IMPORTED
-    others = extras("oidc", "postgres", "ray", "redis", "search", "encoder", "sib", "mcp")
+    others = extras("oidc", "postgres", "ray", "search", "encoder", "sib", "mcp")
     assert imported(*PACKAGES) - application - others == set()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from themescope.core.errors import ConfigError
-from themescope.db.settings import Settings, checkout_home, host_and_port, sqlite_path, sqlite_url, without_password
+from themescope.db.settings import Settings, checkout_home, host_and_port, sqlite_path, without_password
 
 
 class TestFromEnvironment:
@@ -15,13 +15,12 @@ class TestFromEnvironment:
         settings = Settings.from_environment({"THEMESCOPE_HOME": str(tmp_path)})
         assert settings.home == tmp_path
         assert sqlite_path(settings.database_url) == tmp_path / "themescope.db"
-        assert sqlite_path(settings.queue_url) == tmp_path / "queue.db"
 
     def test_it_reads_the_process_environment(self, themescope_home: Path) -> None:
         assert Settings.from_environment().home == themescope_home
 
     def test_an_empty_variable_is_unset(self, tmp_path: Path) -> None:
-        given = {"THEMESCOPE_HOME": str(tmp_path), "DATABASE_URL": "", "QUEUE_URL": " "}
+        given = {"THEMESCOPE_HOME": str(tmp_path), "DATABASE_URL": " "}
         assert Settings.from_environment(given) == Settings.in_folder(tmp_path)
 
     def test_the_home_may_be_relative_or_start_with_a_tilde(self) -> None:
@@ -71,9 +70,8 @@ class TestExecutor:
 class TestAddresses:
     def test_passwords_are_not_shown(self, tmp_path: Path) -> None:
         url = "postgresql://ann:s3cret%40@db.example.org:5433/themes?password=s3cret"
-        settings = Settings.in_folder(tmp_path, url, "redis://:s3cret@localhost:6379/1")
+        settings = Settings.in_folder(tmp_path, url)
         assert settings.database_label == "postgresql://ann:***@db.example.org:5433/themes"
-        assert settings.queue_label == "redis://:***@localhost:6379/1"
         assert "s3cret" not in repr(settings)
         assert without_password("postgresql://ann@host/themes") == "postgresql://ann@host/themes"
 
@@ -83,18 +81,11 @@ class TestAddresses:
             ConfigError, match=r"DATABASE_URL has the unsupported scheme .* Use one of sqlite://…, postgres://…"
         ):
             Settings.in_folder(tmp_path, url)
-        with pytest.raises(ConfigError, match="QUEUE_URL has the unsupported scheme"):
-            Settings.in_folder(tmp_path, queue_url=url)
 
     @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])
     def test_sqlite_needs_a_file(self, tmp_path: Path, url: str) -> None:
         with pytest.raises(ConfigError, match="names no SQLite file"):
             Settings.in_folder(tmp_path, url)
-
-    def test_store_and_queue_need_a_file_each(self, tmp_path: Path) -> None:
-        url = sqlite_url(tmp_path / "one.db")
-        with pytest.raises(ConfigError, match="to another file"):
-            Settings.in_folder(tmp_path, url, url)
 
     def test_a_question_mark_in_the_folder_is_refused(self) -> None:
         with pytest.raises(ConfigError, match="question mark"):

@@ -28,7 +28,6 @@ from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.control import retry
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.huey_queue import JobQueue
 from themescope.jobs.queue.runner import Runner
 from themescope.jobs.services import sign_in
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -240,10 +239,8 @@ def test_a_cancelled_job_is_retried_and_a_queued_one_is_run(own: Store) -> None:
         (cancelled,) = r.jobs.list(status=JobStatus.CANCELLED)
         (queued,) = (job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "cluster")
     retry(own, cancelled.id)
-    queue = JobQueue(own.settings.queue_url)
-    for job_id in (cancelled.id, queued.id):
-        Runner(own, queue).run(job_id)
-    queue.close()
+    while Runner(own).run_next():
+        pass
     with own.reading() as r:
         ended = [r.jobs.get(job_id) for job_id in (cancelled.id, queued.id)]
     assert [(job.status, job.error) for job in ended] == [(JobStatus.DONE, "")] * 2

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.queue.huey_queue import JobQueue
 
 
 @pytest.mark.parametrize(
@@ -37,11 +35,3 @@ def test_files_are_read_inside_and_written_outside(sqlite_store: Store, tmp_path
     with sqlite_store.writing():
         assert path.read_text(encoding="utf-8") == "text"
     path.unlink()
-
-
-def test_messages_are_not_sent_inside_a_transaction(sqlite_store: Store, settings: Settings) -> None:
-    queue = JobQueue(settings.queue_url)
-    with pytest.raises(AssertionError, match="inside a transaction"), sqlite_store.writing():
-        queue.send(1)
-    queue.send(1)
-    queue.close()

@@ -135,7 +135,7 @@ def answers(url: str) -> bool:
 
 def environment_for(home: Path) -> dict[str, str]:
     """The environment of processes that live in ``home``."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "QUEUE_URL")}
+    kept = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
     return {**kept, "THEMESCOPE_HOME": str(home), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 

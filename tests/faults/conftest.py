@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.jobs.conftest import add, queue, runner, toys
+from tests.jobs.conftest import add, runner, toys
 
-__all__ = ["add", "queue", "runner", "toys"]
+__all__ = ["add", "runner", "toys"]
 
 
 @pytest.fixture(autouse=True)

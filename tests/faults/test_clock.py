@@ -17,8 +17,6 @@ from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
 from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import STALE_S, cancel
-from themescope.jobs.queue.huey_queue import JobQueue
-from themescope.jobs.queue.runner import LOST_S
 from themescope.jobs.queue.worker import Worker
 
 Add = Callable[..., JobRecord]
@@ -57,20 +55,9 @@ def test_a_job_whose_worker_died_is_resumed_in_time(
 ) -> None:
     clock.ahead = jump
     assert runner.watch(STALE_S) == [abandoned.id]
-    runner.run(abandoned.id)
+    runner.run_next()
     row = get(runner.store, abandoned.id)
     assert (row.status, row.attempt) == (JobStatus.DONE, 2)
-
-
-@jumps
-def test_a_job_without_a_message_is_sent_in_time(
-    add: Add, runner: PatientRunner, queue: JobQueue, clock: Clock, jump: timedelta
-) -> None:
-    job = add()
-    queue.huey.flush()
-    clock.ahead = jump
-    assert runner.watch(LOST_S - 1) == []
-    assert runner.watch(1) == [job.id]
 
 
 @jumps
@@ -80,7 +67,7 @@ def test_a_job_whose_worker_died_can_be_cancelled(
     clock.ahead = jump
     cancel(runner.store, abandoned.id)
     runner.watch(STALE_S)
-    runner.run(abandoned.id)
+    runner.run_next()
     assert get(runner.store, abandoned.id).status is JobStatus.CANCELLED
     assert toy.RUNS[abandoned.id] == 0
 
@@ -92,18 +79,18 @@ def heartbeat_changed(store: Store, job: JobRecord) -> bool:
 
 @jumps
 def test_a_living_job_is_left_alone_by_a_worker_with_another_clock(
-    add: Add, runner: PatientRunner, queue: JobQueue, clock: Clock, jump: timedelta
+    add: Add, runner: PatientRunner, clock: Clock, jump: timedelta
 ) -> None:
-    job, other = add(what="spin"), PatientRunner(runner.store, queue)
+    job, other = add(what="spin"), PatientRunner(runner.store)
     clock.ahead = jump
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(runner.run, job.id)
+        future = pool.submit(runner.run_next)
         wait_for(lambda: get(runner.store, job.id).message == "spinning")
         clock.ahead = timedelta(0)
         for _ in range(8):
             assert other.watch(STALE_S / 4) == []
             wait_for(partial(heartbeat_changed, runner.store, get(runner.store, job.id)))
-            other.run(job.id)
+            assert not other.run_next()
         assert (get(runner.store, job.id).attempt, toy.RUNS[job.id]) == (1, 1)
         runner.shut_down()
         future.result(PATIENCE_S)
@@ -115,10 +102,10 @@ def test_threads_of_one_worker_do_not_both_run_a_job_whose_heartbeat_stopped(
     monkeypatch.setattr("themescope.jobs.queue.execution.HEARTBEAT_S", 600.0)
     job = add(what="spin")
     with ThreadPoolExecutor(2) as pool:
-        future = pool.submit(runner.run, job.id)
+        future = pool.submit(runner.run_next)
         wait_for(lambda: toy.RUNS[job.id])
         assert runner.watch(STALE_S) == []
-        pool.submit(runner.run, job.id).result(PATIENCE_S)
+        pool.submit(runner.run_next).result(PATIENCE_S)
         assert toy.RUNS[job.id] == 1
         runner.shut_down()
         future.result(PATIENCE_S)
@@ -138,4 +125,3 @@ def test_files_that_look_a_day_old_are_kept_while_a_job_runs(abandoned: JobRecor
         w.jobs.finish(abandoned.id, "dead", JobStatus.DONE)
     worker._present()
     assert not sqlite_store.artifacts.has(digest)
-    worker.queue.close()

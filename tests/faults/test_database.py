@@ -23,7 +23,6 @@ from themescope.db.store import Store
 from themescope.jobs.backups.writing import write_backup
 from themescope.jobs.queue.control import STALE_S, enqueue
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.huey_queue import JobQueue
 from themescope.jobs.queue.runner import Runner
 
 Add = Callable[..., JobRecord]
@@ -52,14 +51,14 @@ class TestLockedForLong:
     def test_a_job_that_could_not_write_is_resumed_where_it_was(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="store", steps=60, pause=0.005)
         with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(runner.run, job.id)
+            future = pool.submit(runner.run_next)
             wait_for(lambda: stored(runner.store, job) > 3)
             with locked(runner.store):
                 before = stored(runner.store, job)
                 future.result(PATIENCE_S)
         assert get(runner.store, job.id).status is JobStatus.RUNNING
         assert runner.watch(STALE_S) == [job.id]
-        runner.run(job.id)
+        runner.run_next()
         row = get(runner.store, job.id)
         assert (row.status, row.attempt, row.error) == (JobStatus.DONE, 2, "")
         assert row.result == {"stored": 60, "started_at": before}
@@ -67,7 +66,7 @@ class TestLockedForLong:
     def test_a_job_that_ends_meanwhile_keeps_its_result(self, add: Add, runner: PatientRunner) -> None:
         job = add(steps=1, pause=0.3)
         with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(runner.run, job.id)
+            future = pool.submit(runner.run_next)
             wait_for(lambda: toy.RUNS[job.id])
             with locked(runner.store), pytest.raises(TimeoutError):
                 future.result(1.0)
@@ -83,11 +82,10 @@ def test_a_job_that_lost_postgresql_is_resumed_where_it_was(
     url = postgres_server.new_database()
     store = Store(Settings.in_folder(themescope_home, url))
     store.migrate()
-    queue = JobQueue(store.settings.queue_url)
-    runner, job = PatientRunner(store, queue), enqueue(store, "toy", {"what": "store", "steps": 60, "pause": 0.005})
+    runner, job = PatientRunner(store), enqueue(store, "toy", {"what": "store", "steps": 60, "pause": 0.005})
     name = url.rsplit("/", 1)[1]
     with ThreadPoolExecutor(1) as pool, psycopg.connect(postgres_server.url(), autocommit=True) as server:
-        future = pool.submit(runner.run, job.id)
+        future = pool.submit(runner.run_next)
         wait_for(lambda: stored(store, job) > 3)
         # What a restart looks like from outside: every connection ends, and no new one is accepted for a while.
         server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
@@ -97,11 +95,10 @@ def test_a_job_that_lost_postgresql_is_resumed_where_it_was(
     assert get(store, job.id).status is JobStatus.RUNNING
     before = stored(store, job)
     assert runner.watch(STALE_S) == [job.id]
-    runner.run(job.id)
+    runner.run_next()
     row = get(store, job.id)
     assert (row.status, row.attempt) == (JobStatus.DONE, 2)
     assert row.result == {"stored": 60, "started_at": before}
-    queue.close()
     store.close()
 
 
@@ -110,9 +107,7 @@ def test_a_damaged_page_is_reported_and_hides_nothing(sqlite_store: Store, tmp_p
     job = enqueue(sqlite_store, "build-triplets", {"corpus": "C", "name": "T"})
     sqlite_store.close()
     damage(sqlite_store.settings.home / "themescope.db", b"was seen near the")
-    queue = JobQueue(sqlite_store.settings.queue_url)
-    Runner(sqlite_store, queue).run(job.id)
-    queue.close()
+    Runner(sqlite_store).run_next()
     row = get(sqlite_store, job.id)
     assert row.status is JobStatus.FAILED
     assert row.error.endswith("is damaged. Restore it from a backup.")
@@ -153,7 +148,7 @@ class TestOtherRevision:
         job = add()
         set_revision(runner.store, revision)
         with pytest.raises(SchemaError, match=advice):
-            runner.run(job.id)
+            runner.run_next()
         assert (get(runner.store, job.id).status, toy.RUNS[job.id]) == (JobStatus.QUEUED, 0)
 
     def test_a_worker_stops_with_the_reason_and_queues_its_job_again(self, sqlite_store: Store, tmp_path: Path) -> None:

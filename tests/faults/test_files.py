@@ -18,7 +18,6 @@ from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue, retry
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.huey_queue import JobQueue
 from themescope.jobs.queue.runner import Runner
 
 Add = Callable[..., JobRecord]
@@ -26,9 +25,8 @@ Add = Callable[..., JobRecord]
 
 def perform(store: Store, kind: str, **args: object) -> JobRecord:
     """Queue a job, let a worker in this process run it, and return its row."""
-    job, queue = enqueue(store, kind, args), JobQueue(store.settings.queue_url)
-    Runner(store, queue).run(job.id)
-    queue.close()
+    job = enqueue(store, kind, args)
+    Runner(store).run_next()
     return get(store, job.id)
 
 
@@ -48,13 +46,13 @@ def test_checkpoints_that_cannot_be_written_fail_the_job(add: Add, runner: Runne
     folder = runner.store.settings.home / "checkpoints"
     folder.write_text("A file where the folder should be.", encoding="utf-8")
     job = add()
-    runner.run(job.id)
+    runner.run_next()
     row = get(runner.store, job.id)
     assert (row.status, toy.RUNS[job.id]) == (JobStatus.FAILED, 0)
     assert str(folder) in row.error
     folder.unlink()
     retry(runner.store, job.id)
-    runner.run(job.id)
+    runner.run_next()
     assert get(runner.store, job.id).status is JobStatus.DONE
 
 

@@ -17,8 +17,9 @@ from typing import Any
 from themescope.db import tables as t
 from themescope.db.records import JobRecord
 from themescope.db.store import Store
-from themescope.jobs.queue.huey_queue import JobQueue
-from themescope.jobs.queue.runner import Runner
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.queue.execution import execute
+from themescope.jobs.queue.runner import Runner, new_owner
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("river", "stone", "window", "garden", "music", "market", "harbour", "winter", "letter", "signal", "forest")
@@ -70,20 +71,29 @@ def wait_ended(store: Store, job_id: int) -> JobRecord:
     return get(store, job_id)
 
 
+def run_job(store: Store, job_id: int) -> None:
+    """Run a queued job in this thread, whatever else is queued; nothing happens if it cannot be claimed."""
+    owner = new_owner()
+    with store.writing() as w:
+        job = w.jobs.claim(job_id, owner)
+    if job is not None:
+        execute(store, job, JobContext(store, job, owner))
+
+
 class PatientRunner(Runner):
     """A runner whose clock a test moves on, so that nobody has to wait until a job counts as abandoned."""
 
-    def __init__(self, store: Store, queue: JobQueue) -> None:
+    def __init__(self, store: Store) -> None:
         self.time = 0.0
-        super().__init__(store, queue, clock=lambda: self.time)
+        super().__init__(store, clock=lambda: self.time)
 
     def watch(self, seconds: float) -> list[int]:
-        """Look for lost jobs once a second; return the ids of those that were sent again."""
-        sent = self.recover()
+        """Look at the heartbeats once a second; return the ids of the jobs that are abandoned at the end."""
+        abandoned = self.look()
         for _ in range(math.ceil(seconds)):
             self.time += 1.0
-            sent += self.recover()
-        return sent
+            abandoned = self.look()
+        return abandoned
 
 
 def grow_old(store: Store, job_id: int, seconds: float = 3600.0) -> None:

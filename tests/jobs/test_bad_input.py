@@ -22,7 +22,6 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.huey_queue import JobQueue
 from themescope.jobs.queue.runner import Runner
 
 Case = tuple[list[str], str, dict[str, Any]]
@@ -133,9 +132,7 @@ def as_job(store: Store, kind: str, args: dict[str, Any]) -> str:
         job = enqueue(store, kind, args)
     except ThemescopeError as refusal:
         return str(refusal)
-    queue = JobQueue(store.settings.queue_url)
-    Runner(store, queue).run(job.id)
-    queue.close()
+    Runner(store).run_next()
     row = get(store, job.id)
     assert (row.status, row.traceback) == (JobStatus.FAILED, "")
     return row.error

@@ -280,7 +280,7 @@ def test_as_a_program(tmp_path: Path) -> None:
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "themescope.db.store" in imported
     # Each of these takes as long as a third of the start.
-    assert not imported & {"alembic", "huey", "pandas", "psycopg", "scipy", "sklearn", "streamlit", "torch"}
+    assert not imported & {"alembic", "pandas", "psycopg", "scipy", "sklearn", "streamlit", "torch"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C reaches a child process only on POSIX systems")

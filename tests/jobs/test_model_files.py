@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -44,12 +45,13 @@ def test_a_worker_removes_the_files_of_deleted_models_and_no_others(sqlite_store
     on_its_way = put(sqlite_store, "a job has written it and is about to enter the model")
     enter(sqlite_store, used)
     worker = Worker(sqlite_store, warm_up=False)
-    worker.start()
+    thread = Thread(target=worker.run)
+    thread.start()
     try:
         wait_for(lambda: not sqlite_store.artifacts.has(gone))
     finally:
-        worker.leave()
-        worker.queue.close()
+        worker.stop()
+        thread.join()
     assert sqlite_store.artifacts.has(used) and sqlite_store.artifacts.has(on_its_way)
 
 

@@ -16,24 +16,15 @@ from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost
 from themescope.jobs.queue.control import STALE_S, abandoned, cancel, enqueue, forget, retry, worker_alive
 from themescope.jobs.queue.execution import HEARTBEAT_S
-from themescope.jobs.queue.huey_queue import JobQueue
-from themescope.jobs.queue.runner import LOST_S, MAX_ATTEMPTS, Runner, note_attempt
+from themescope.jobs.queue.runner import MAX_ATTEMPTS, Runner, note_attempt
 
 Add = Callable[..., JobRecord]
-
-
-def take_all(queue: JobQueue) -> list[int]:
-    """The ids that wait in the queue, taken off it."""
-    ids = []
-    while (task := queue.huey.dequeue()) is not None:
-        ids.append(task.args[0])
-    return ids
 
 
 class TestEnd:
     def test_done(self, add: Add, runner: Runner) -> None:
         job = add(steps=4)
-        runner.run(job.id)
+        runner.run_next()
         row = get(runner.store, job.id)
         assert (row.status, row.progress, row.result, row.error) == (JobStatus.DONE, 1.0, {"steps": 4}, "")
         with runner.store.reading() as r:
@@ -41,13 +32,13 @@ class TestEnd:
 
     def test_failed_by_its_input(self, add: Add, runner: Runner) -> None:
         job = add(what="refuse")
-        runner.run(job.id)
+        runner.run_next()
         row = get(runner.store, job.id)
         assert (row.status, row.error, row.traceback) == (JobStatus.FAILED, "There is nothing to work on.", "")
 
     def test_failed_by_a_defect(self, add: Add, runner: Runner) -> None:
         job = add(what="break")
-        runner.run(job.id)
+        runner.run_next()
         row = get(runner.store, job.id)
         assert row.status is JobStatus.FAILED
         assert row.error.startswith("Internal error (KeyError: 'nothing')")
@@ -56,18 +47,14 @@ class TestEnd:
     def test_unknown_kind_in_the_store(self, sqlite_store: Store, runner: Runner) -> None:
         with sqlite_store.writing() as w:
             job = w.jobs.add("relabel", "From a newer version", {})
-        runner.run(job.id)
+        runner.run_next()
         assert "no job kind called 'relabel'" in get(sqlite_store, job.id).error
 
-    def test_a_job_that_is_gone_is_nothing_to_do(self, runner: Runner) -> None:
-        runner.run(4711)
-        with runner.store.reading() as r:
-            assert r.jobs.list() == []
-
     def test_checkpoint_goes_when_done_and_stays_when_failed(self, add: Add, runner: Runner) -> None:
-        done, failed = add(), add(what="refuse")
-        runner.run(done.id)
-        runner.run(failed.id)
+        add()
+        failed = add(what="refuse")
+        runner.run_next()
+        runner.run_next()
         folder = runner.store.settings.home / "checkpoints"
         assert [path.name for path in folder.iterdir()] == [f"job-{failed.id}"]
         forget(runner.store, failed.id)
@@ -85,16 +72,12 @@ class TestEnqueue:
         with sqlite_store.reading() as r:
             assert r.jobs.list() == []
 
-    def test_message_follows_the_row(self, add: Add, queue: JobQueue) -> None:
-        job = add()
-        assert take_all(queue) == [job.id]
-
 
 class TestCancel:
     def test_a_running_job_stops_at_the_next_heartbeat(self, add: Add, runner: Runner) -> None:
         job = add(what="spin")
         with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(runner.run, job.id)
+            future = pool.submit(runner.run_next)
             wait_for(lambda: get(runner.store, job.id).message == "spinning")
             cancel(runner.store, job.id)
             future.result(PATIENCE_S)
@@ -115,29 +98,24 @@ class TestCancel:
     def test_a_waiting_job_ends_at_once_and_is_not_run(self, add: Add, runner: Runner) -> None:
         job = add()
         assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
-        runner.run(job.id)
+        runner.run_next()
         assert toy.RUNS[job.id] == 0
 
 
 class TestOwnership:
-    def test_two_workers_and_one_job(self, add: Add, sqlite_store: Store, queue: JobQueue) -> None:
+    def test_several_workers_and_one_job(self, add: Add, sqlite_store: Store) -> None:
         job = add(steps=20, pause=0.01)
-        runners = [Runner(sqlite_store, queue) for _ in range(4)]
+        runners = [Runner(sqlite_store) for _ in range(4)]
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda r: r.run(job.id), runners))
+            ran = list(pool.map(lambda r: r.run_next(), runners))
+        assert sorted(ran) == [False, False, False, True]
         assert toy.RUNS[job.id] == 1
         assert get(sqlite_store, job.id).attempt == 1
-
-    def test_delivered_twice_runs_once(self, add: Add, runner: Runner) -> None:
-        job = add()
-        runner.run(job.id)
-        runner.run(job.id)
-        assert toy.RUNS[job.id] == 1
 
     def test_who_lost_the_job_stops_and_writes_nothing(self, add: Add, runner: Runner) -> None:
         job = add(what="spin")
         with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(runner.run, job.id)
+            future = pool.submit(runner.run_next)
             wait_for(lambda: get(runner.store, job.id).message == "spinning")
             with runner.store.writing() as w:
                 w.jobs.requeue(job.id)
@@ -156,69 +134,45 @@ class TestOwnership:
 
         monkeypatch.setattr(JobContext, "end", lose)
         job = add()
-        runner.run(job.id)
+        runner.run_next()
         row = get(runner.store, job.id)
         assert (row.status, row.owner) == (JobStatus.RUNNING, "another")
         assert (runner.store.settings.home / "checkpoints" / f"job-{job.id}").is_dir()
 
 
 class TestChain:
-    def test_the_next_is_sent_when_the_first_is_done(self, add: Add, runner: Runner, queue: JobQueue) -> None:
-        first = add()
-        second = add(after=first.id)
-        take_all(queue)
-        runner.run(second.id)
-        assert get(runner.store, second.id).status is JobStatus.QUEUED
-        runner.run(first.id)
-        assert take_all(queue) == [second.id]
-        runner.run(second.id)
-        assert get(runner.store, second.id).status is JobStatus.DONE
-
     def test_what_waited_fails_with_the_first_and_is_retried_with_it(
         self, add: Add, runner: Runner, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = add(what="refuse")
         second = add(after=first.id)
         third = add(after=second.id)
-        runner.run(first.id)
+        runner.run_next()
         assert "which failed" in get(runner.store, third.id).error
         monkeypatch.setattr(toy, "_refuse", toy._count)
         retry(runner.store, first.id)
-        for job in (first, second, third):
-            runner.run(job.id)
+        while runner.run_next():
+            pass
         assert get(runner.store, third.id).status is JobStatus.DONE
 
     def test_only_what_failed_can_be_retried(self, add: Add, runner: Runner) -> None:
         job = add()
-        runner.run(job.id)
+        runner.run_next()
         with pytest.raises(StoreError, match="only a failed or cancelled job"):
             retry(runner.store, job.id)
 
 
 class TestRecovery:
-    def test_an_abandoned_job_is_sent_again_once(self, add: Add, runner: PatientRunner, queue: JobQueue) -> None:
+    def test_an_abandoned_job_is_resumed(self, add: Add, runner: PatientRunner) -> None:
         job = add()
-        take_all(queue)
         with runner.store.writing() as w:
             w.jobs.claim(job.id, "dead")
         assert runner.watch(STALE_S - 1) == []
+        assert not runner.run_next()
         assert runner.watch(1) == [job.id]
-        assert runner.watch(LOST_S - 1) == []
-        assert take_all(queue) == [job.id]
-        runner.run(job.id)
+        assert runner.run_next()
         assert (get(runner.store, job.id).status, get(runner.store, job.id).attempt) == (JobStatus.DONE, 2)
-
-    def test_a_lost_message_is_made_good(self, add: Add, runner: PatientRunner, queue: JobQueue) -> None:
-        job, earlier = add(), add()
-        add(after=earlier.id)
-        take_all(queue)
-        assert runner.watch(LOST_S - 1) == []
-        assert runner.watch(1) == [job.id, earlier.id]
-
-    def test_a_long_queue_is_not_sent_again(self, add: Add, runner: PatientRunner, queue: JobQueue) -> None:
-        for _ in range(3):
-            add()
-        assert runner.watch(LOST_S + 1) == []
+        assert not runner.run_next()
 
     def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="count")
@@ -229,13 +183,13 @@ class TestRecovery:
             assert row is not None
             note_attempt(folder, row.attempt, row.progress)
         runner.watch(STALE_S)
-        runner.run(job.id)
+        runner.run_next()
         row = get(runner.store, job.id)
         assert row.status is JobStatus.FAILED
         assert row.error.startswith(f"The worker died {MAX_ATTEMPTS} times in a row")
         assert toy.RUNS[job.id] == 0
         retry(runner.store, job.id)
-        runner.run(job.id)
+        runner.run_next()
         assert get(runner.store, job.id).status is JobStatus.DONE
 
     def test_progress_between_two_deaths_is_forgiven(self, runner: PatientRunner) -> None:
@@ -246,19 +200,18 @@ class TestRecovery:
 
 
 class TestShutDown:
-    def test_running_jobs_go_back_and_resume(self, add: Add, sqlite_store: Store, queue: JobQueue) -> None:
+    def test_running_jobs_go_back_and_resume(self, add: Add, sqlite_store: Store) -> None:
         job = add(what="checkpoint", steps=10)
-        take_all(queue)
-        leaving = Runner(sqlite_store, queue)
+        leaving = Runner(sqlite_store)
         with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(leaving.run, job.id)
+            future = pool.submit(leaving.run_next)
             wait_for(lambda: get(sqlite_store, job.id).message == "spinning")
             leaving.shut_down()
             future.result(PATIENCE_S)
         row = get(sqlite_store, job.id)
         assert (row.status, row.attempt) == (JobStatus.QUEUED, 0)
-        assert take_all(queue) == [job.id]
-        Runner(sqlite_store, queue).run(job.id)
+        assert not leaving.run_next()
+        Runner(sqlite_store).run_next()
         assert get(sqlite_store, job.id).result == {"started_at": 5}
 
 

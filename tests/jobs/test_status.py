@@ -57,23 +57,21 @@ def health(sqlite_store: Store) -> Iterator[Health]:
     found.close()
 
 
-def test_a_migrated_store_with_a_queue_is_ready(health: Health) -> None:
-    assert health.states() == {"store": "ok", "queue": "ok", "worker": "ok"}
+def test_a_migrated_store_is_ready(health: Health) -> None:
+    assert health.states() == {"store": "ok", "worker": "ok"}
 
 
 def test_a_store_that_nobody_migrated_is_not_ready(settings: Settings) -> None:
     health = Health(Store(settings))
-    assert health.states() == {"store": "not migrated", "queue": "ok"}
+    assert health.states() == {"store": "not migrated"}
     health.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_servers_that_do_not_answer_are_not_named(themescope_home: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
-    health = Health(
-        Store(Settings.in_folder(themescope_home, f"postgresql://a:secret@{address}/db", f"redis://{address}"))
-    )
-    assert health.states() == {"store": "unreachable", "queue": "unreachable"}
+    health = Health(Store(Settings.in_folder(themescope_home, f"postgresql://a:secret@{address}/db")))
+    assert health.states() == {"store": "unreachable"}
     found = values(health.metrics().decode())
     assert found["themescope_store_up", ()] == 0
     assert found["themescope_database_errors_total", ("OperationalError",)] >= 1
@@ -103,7 +101,7 @@ def test_a_part_without_an_answer_holds_up_nobody(sqlite_store: Store, monkeypat
     health.close()
 
 
-def test_jobs_queue_and_workers_are_counted(sqlite_store: Store, health: Health, tmp_path: Path) -> None:
+def test_jobs_and_workers_are_counted(sqlite_store: Store, health: Health, tmp_path: Path) -> None:
     first = enqueue(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 1))], "corpus": "C"})
     enqueue(sqlite_store, "build-triplets", {"corpus": "C", "name": "T"}, after=first.id)
     with sqlite_store.writing() as w:
@@ -115,11 +113,10 @@ def test_jobs_queue_and_workers_are_counted(sqlite_store: Store, health: Health,
     assert found["themescope_sentences_embedded_total", ()] == before + 3
     assert found["themescope_jobs", ("import-corpus", "queued")] == 1
     assert found["themescope_jobs", ("build-triplets", "queued")] == 1
-    assert found["themescope_queue_length", ()] == 2
     assert 0.05 <= found["themescope_oldest_queued_job_seconds", ()] < 60
     assert found["themescope_oldest_job_heartbeat_seconds", ()] == 0
     assert 0 < found["themescope_worker_heartbeat_seconds", ("default", "lab:1:ab")] < 60
-    assert found["themescope_store_up", ()] == found["themescope_queue_up", ()] == 1
+    assert found["themescope_store_up", ()] == 1
 
 
 def test_a_job_that_waits_for_another_is_not_the_oldest(store: Store) -> None:
@@ -163,7 +160,7 @@ def test_the_server_of_a_worker(sqlite_store: Store, health: Health) -> None:
         url = f"http://127.0.0.1:{port}"
         assert ask(f"{url}/healthz") == (200, "ok")
         status, body = ask(f"{url}/readyz?verbose")
-        assert (status, json.loads(body)) == (200, {"store": "ok", "queue": "ok", "worker": "ok"})
+        assert (status, json.loads(body)) == (200, {"store": "ok", "worker": "ok"})
         assert ask(f"{url}/metrics")[0] == ask(f"{url}/metrics", "wrong")[0] == 403
         status, body = ask(f"{url}/metrics", "right")
         assert status == 200 and values(body)["themescope_store_up", ()] == 1

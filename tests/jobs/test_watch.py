@@ -25,9 +25,9 @@ def test_a_time_that_does_not_change_is_found_after_the_limit() -> None:
     for _ in range(14):
         found.append(watch.look({1: START}))
         timer.seconds += 1
-    assert found == [[]] * 12 + [[1]] * 2
+    assert found == [{}] * 12 + [{1: START}] * 2
     assert (watch.unchanged(1), watch.unchanged(2)) == (START, None)
-    assert watch.look({}) == [] and watch.unchanged(1) is None
+    assert watch.look({}) == {} and watch.unchanged(1) is None
 
 
 @given(st.lists(st.integers(-100_000, 100_000).filter(bool), min_size=2, max_size=30), st.floats(0.1, 11))
@@ -36,7 +36,7 @@ def test_a_time_that_changes_is_never_found_whatever_it_is(changes: list[int], e
     watch = Watch(LIMIT_S, timer)
     for change in changes:
         time += timedelta(seconds=change)
-        assert watch.look({1: time}) == []
+        assert watch.look({1: time}) == {}
         timer.seconds += every
 
 
@@ -45,8 +45,8 @@ def test_after_a_gap_without_looks_the_other_side_gets_time() -> None:
     watch = Watch(LIMIT_S, timer)
     watch.look({1: START})
     timer.seconds = 3600.0
-    assert watch.look({1: START}) == []
+    assert watch.look({1: START}) == {}
     for _ in range(round(LIMIT_S / GAP_S) - 1):
         timer.seconds += 3600.0
         found = watch.look({1: START})
-    assert found == [1]
+    assert found == {1: START}

@@ -175,7 +175,6 @@ def test_everything_on_postgresql(
 ) -> None:
     url = postgres_server.new_database()
     monkeypatch.setenv("DATABASE_URL", url)
-    monkeypatch.setenv("QUEUE_URL", url)
     store = Store(Settings.from_environment())
     store.migrate()
     first = enqueue(store, "import-corpus", {"files": [str(write_articles(tmp_path, 30))], "corpus": "C"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("torch", "umap", "numba", "pynndescent", "sklearn", "gensim", "transformers", "huey")
+HEAVY = ("torch", "umap", "numba", "pynndescent", "sklearn", "gensim", "transformers")
 SCRIPT = f"""
 import ast, importlib, pkgutil, sys
 from themescope.webapp import features

@@ -11,11 +11,11 @@ from themescope.db.store import Store
 def store() -> Store:
     """Return the migrated store. Writes through it are not checked against a role."""
     settings = Settings.from_environment()
-    return _store(str(settings.home), settings.database_url, settings.queue_url)
+    return _store(str(settings.home), settings.database_url)
 
 
 @st.cache_resource(show_spinner=False)
-def _store(home: str, database_url: str, queue_url: str) -> Store:
+def _store(home: str, database_url: str) -> Store:
     opened = Store(Settings.from_environment())
     opened.migrate()
     return opened

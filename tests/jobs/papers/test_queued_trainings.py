@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.helpers import get, wait_for
+from tests.jobs.helpers import get, run_job, wait_for
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.protocols import Report
 from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import cancel, enqueue
-from themescope.jobs.queue.huey_queue import JobQueue
 from themescope.jobs.queue.runner import Runner
 
 Reproduce = Callable[..., dict[str, Any]]
@@ -49,25 +48,23 @@ def values(store: Store) -> dict[str, Any]:
 
 
 @contextmanager
-def another_worker(store: Store) -> Iterator[Runner]:
+def another_worker(store: Store) -> Iterator[None]:
     """A worker that takes queued trainings, the newest first, until the end of the block."""
-    queue = JobQueue(store.settings.queue_url)
-    runner, over = Runner(store, queue), threading.Event()
+    over = threading.Event()
 
     def work() -> None:
         while not over.wait(0.01):
             for job in reversed(trainings(store)):
                 if job.status is JobStatus.QUEUED:
-                    runner.run(job.id)
+                    run_job(store, job.id)
 
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        yield runner
+        yield
     finally:
         over.set()
         thread.join()
-        queue.close()
 
 
 def test_the_tables_are_those_of_one_process(
@@ -156,17 +153,15 @@ def test_an_interrupted_one_leaves_its_trainings_to_others(
     with corpus.reading() as r:
         before = r.jobs.newest("reproduce")
     assert before is not None
-    queue = JobQueue(corpus.settings.queue_url)
-    leaving = Runner(corpus, queue)
+    leaving = Runner(corpus)
     job = enqueue(corpus, "reproduce", {**before.args, "tables": ["2"], "queue_trainings": True})
     with stop_in_training(leaving.shut_down):
-        leaving.run(job.id)
+        leaving.run_next()
     jobs = trainings(corpus)
     assert [each.status for each in (get(corpus, job.id), *jobs)] == [JobStatus.QUEUED] * 4
     with another_worker(corpus):
         wait_for(lambda: all(each.status.ended for each in trainings(corpus)))
-    Runner(corpus, queue).run(job.id)
-    queue.close()
+    Runner(corpus).run_next()
     assert get(corpus, job.id).status is JobStatus.DONE
     assert [each.id for each in trainings(corpus)] == [each.id for each in jobs]
 
