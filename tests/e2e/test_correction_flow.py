@@ -66,7 +66,9 @@ def agreement(app: App, name: str, themes: dict[str, int]) -> float:
 
 
 def open_questions(page: Page, app: App, name: str) -> Locator:
-    where = f"project={quote(CORPUS)}&relabel_labelling={quote(name)}&relabel_layout=Questions"
+    where = (
+        f"project={quote(CORPUS)}&relabel_labelling={quote(name)}&relabel_layout=Clusters&relabel_clusters=Questions"
+    )
     open_page(page, f"{app.url}/relabel?{where}", "Relabel")
     expect(page.locator(ASKED).get_by_role("button", name="Undo")).to_be_visible()
     return page.locator(ASKED)

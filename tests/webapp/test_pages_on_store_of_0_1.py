@@ -48,7 +48,7 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
         ("relabel", {"view": view, "labelling": LABELLING})
         for view in ("Work", "History", "Files and sharing", "Begin")
     ),
-    *(("relabel", {"labelling": LABELLING, "layout": layout}) for layout in ("Table", "Map")),
+    *(("relabel", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
     ("relabel", {"labelling": "Themes of the list"}),
     ("agreement", {}),
     ("people", {}),

@@ -17,8 +17,7 @@ from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.actions import dispatch
-from themescope.webapp.features.relabel.asking import DIFFERENT
+from themescope.webapp.features.relabel.actions import DIFFERENT, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.questions import question_data
 
@@ -75,7 +74,7 @@ def stored(store: Store, labelling: LabellingRecord) -> Partition:
 
 
 def opened(open_page: Open, strategy: str = "") -> AppTest:
-    at = open_page("relabel", layout="Questions")
+    at = open_page("relabel", layout="Clusters", clusters="Questions")
     if strategy:
         at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Ask about")).select(strategy).run()
     assert not at.exception
@@ -142,7 +141,7 @@ def test_contradictions_are_listed_and_taken_back(
     first, second = state.partition.ids[:2].tolist()
     for value in (YES, NO):
         asked = Question(QuestionKind.PAIR, Effect.MOVE, (first, second))
-        known = state.asking.state(state)  # type: ignore[union-attr]
+        known = state.asking.state(state.partition)  # type: ignore[union-attr]
         service.commit_answer(state.session, known, Answer(asked, value))
     at.run()
     assert "1 contradiction" in words(at)
@@ -163,7 +162,7 @@ def test_an_answer_by_a_digit_is_told_with_its_sentences(
     pair = Question(QuestionKind.PAIR, Effect.MOVE, (first, second))
     several = Question(QuestionKind.CLUSTER, Effect.MOVE, (first, second, third))
     for asked, value in ((pair, NO), (several, "1")):
-        known = state.asking.state(state)  # type: ignore[union-attr]
+        known = state.asking.state(state.partition)  # type: ignore[union-attr]
         service.commit_answer(state.session, known, Answer(asked, value))
     said = words(at.run())
     assert "**2: together**" in said and "**1: apart**" in said and "cluster 1" not in said

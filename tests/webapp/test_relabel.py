@@ -21,7 +21,7 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.filters import FILTERS, MATCHES
-from themescope.webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SEARCH, SETTINGS, VIEW
+from themescope.webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.guard import BROKEN
 from themescope.webapp.shared.partition_queries import EDIT, selection_view
@@ -316,28 +316,16 @@ def test_a_new_cluster_that_was_not_saved_and_the_next_one_are_two(
     assert state.unsaved is None and not state.notice and len({*state.partition.clusters} - known) == 2
 
 
-def test_a_table_of_other_sentences_has_no_ticks_of_the_last_one(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    with filled_store.reading() as r:
-        texts = [s.text for s in r.corpora.sentences(labelling.article_id or 0)][:2]
-    at = open_page("relabel", layout="Table")
-    found = [at.text_input(key=SEARCH).set_value(text).run().dataframe[0] for text in texts]
-    assert [table.value["Sentence"].tolist() for table in found] == [[text] for text in texts]
-    first, second = (table.proto.id for table in found)
-    assert first and first != second
-
-
 def test_a_step_names_its_own_method_instead_of_that_of_the_selection(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
     at = open_page("relabel")
     state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
     state.include_duplicates = True
-    state.select(state.partition.ids[:2], "in the table")
+    state.select(state.partition.ids[:2], "in the columns")
     for method in ("", "language model"):
         state.apply(lambda p: op.rename(p, 1, f"by {method}"), keep_selection=True, method=method)  # noqa: B023
-    assert [s.selection_method for s in state.session.steps] == ["in the table, with duplicates", "language model"]
+    assert [s.selection_method for s in state.session.steps] == ["in the columns, with duplicates", "language model"]
 
 
 def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -362,9 +350,10 @@ def test_blind_work_shows_no_sections_and_no_opinions(
 ) -> None:
     with filled_store.writing() as w:
         w.labellings.share(labelling.id, Sharing.OWN, True, "")
-    at = open_page("relabel", layout="Table")
-    assert "Section" not in at.dataframe[0].value.columns
-    assert "Suggested" not in at.dataframe[0].value.columns
+    at = open_page("relabel")
+    state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
+    state.select(state.partition.ids[:1], "")
+    assert "section:" not in words(at.run()) and "The model" not in words(at)
     offered = {
         action["name"]
         for g in toolbar_data(at.session_state[f"relabel_state_{labelling.id}"])["groups"]

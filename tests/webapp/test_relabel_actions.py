@@ -19,8 +19,8 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import filters
 from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
 from themescope.webapp.features.relabel.cluster_map import canvas_of
+from themescope.webapp.features.relabel.columns import columns_data
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.lists import columns_data
 from themescope.webapp.features.relabel.state import PlottedMap
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE

@@ -24,10 +24,10 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import cluster_queries, filters, settings
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.cluster_map import canvas_of
+from themescope.webapp.features.relabel.clusters import tree_data
+from themescope.webapp.features.relabel.columns import columns_data
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.lists import columns_data
 from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, SCHEME, SCHEME_ARTICLE
-from themescope.webapp.features.relabel.themes import tree_data
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.text import count
 
@@ -270,11 +270,10 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     assert len(stored(filled_store, labelling).clusters) == len(state.partition.clusters)
 
 
-def test_either_level_is_in_columns_and_table(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
+def test_either_level_is_in_columns(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     session = LabellingSession(filled_store, labelling.id, "")
     session.do(hierarchy.group(session.partition, [hierarchy.Group("The river", (2, 3))], session.next_number))
-    at = open_page("relabel", layout="Table")
-    assert set(at.dataframe[0].value["Theme"]) == {"", "The river"}
+    at = open_page("relabel")
     state = state_of(at, labelling)
     found = {column["name"]: column["theme"] for column in columns_data(state, state.texts.ids)["columns"]}
     assert found[state.partition.clusters[2].name] == "The river" and "The river" not in found
@@ -285,7 +284,7 @@ def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: Labelli
         w.labellings.share(labelling.id, Sharing.OWN, True, "")
     at = open_page("relabel", layout="Clusters")
     (views,) = [group for group in at.button_group if group.label == "Show"]
-    assert views.options == ["Themes"]
+    assert views.options == ["Themes", "Questions"]
     assert "Most similar clusters" not in words(send(at, labelling, "choose_clusters", on=[1], off=[]))
 
 

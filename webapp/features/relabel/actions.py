@@ -9,24 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling import dismissals, hierarchy
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.answers import Answer
+from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.partition import UNASSIGNED, Cluster
-from themescope.webapp.features.relabel import asking, cluster_actions
-from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection, opens
+from themescope.core.types import Ids
+from themescope.jobs.services.labelling import questions
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.messages import Handler, ids_of, is_int
-from themescope.webapp.features.relabel.state import MERGES, OUTLIERS
+from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, READ_ONLY
 from themescope.webapp.map_view.parts import part_of
+
+Handler = Callable[[RelabelState, Mapping[str, Any]], None]
+"""Function that handles one action of the browser."""
+
+
+def is_int(value: Any) -> TypeGuard[int]:
+    """Return whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def ids_of(values: Any) -> Ids:
+    """Return the integers among the values that the browser sent."""
+    listed = values if isinstance(values, list) else []
+    return np.array([v for v in listed if is_int(v) and abs(v) < 2**62], dtype=np.int64)
+
 
 CLUSTERS_PER_KEY_PAGE = 9
 SELECT_FIRST = "Select sentences first: click them, lasso them on the map, or press J."
 SUGGESTION = "suggestion"
 """Group of the actions that answer a suggestion, which are drawn above the clusters."""
+TOP_LEVEL = -1
+"""Stands for no theme, where a browser moves a cluster out of its theme."""
+NO_MERGE = "No merge is suggested."
+DIFFERENT = "This question was answered already, or the labelling has changed. Here is the present one."
 IN_COLUMNS, DRAGGED, LASSO, CLICKED_ON_MAP = "in the columns", "dragged", "by lasso on the map", "on the map"
 
 
@@ -102,6 +125,18 @@ def clusters_with_keys(state: RelabelState) -> list[Cluster]:
     return clusters[start : start + CLUSTERS_PER_KEY_PAGE]
 
 
+def clusters_of_selection(state: RelabelState) -> list[int]:
+    """Return the clusters of the selected sentences, each once; without such, the chosen clusters."""
+    numbers = state.partition.numbers[state.partition.rows(state.selected)]
+    found = list(dict.fromkeys(int(n) for n in numbers if n != UNASSIGNED))
+    return found or [n for n in state.clusters.numbers if n in state.partition.clusters]
+
+
+def sub_themes_of_selection(state: RelabelState) -> list[int]:
+    """Return those of the clusters of the selection that are sub-themes."""
+    return [n for n in clusters_of_selection(state) if state.partition.clusters[n].parent is not None]
+
+
 def current_cluster(state: RelabelState) -> Cluster | None:
     """Return the first cluster of the selection."""
     numbers = clusters_of_selection(state)
@@ -119,6 +154,19 @@ def _on_selection(act: Callable[[RelabelState], object]) -> Handler:
             act(state)
         else:
             state.notice = SELECT_FIRST
+
+    return handle
+
+
+def _opens(dialog: str, clusters: int = 0) -> Handler:
+    """Return a handler that opens a dialog, provided that there are so many clusters."""
+
+    def handle(state: RelabelState, action: Mapping[str, Any]) -> None:
+        if len(state.partition.clusters) < clusters:
+            needed = "a cluster" if clusters == 1 else "two clusters"
+            state.notice = f"This needs {needed}. Create one from selected sentences first (N)."
+        else:
+            state.dialog = dialog
 
     return handle
 
@@ -202,8 +250,93 @@ def _refuse_name(state: RelabelState, action: Mapping[str, Any]) -> None:
     state.notice = "Select a sentence of the cluster that you want to rename first."
 
 
+def _choose(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Choose clusters, and choose others no longer; the sentences of the selection are left as they are."""
+    off, on = {*ids_of(action.get("off")).tolist()}, ids_of(action.get("on")).tolist()
+    kept = [number for number in state.clusters.numbers if number not in off]
+    state.clusters.numbers = tuple(dict.fromkeys([*kept, *on]))
+
+
+def _put_under(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Put clusters that were dragged under a theme; a sub-theme stands for its theme."""
+    numbers, theme = ids_of(action.get("clusters")).tolist(), action.get("theme")
+    if not is_int(theme) or (theme != TOP_LEVEL and theme not in state.partition.clusters):
+        return
+    if theme == TOP_LEVEL:
+        state.apply(lambda p: hierarchy.move_out(p, numbers), keep_selection=True)
+    else:
+        state.apply(
+            lambda p: hierarchy.put_under(p, numbers, hierarchy.theme_of(p.clusters, theme)), keep_selection=True
+        )
+
+
+def _move_out(state: RelabelState, action: Mapping[str, Any]) -> None:
+    numbers = sub_themes_of_selection(state)
+    if numbers:
+        state.apply(lambda p: hierarchy.move_out(p, numbers), keep_selection=True)
+    else:
+        state.notice = "Choose sub-themes first: click their names in the layout Clusters, or select their sentences."
+
+
+def _pair(action: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the clusters of the suggestion that the browser showed."""
+    pair = ids_of(action.get("pair")).tolist()
+    return (pair[0], pair[1]) if len(pair) == 2 else None
+
+
+def _merge_pair(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Merge the smaller of two clusters into the larger one, or a sub-theme into its theme."""
+    pair = _pair(action)
+    if pair is None:
+        state.notice = NO_MERGE
+        return
+    sizes, clusters = state.partition.sizes(), state.partition.clusters
+    parents = {clusters[number].parent for number in pair if number in clusters}
+    into = next((n for n in pair if n in parents), max(pair, key=lambda n: sizes.get(n, 0)))
+    state.apply(lambda p: op.merge(p, [p.cluster(n).number for n in pair], into), keep_selection=True)
+
+
+def _dismiss(state: RelabelState, action: Mapping[str, Any]) -> None:
+    pair, selected = _pair(action), state.selected
+    if pair is not None:
+        state.apply(lambda p: dismissals.dismiss_merge(p, *pair), keep_selection=True)
+    elif state.clusters.view == MERGES:
+        state.notice = NO_MERGE
+    elif len(selected):
+        state.apply(lambda p: dismissals.accept_outliers(p, selected))
+    else:
+        state.notice = "Select outliers in the table first."
+
+
+def _answer(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Commit the answer of an action, if it is about the question that is shown."""
+    asking = state.asking
+    if state.read_only:
+        state.notice = READ_ONLY
+        return
+    question = asking.question if asking is not None else None
+    if asking is None or question is None or action.get("question") != asking.token:
+        state.notice = DIFFERENT
+        return
+    if action.get("value") not in question.values():
+        return
+    given = Answer(question, str(action["value"]), asking.strategy)
+    state.notice = ""
+    try:
+        step = questions.commit_answer(state.session, asking.state(state.partition), given)
+    except StaleChangeError:
+        state.notice = DIFFERENT
+        return
+    except ThemescopeError as error:
+        state.notice = f"Not saved. {error}"
+        return
+    asking.question = None
+    if step is not None:
+        state.saved_at, state.last_summary = datetime.now(UTC), step.summary
+
+
 HANDLERS: dict[str, Handler] = {
-    "answer": asking.answer,
+    "answer": _answer,
     "undo": lambda state, _: state.travel(lambda session: session.undo(), "You have nothing to undo."),
     "redo": lambda state, _: state.travel(lambda session: session.redo(), "You have nothing to redo."),
     "assign": _assign,
@@ -219,8 +352,8 @@ HANDLERS: dict[str, Handler] = {
     "codebook": lambda state, _: state.toggle_codebook(),
     "clear": lambda state, _: state.clear_selection(),
     "name": _refuse_name,
-    "merge": opens("merge", clusters=2),
-    "delete": opens("delete", clusters=1),
+    "merge": _opens("merge", clusters=2),
+    "delete": _opens("delete", clusters=1),
     "next": lambda state, _: state.select_next(),
     "previous": lambda state, _: state.select_previous(),
     "similar": _on_selection(lambda state: state.show_similar(int(state.selected[0]))),
@@ -231,5 +364,11 @@ HANDLERS: dict[str, Handler] = {
     "move": _move,
     "rename": _rename,
     "recolour": _recolour,
-    **cluster_actions.HANDLERS,
+    "recluster": _opens("recluster"),
+    "group": _opens("group", clusters=1),
+    "move_out": _move_out,
+    "merge_pair": _merge_pair,
+    "dismiss": _dismiss,
+    "choose_clusters": _choose,
+    "put_under": _put_under,
 }

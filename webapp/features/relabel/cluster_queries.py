@@ -1,14 +1,13 @@
-"""Cached computations on the clusters of a labelling.
-
-What depends on the partition has the last step of the labelling in its key.
-"""
+"""Cached computations on the clusters of a labelling."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime
+from functools import wraps
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +31,41 @@ from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
 
+if TYPE_CHECKING:
+    from themescope.core.labelling.similar_clusters import Centres, Pair
+
 _PAIRS = 10
 """Number of suggested merges that are listed at most, besides those that were dismissed."""
 
-if TYPE_CHECKING:
-    from themescope.core.labelling.similar_clusters import Centres, Pair
+
+P, T = ParamSpec("P"), TypeVar("T")
+
+
+def _cached(
+    spinner: str, entries: int, *, of_step: bool = True
+) -> Callable[[Callable[Concatenate[RelabelState, P], T]], Callable[Concatenate[RelabelState, P], T]]:
+    """Cache a function of a state and hashable arguments, by the model and the labelling.
+
+    ``of_step``: whether the result depends on the partition, so that each step of the labelling has its own.
+    """
+
+    def decorate(function: Callable[Concatenate[RelabelState, P], T]) -> Callable[Concatenate[RelabelState, P], T]:
+        def compute(key: tuple[Any, ...], args: tuple[Any, ...], _state: RelabelState) -> T:
+            return function(_state, *args)  # type: ignore[call-arg]
+
+        compute.__qualname__ = function.__qualname__  # Streamlit tells caches apart by the name of their function.
+        stored = st.cache_resource(show_spinner=spinner, max_entries=entries)(compute)
+
+        @wraps(function)
+        def lookup(state: RelabelState, *args: P.args, **kwargs: P.kwargs) -> T:
+            model, record = model_of(state), state.record
+            step = state.session.snapshot.step if of_step else 0
+            key = (model.digest if model else "", record.id, record.created, step)
+            return stored(key, args, state)
+
+        return lookup
+
+    return decorate
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -89,15 +118,16 @@ def sample(state: RelabelState) -> tuple[Partition, Matrix] | None:
         return None
     if state.vectors is not None:
         return state.partition, state.vectors
-    ids, x = _sampled(model.id, model.digest, state.record.id, state.record.created, state)
+    ids, x = _sampled(state)
     return state.partition.only(ids), x
 
 
-@st.cache_resource(show_spinner="Reading vectors …", max_entries=2)
-def _sampled(model_id: int, digest: str, labelling: int, created: datetime, _state: RelabelState) -> tuple[Ids, Matrix]:
-    every = _state.partition.ids
-    ids = np.sort(np.random.default_rng(0).permutation(every)[:MOST_WITH_VECTORS])
-    return ids, inference.vectors_of(queries.store(), model_id, ids)
+@_cached("Reading vectors …", 2, of_step=False)
+def _sampled(state: RelabelState) -> tuple[Ids, Matrix]:
+    model = model_of(state)
+    assert model is not None
+    ids = np.sort(np.random.default_rng(0).permutation(state.partition.ids)[:MOST_WITH_VECTORS])
+    return ids, inference.vectors_of(queries.store(), model.id, ids)
 
 
 def sample_note(state: RelabelState) -> str:
@@ -106,24 +136,11 @@ def sample_note(state: RelabelState) -> str:
     return f"Based on a random sample of {MOST_WITH_VECTORS:,} sentences." if total > MOST_WITH_VECTORS else ""
 
 
-def _key(state: RelabelState) -> tuple[str, int, datetime, int] | None:
-    model = model_of(state)
-    if model is None:
-        return None
-    return model.digest, state.record.id, state.record.created, state.session.snapshot.step
-
-
+@_cached("Comparing clusters …", 6)
 def centres(state: RelabelState) -> Centres | None:
     """Return the centres of the clusters by the chosen model; None without one."""
-    key = _key(state)
-    return None if key is None else _centres(*key, state)
-
-
-@st.cache_resource(show_spinner="Comparing clusters …", max_entries=6)
-def _centres(digest: str, labelling: int, created: datetime, step: int, _state: RelabelState) -> Centres:
-    found = sample(_state)
-    assert found is not None
-    return clusters.centres(*found)
+    found = sample(state)
+    return None if found is None else clusters.centres(*found)
 
 
 def nearest(state: RelabelState, number: int) -> list[tuple[int, float]]:
@@ -149,17 +166,11 @@ def central(state: RelabelState, number: int) -> Ids:
     return clusters.by_centrality(ids, x[partition.rows(ids)])
 
 
+@_cached("Comparing sentences …", 6, of_step=False)
 def densities(state: RelabelState) -> tuple[Ids, npt.NDArray[np.float64]] | None:
     """Return (n,) sentences and the mean cosines to their nearest neighbours; None without a model."""
-    model, known = model_of(state), sample(state)
-    if model is None or known is None:
-        return None
-    return known[0].ids, _densities(model.digest, state.record.id, state.record.created, known[1])
-
-
-@st.cache_resource(show_spinner="Comparing sentences …", max_entries=6)
-def _densities(digest: str, labelling: int, created: datetime, _x: Matrix) -> npt.NDArray[np.float64]:
-    return clusters.densities(_x)
+    known = sample(state)
+    return None if known is None else (known[0].ids, clusters.densities(known[1]))
 
 
 def ungrouped(state: RelabelState) -> Centres | None:
@@ -168,21 +179,14 @@ def ungrouped(state: RelabelState) -> Centres | None:
     return None if found is None else found.only(hierarchy.ungrouped(state.partition))
 
 
+@_cached("Grouping clusters …", 16)
 def suggested_groups(state: RelabelState, groups: int) -> list[Group]:
     """Return groups of clusters for as many themes as given or as suggested; needs a model."""
-    key = _key(state)
-    return [] if key is None else _groups(*key, groups, state)
+    found = ungrouped(state)
+    return [] if found is None else clusters.suggested_groups(state.partition, state.session.texts, found, groups)
 
 
-@st.cache_data(show_spinner="Grouping clusters …", max_entries=16)
-def _groups(
-    digest: str, labelling: int, created: datetime, step: int, groups: int, _state: RelabelState
-) -> list[Group]:
-    found = ungrouped(_state)
-    assert found is not None
-    return clusters.suggested_groups(_state.partition, _state.session.texts, found, groups)
-
-
+@_cached("Re-clustering …", 8, of_step=False)
 def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) -> Reclustered:
     """Return the preview of re-clustering sentences by the chosen model.
 
@@ -191,31 +195,16 @@ def reclustered(state: RelabelState, ids: Ids, k: int | None, clusterer: str) ->
     ThemescopeError
         If there are fewer sentences than parts.
     """
-    model = model_of(state)
-    assert model is not None
-    return _reclustered(model.digest, state.record.id, state.record.created, ids, k, clusterer, state)
-
-
-@st.cache_resource(show_spinner="Re-clustering …", max_entries=8)
-def _reclustered(
-    digest: str, labelling: int, created: datetime, ids: Ids, k: int | None, clusterer: str, _state: RelabelState
-) -> Reclustered:
-    model, x = model_of(_state), _state.vectors
+    model, x = model_of(state), state.vectors
     assert model is not None
     if len(ids) > MOST_WITH_VECTORS:
         raise DataError(f"At most {MOST_WITH_VECTORS:,} sentences are re-clustered at once; these are {len(ids):,}.")
-    part = inference.vectors_of(queries.store(), model.id, ids) if x is None else x[_state.partition.rows(ids)]
-    texts = [_state.session.texts[int(i)] for i in ids]
+    part = inference.vectors_of(queries.store(), model.id, ids) if x is None else x[state.partition.rows(ids)]
+    texts = [state.session.texts[int(i)] for i in ids]
     return clusters.preview_parts(queries.store(), model, texts, ids, part, k, clusterer)
 
 
-@st.cache_data(show_spinner="Comparing words …", max_entries=16)
-def _keyword_names(
-    labelling: int, created: datetime, step: int, numbers: tuple[int, ...], _state: RelabelState
-) -> dict[int, str]:
-    return clusters.keyword_names(_state.partition, _state.session.texts, numbers)
-
-
+@_cached("Comparing words …", 16)
 def keyword_names(state: RelabelState, numbers: tuple[int, ...]) -> dict[int, str]:
     """Return new names of clusters from their distinctive words."""
-    return _keyword_names(state.record.id, state.record.created, state.session.snapshot.step, numbers, state)
+    return clusters.keyword_names(state.partition, state.session.texts, numbers)

@@ -1,4 +1,4 @@
-"""Dialogs of the Relabel page: add a note, merge, delete; those that re-cluster and group are in their own modules."""
+"""Dialogs of the Relabel page: note, error case, merge, delete and group; re-clustering has a module of its own."""
 
 from __future__ import annotations
 
@@ -7,31 +7,37 @@ from typing import Literal
 
 import streamlit as st
 
+from themescope.core.labelling.error_cases import MOST_PASSAGES
+from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import Cluster
-from themescope.webapp.features.relabel import codebook_panel, error_case, grouping, reclustering
-from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection
+from themescope.core.labelling.hierarchy import Group
+from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
+from themescope.db.notebook_records import NewCase
+from themescope.jobs.services.labelling.session import place_of
+from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.webapp.features.relabel import cluster_queries, codebook_panel, reclustering
+from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import DIALOG_CLUSTER, DIALOG_REASON
+from themescope.webapp.features.relabel.state import (
+    DIALOG_CLUSTER,
+    DIALOG_REASON,
+    GROUPING,
+    GROUPS,
+    KEYS,
+    LABELLING,
+    NEEDS_MODEL,
+    THEME,
+)
 from themescope.webapp.shared import error_notebook
-from themescope.webapp.shared.text import count
+from themescope.webapp.shared import queries as records
+from themescope.webapp.shared.text import count, shorten
 
 _MAX_REASON = 500
-
-
-def _choose_cluster(state: RelabelState, dialog: str) -> Cluster:
-    """Return one of the clusters, by default that of the selection."""
-    numbers, clusters, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
-    own = clusters_of_selection(state)
-    number = st.selectbox(
-        "Cluster",
-        numbers,
-        index=numbers.index(own[0]) if own else 0,
-        format_func=lambda n: f"{clusters[n].name} ({count(sizes[n], 'sentence')})",
-        key=f"{DIALOG_CLUSTER}_{dialog}",
-    )
-    return clusters[number]
+CHOSEN, SIMILAR = "Chosen clusters", "Suggested groups"
+_NEW = 0
+_MAX_NAME = 60
+_IN_A_THEME, _FEWEST = 3, 3
+"""Mean number of clusters of a theme at first, and number of clusters from which groups are suggested."""
 
 
 def _note(state: RelabelState) -> None:
@@ -72,11 +78,11 @@ def _merge(state: RelabelState) -> None:
 
 
 def _delete(state: RelabelState) -> None:
-    cluster = _choose_cluster(state, "delete")
-    size = state.partition.sizes()[cluster.number]
+    number = reclustering.choose_cluster(state, "delete")
+    size = state.partition.sizes()[number]
     st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) restores the cluster.")
     if st.button("Delete cluster", type="primary", icon=":material/delete:"):
-        state.apply(lambda p: op.delete(p, cluster.number))
+        state.apply(lambda p: op.delete(p, number))
         _close(state)
 
 
@@ -85,14 +91,112 @@ def _recluster(state: RelabelState) -> None:
         _close(state)
 
 
+def _error_case(state: RelabelState) -> None:
+    """Draw the form; the dialog closes once the case is stored."""
+    if not len(state.selected):
+        st.info("Select sentences first.", icon=":material/info:")
+        return
+    error_notebook.form(f"{KEYS.page}-error-case", lambda: _new_case(state), lambda: setattr(state, "dialog", ""))
+
+
+def _new_case(state: RelabelState) -> NewCase:
+    """Return the selection as a case: where people placed the sentences, and where the model would."""
+    ids = [int(i) for i in state.selected]
+    model = records.model_by_id(state.model_id)
+    placed = {i: _placed(state, i, model.name if model is not None else "") for i in ids[:MOST_PASSAGES]}
+    predicted = placed[ids[0]] if len(ids) == 1 else ""
+    finding = Finding(f"labelling {state.record.name}", (model.name,) if model is not None else (), predicted, placed)
+    address = error_notebook.permalink({LABELLING: state.record.name})
+    return sentence_case(records.store(), state.record.corpus_id, ids, finding, address)
+
+
+def _placed(state: RelabelState, sentence: int, model: str) -> str:
+    """Return the cluster of a sentence, and the one that the model suggests if it is another one."""
+    own, row = f"in {place_of(state.partition, sentence)}", int(state.partition.rows([sentence])[0])
+    other, found = state.suggestion_for(row), state.suggestions
+    if other is None or found is None:
+        return own
+    return f"{own}; {model} suggests {state.partition.clusters[other].name} (margin {found.margin[row]:.2f})"
+
+
 def _group(state: RelabelState) -> None:
-    if grouping.dialog(state):
+    how = st.segmented_control("Group", [CHOSEN, SIMILAR], default=CHOSEN, key=GROUPING, required=True)
+    if _suggested_groups(state) if how == SIMILAR else _chosen_group(state):
         _close(state)
+
+
+def _chosen_group(state: RelabelState) -> bool:
+    """Put chosen clusters under a theme that exists, or a new one."""
+    p, totals = state.partition, hierarchy.total_sizes(state.partition)
+
+    def label(number: int) -> str:
+        return f"{p.clusters[number].name} ({totals[number]:,})"
+
+    own = sorted(clusters_of_selection(state))
+    ordered = [cluster.number for cluster in hierarchy.in_order(p)]
+    chosen = st.multiselect("Clusters", ordered, default=own, format_func=label, key=f"{GROUPING}_clusters_{own}")
+    themes = [number for number in ordered if p.clusters[number].parent is None and number not in chosen]
+    theme = st.selectbox(
+        "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key=THEME
+    )
+    name = ""
+    if theme == _NEW:
+        suggested = op.free_name(p, "Theme")
+        name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key=f"{THEME}_name") or ""
+    st.caption(
+        "The clusters become sub-themes and keep their sentences. A theme among them takes its sub-themes along, "
+        "because there are two levels."
+    )
+    if not st.button("Group clusters", type="primary", icon=":material/account_tree:", disabled=not chosen):
+        return False
+    if theme == _NEW:
+        groups = [Group(name, tuple(chosen))]
+        state.apply(lambda p: hierarchy.group(p, groups, state.session.next_number), keep_selection=True)
+    else:
+        state.apply(lambda p: hierarchy.put_under(p, chosen, theme), keep_selection=True)
+    return True
+
+
+def _suggested_groups(state: RelabelState) -> bool:
+    """Preview groups of similar clusters, let the user name them, and make each a theme."""
+    found = cluster_queries.ungrouped(state)
+    if found is None:
+        st.info(NEEDS_MODEL, icon=":material/info:")
+        return False
+    k = len(found.numbers)
+    if k < _FEWEST:
+        st.caption(f"Groups are suggested where {_FEWEST} clusters or more are in no theme.")
+        return False
+    usual = max(round(k / _IN_A_THEME), 2)
+    number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"{GROUPS}_{k}")) if k > _FEWEST else 2
+    groups = cluster_queries.suggested_groups(state, number)
+    st.caption(
+        "Ward’s criterion on the centres of the clusters that are in no theme. Single clusters stay as they are."
+    )
+    names = [_group_name(state, place, group, number) for place, group in enumerate(groups)]
+    if not st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:"):
+        return False
+    named = [Group(name, group.numbers) for name, group in zip(names, groups, strict=True)]
+    state.apply(lambda p: hierarchy.group(p, named, state.session.next_number), keep_selection=True)
+    return True
+
+
+def _group_name(state: RelabelState, place: int, group: Group, number: int) -> str:
+    """Draw a group of clusters; return its name, which the user may edit."""
+    sizes, known = state.partition.sizes(), state.partition.clusters
+    with st.container(border=True):
+        title = f"Theme {place + 1} · {count(len(group.numbers), 'cluster')}"
+        key = f"{GROUPS}_{state.session.snapshot.step}_{number}_{place}"
+        name = st.text_input(title, value=group.name, max_chars=NAME_LIMIT, key=key) or group.name
+        with st.container(gap="xxsmall"):
+            for n in group.numbers:
+                st.text(f"· {shorten(known[n].name, _MAX_NAME)} ({count(sizes[n], 'sentence')})")
+    return name
 
 
 _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {
     "note": ("Note", "small", _note),
-    "error_case": (error_notebook.LABEL, "small", error_case.show),
+    "error_case": (error_notebook.LABEL, "small", _error_case),
     "merge": ("Merge clusters", "small", _merge),
     "delete": ("Delete a cluster", "small", _delete),
     "codebook": ("Codebook entry", "large", codebook_panel.edit),

@@ -1,4 +1,4 @@
-"""Mode Questions of the Relabel page: the program asks, and single keys answer."""
+"""View Questions of the Relabel page: the program asks, and single keys answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, Q
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.jobs.services.inference import MOST_WITH_VECTORS
 from themescope.jobs.services.labelling import questions as service
-from themescope.webapp.features.relabel import asking, codebook_panel, queries
+from themescope.webapp.features.relabel import codebook_panel, queries
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.asking import Asking
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import BUDGET, QUESTIONS, SMALL_CLUSTERS, STRATEGY
+from themescope.webapp.features.relabel.state import BUDGET, QUESTION, SMALL_CLUSTERS, STRATEGY
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
@@ -34,10 +34,14 @@ def show(state: RelabelState) -> None:
     with right:
         chosen = _settings(state)
     with left:
-        if chosen is None:
-            _without_vectors(state)
-        else:
+        if chosen is not None:
             _question(state, chosen)
+        elif len(state.partition.ids) > MOST_WITH_VECTORS:
+            nothing(
+                "Too many sentences for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} sentences."
+            )
+        else:
+            nothing("Questions need vectors.", "Embed these articles with a model first.", "train", "Train a model")
     if chosen is not None:
         with right:
             _progress(state)
@@ -57,9 +61,12 @@ def _settings(state: RelabelState) -> Asking | None:
             "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"{BUDGET}_{state.record.id}",
             help="Number of answers, by all people, after which the questions end.",
         )  # fmt: skip
-        vectors = _vectors(state)
-        if vectors is None:
+        # In blind work the best model asks, since a question shows no labels.
+        models = queries.suggesting_models(state.record, state.partition)
+        model = state.model or next(iter(models.values()), None)
+        if model is None:
             return None
+        vectors = queries.question_vectors(model, model.digest, state.record.id, state.record.created)
         if state.asking is None or state.asking.vectors is not vectors or state.asking.strategy != chosen:
             state.asking = Asking(chosen, vectors)
         if notes[chosen].small_clusters or len(state.partition.clusters) < 2:
@@ -67,27 +74,11 @@ def _settings(state: RelabelState) -> Asking | None:
     return state.asking
 
 
-def _vectors(state: RelabelState) -> Any:
-    """Return the prepared vectors of the chosen model; in blind mode of the best one, since it shows no labels."""
-    models = queries.suggesting_models(state.record, state.partition)
-    model = state.model or next(iter(models.values()), None)
-    if model is None:
-        return None
-    return queries.question_vectors(model, model.digest, state.record.id, state.record.created)
-
-
-def _without_vectors(state: RelabelState) -> None:
-    if len(state.partition.ids) > MOST_WITH_VECTORS:
-        nothing("Too many sentences for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} sentences.")
-    else:
-        nothing("Questions need vectors.", "Embed these articles with a model first.", "train", "Train a model")
-
-
 def _small_clusters(state: RelabelState, chosen: Asking) -> None:
     """Draw the button that divides the sentences into small clusters."""
     if state.read_only or len(state.partition.ids) < 2:
         return
-    suggested = service.small_cluster_count(chosen.state(state))
+    suggested = service.small_cluster_count(chosen.state(state.partition))
     key = f"{SMALL_CLUSTERS}_{state.record.id}"
     st.number_input(
         "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
@@ -96,7 +87,12 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
     st.button(
         "Make small clusters", icon=":material/grain:",
         # Of the session: a number that was typed right before the click has not been drawn yet.
-        on_click=lambda: asking.make_small_clusters(state, int(st.session_state[key])),
+        on_click=lambda: state.apply(
+            lambda p: service.make_small_clusters(
+                chosen.state(p), state.session.texts, int(st.session_state[key]), state.session.next_number
+            ),
+            keep_selection=True,
+        ),
         help="Replaces all clusters of this labelling. Undo restores them.",
     )  # fmt: skip
 
@@ -105,11 +101,11 @@ def _question(state: RelabelState, chosen: Asking) -> None:
     """Draw the question, or why there is none."""
     given = len(answers(state.partition))
     budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
-    question = chosen.ask(state) if given < budget else None
+    question = chosen.ask(state.partition) if given < budget else None
     if given >= budget:
         chosen.question = None
-    key = f"{QUESTIONS}_{state.record.id}"
-    with st.container(border=True, key=QUESTIONS):
+    key = f"{QUESTION}_{state.record.id}"
+    with st.container(border=True, key=QUESTION):
         draw_component(
             "questions",
             ASSETS,
@@ -123,7 +119,11 @@ def _question(state: RelabelState, chosen: Asking) -> None:
 
 def question_data(state: RelabelState, question: Question | None, over: bool = False) -> dict[str, Any]:
     """Return what the browser needs to draw a question; ``over``: whether the budget is spent."""
-    nothing_left = "The budget is spent. Raise it to go on." if over else _nothing_left(state)
+    nothing_left = "Nothing is left to ask. Choose another kind of question, or look at the clusters."
+    if over:
+        nothing_left = "The budget is spent. Raise it to go on."
+    elif len(state.partition.clusters) < 2:
+        nothing_left = "Questions need at least two clusters. Make small clusters first."
     found: dict[str, Any] = {
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
@@ -131,7 +131,7 @@ def question_data(state: RelabelState, question: Question | None, over: bool = F
         "status": status_text(state),
         "notice": state.notice,
         "answers": len(answers(state.partition)),
-        "question": asking.token(question) if question else "",
+        "question": state.asking.token if state.asking else "",
         "title": _TITLES[question.kind] if question else nothing_left,
         "sentences": [],
         "options": [],
@@ -140,12 +140,6 @@ def question_data(state: RelabelState, question: Question | None, over: bool = F
         "actions": [_option("undo", "u", "Undo", disabled=not state.session.undo_state.undoable)],
     }
     return found | _parts(state, question, found["actions"]) if question else found
-
-
-def _nothing_left(state: RelabelState) -> str:
-    if len(state.partition.clusters) < 2:
-        return "Questions need at least two clusters. Make small clusters first."
-    return "Nothing is left to ask. Choose another kind of question, or look at the clusters."
 
 
 def _parts(state: RelabelState, question: Question, actions: list[dict[str, Any]]) -> dict[str, Any]:
@@ -172,23 +166,19 @@ def _parts(state: RelabelState, question: Question, actions: list[dict[str, Any]
 
 def _effect(state: RelabelState, question: Question) -> str:
     """Return what an answer changes, in words."""
-    one, other = (_with_size(state, sentence) for sentence in question.sentences)
+    p = state.partition
+    sizes = [p.sizes()[int(number)] for number in p.numbers[p.rows(question.sentences)]]
+    one, other = (
+        f"“{_name(state, sentence)}” ({count(size, 'sentence')})"
+        for sentence, size in zip(question.sentences, sizes, strict=True)
+    )
     if question.effect is Effect.MERGE:
         return f"Yes merges {one} and {other}."
     return f"No splits {one}." if question.effect is Effect.SPLIT else ""
 
 
-def _with_size(state: RelabelState, sentence: int) -> str:
-    """Return the name and the size of the cluster of a sentence."""
-    return f"“{_name(state, sentence)}” ({count(state.partition.sizes()[_number(state, sentence)], 'sentence')})"
-
-
-def _number(state: RelabelState, sentence: int) -> int:
-    return int(state.partition.numbers[state.partition.rows([sentence])[0]])
-
-
 def _name(state: RelabelState, sentence: int) -> str:
-    number = _number(state, sentence)
+    number = int(state.partition.numbers[state.partition.rows([sentence])[0]])
     return "unassigned" if number == UNASSIGNED else shorten(state.partition.clusters[number].name, _MAX_NAME)
 
 
@@ -256,6 +246,11 @@ def _given(state: RelabelState, key: str, question: Question, value: str, within
         st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
     if not state.read_only:
         st.button(
-            "Take back", icon=":material/undo:", key=f"{QUESTIONS}_back_{state.record.id}_{within}_{key}",
-            on_click=asking.take_back, args=(state, key),
+            "Take back", icon=":material/undo:", key=f"{QUESTION}_back_{state.record.id}_{within}_{key}",
+            on_click=_take_back, args=(state, key),
         )  # fmt: skip
+
+
+def _take_back(state: RelabelState, key: str) -> None:
+    state.travel(lambda session: service.take_back(session, key), "This answer was taken back already.")
+    state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the sentences."

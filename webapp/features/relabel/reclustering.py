@@ -5,7 +5,7 @@ Everything else stays as it is. The preview shows what would be done, in one ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from themescope.core.types import Ids
 from themescope.jobs.services.inference import MOST_WITH_VECTORS
 from themescope.jobs.services.labelling import assistance, clusters
 from themescope.webapp.features.relabel import cluster_queries, queries
-from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection
+from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import CLUSTERER, DIALOG_CLUSTER, NUMBER, PART_NAME, PARTS, SCOPE
 from themescope.webapp.shared.components import attempt
@@ -27,7 +27,7 @@ from themescope.webapp.shared.text import count, plain, shorten
 if TYPE_CHECKING:
     from themescope.core.labelling.reclustering import Part
 
-AROUND = "All others"
+ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One cluster", "Selection", "Unassigned", "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"
 _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 _DEFAULT_CLUSTERER = "iclust"
@@ -42,38 +42,33 @@ class Scope:
     """Clusters of which these are all sentences."""
 
 
-def _one_cluster(state: RelabelState) -> Scope | None:
+def choose_cluster(state: RelabelState, dialog: str) -> int:
+    """Draw the choice of one cluster, by default that of the selection; return its number."""
     numbers, known, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
-    if not numbers:
-        st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
-        return None
     own = clusters_of_selection(state)
-    number = st.selectbox(
+    return st.selectbox(
         "Cluster",
         numbers,
         index=numbers.index(own[0]) if own else 0,
         format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'sentence')})",
-        key=f"{DIALOG_CLUSTER}_recluster",
+        key=f"{DIALOG_CLUSTER}_{dialog}",
     )
-    return Scope(state.partition.members(number), (number,))
 
 
-def _selection(state: RelabelState) -> Scope | None:
+def _scope(state: RelabelState, name: str) -> Scope | None:
+    """Return the sentences to re-cluster; None, with a message, without such."""
+    if name == UNASSIGNED_SENTENCES:
+        return Scope(state.partition.members(UNASSIGNED))
+    if name == ONE_CLUSTER:
+        if not state.partition.clusters:
+            st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
+            return None
+        number = choose_cluster(state, "recluster")
+        return Scope(state.partition.members(number), (number,))
     if not len(state.selected):
         st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
         return None
     return Scope(state.selected)
-
-
-def _unassigned(state: RelabelState) -> Scope | None:
-    return Scope(state.partition.members(UNASSIGNED))
-
-
-SCOPES: dict[str, Callable[[RelabelState], Scope | None]] = {
-    "One cluster": _one_cluster,
-    "Selection": _selection,
-    "Unassigned": _unassigned,
-}
 
 
 def dialog(state: RelabelState) -> bool:
@@ -85,12 +80,14 @@ def dialog(state: RelabelState) -> bool:
             icon=":material/info:",
         )
         return False
-    default = "Selection" if len(state.selected) > 1 else "One cluster" if state.partition.clusters else "Unassigned"
-    options = [*SCOPES, AROUND]
+    default = ONE_CLUSTER if state.partition.clusters else UNASSIGNED_SENTENCES
+    if len(state.selected) > 1:
+        default = SELECTION
+    options = [ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND]
     name = st.segmented_control("Re-cluster", options, default=default, key=SCOPE, required=True)
     if name == AROUND:
         return _around(state)
-    scope = SCOPES[name or default](state)
+    scope = _scope(state, name)
     return scope is not None and _parts(state, scope)
 
 

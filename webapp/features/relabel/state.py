@@ -70,11 +70,11 @@ NAMING, TO_NAME = KEYS.session("naming"), KEYS.session("to_name")
 """Prefix of the fields of the form for names by a language model, and the clusters to name."""
 SUGGESTED_NAMES = KEYS.session("suggested_names")
 MAP_LIST, MAKE_COPY = KEYS.session("map_list"), KEYS.session("make_copy")
-QUESTIONS, STRATEGY, BUDGET = KEYS.session("questions"), KEYS.session("strategy"), KEYS.session("budget")
+QUESTION, STRATEGY, BUDGET = KEYS.session("questions"), KEYS.session("strategy"), KEYS.session("budget")
 SMALL_CLUSTERS = KEYS.session("small_clusters")
 SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
 
-THEMES, MERGES, OUTLIERS = "Themes", "Merge suggestions", "Outliers"
+THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
 """Views of the layout Clusters."""
 TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR = (KEYS.session(f"task_bar{part}") for part in ("", "_end", "_error"))
 

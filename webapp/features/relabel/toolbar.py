@@ -16,11 +16,12 @@ from themescope.webapp.features.relabel.actions import (
     NEXT_KEY_PAGE,
     SUGGESTION,
     Action,
+    clusters_of_selection,
     clusters_with_keys,
     current_cluster,
     dispatch,
+    sub_themes_of_selection,
 )
-from themescope.webapp.features.relabel.cluster_actions import clusters_of_selection, sub_themes_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import MERGES, TOOLBAR
 from themescope.webapp.shared import people

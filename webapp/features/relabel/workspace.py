@@ -1,4 +1,4 @@
-"""Edit tab of the Relabel page: toolbar, filters, and one of three layouts of the same selection."""
+"""Edit tab of the Relabel page: toolbar, filters, and three layouts of the same selection."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from themescope.webapp.features.relabel import (
     cluster_map,
     clusters,
     codebook_panel,
+    columns,
     dialogs,
     filters,
-    lists,
     queries,
     questions,
     task_bar,
@@ -39,6 +39,7 @@ from themescope.webapp.features.relabel.state import (
     MATCH,
     MODEL,
     OPEN_NEXT,
+    QUESTIONS,
     SEARCH,
     SENTENCE_CARD,
     step_summary,
@@ -49,15 +50,18 @@ from themescope.webapp.shared.choose import model_notes, nothing
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
+COLUMNS, MAP, CLUSTERS = "Columns", "Map", "Clusters"
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
-    "Columns": lists.show_columns,
-    "Table": lists.show_table,
-    "Map": cluster_map.show,
-    clusters.NAME: clusters.show,
+    COLUMNS: columns.show,
+    MAP: cluster_map.show,
+    CLUSTERS: clusters.show,
 }
-QUESTIONS = "Questions"
 NO_MODEL = "no suggestions"
 _MAX_CONFLICTS, _MAX_CONFLICT_TEXT = 5, 220
+_TOP_K = 5
+_MAX_CONTEXT, _MAX_TEXT, _MAX_NAME = 180, 5_400, 40
+_MAX_LABELLINGS = 4
+_CLEAR_MARGIN = 0.1
 _STYLE = Path(__file__).parent / "assets" / "layout.css"
 
 
@@ -73,11 +77,10 @@ def show(state: RelabelState) -> None:
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
         _messages(state)
-    if layout == QUESTIONS:
+    if view is None:
         questions.show(state)
+        dialogs.show_open(state)
         return
-    with st.container(gap=None):
-        clusters.choose(state, layout)
     left, right = st.columns([7, 3])
     with right:
         codebook_panel.show(state)
@@ -100,28 +103,25 @@ def _offer_copy(state: RelabelState) -> None:
         owner = f"This labelling belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
         st.markdown(f":material/lock: {owner}{why}", width="stretch")
         if not viewer and st.button("Make my own copy", type="primary", icon=":material/content_copy:", key=MAKE_COPY):
-            _make_copy(state)
+            record, person = state.record, people.current_person()
+            name, article = f"{record.name} ({person or people.UNNAMED})", record.article_id
+            new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, article)
+            made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
+            if made is not None:
+                st.session_state[OPEN_NEXT] = made.name
+                st.rerun()
 
 
-def _make_copy(state: RelabelState) -> None:
-    """Create a copy for this person and open it, or show why that failed."""
-    record, person = state.record, people.current_person()
-    by = person or people.UNNAMED
-    new = NewLabelling(record.corpus_id, f"{record.name} ({by})", person, Sharing.OWN, record.blind, record.article_id)
-    made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
-    if made is not None:
-        st.session_state[OPEN_NEXT] = made.name
-        st.rerun()
-
-
-def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
-    """Return the layout, and (filter, search, match)."""
+def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
+    """Return the layout, and (filter, search, match); None in place of these for questions, which need none."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        options = [*LAYOUTS, QUESTIONS]
-        layout = st.segmented_control("Layout", options, key=LAYOUT, bind="query-params", default="Columns")
-        if layout == QUESTIONS:
+        layout: str = st.segmented_control(
+            "Layout", list(LAYOUTS), key=LAYOUT, bind="query-params", default=COLUMNS, required=True
+        )
+        state.clusters.view = ""
+        if layout == CLUSTERS and clusters.choose(state) == QUESTIONS:
             _choose_model(state)
-            return layout, (filters.ALL, "", filters.SUBSTRING)
+            return layout, None
         name = st.selectbox("Filter", filters.filters(state), key=FILTER, bind="query-params", width=205)
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=170)
         match = st.selectbox(
@@ -133,8 +133,13 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str]]:
             help="Sentences that contain the text, or the sentences most similar in meaning by the chosen model.",
         )
         _choose_model(state)
-    _model_notes(state)
-    return layout or "Columns", (name or filters.ALL, search or "", match or filters.SUBSTRING)
+    model = records.model_by_id(state.model_id)
+    if model is not None:
+        corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
+        model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
+    if layout == CLUSTERS:
+        clusters.find_merge(state)
+    return layout, (name or filters.ALL, search or "", match or filters.SUBSTRING)
 
 
 def _choose_model(state: RelabelState) -> None:
@@ -151,14 +156,6 @@ def _choose_model(state: RelabelState) -> None:
         help="The model suggests a cluster for every sentence. Nothing changes until you accept a suggestion.",
     )
     state.model_id = models[chosen].id if chosen in models else None
-
-
-def _model_notes(state: RelabelState) -> None:
-    """Draw what to know about the model that makes suggestions."""
-    model = records.model_by_id(state.model_id)
-    if model is not None:
-        corpus = records.read(lambda r: r.corpora.get(state.record.corpus_id))
-        model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
 
 
 def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], view: tuple[str, str, str]) -> None:
@@ -184,44 +181,32 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
 
 def _messages(state: RelabelState) -> None:
     """Draw what could not be saved, with what to do about it."""
-    if state.conflict is not None:
-        _conflict(state)
+    found = state.conflict
+    if found is not None:
+        with st.container(border=True, key=CONFLICT):
+            st.warning(f"**Edit conflict.** {plain(found.message)}", icon=":material/merge:")
+            for conflict in found.sentences[:_MAX_CONFLICTS]:
+                st.text(shorten(state.session.texts.get(conflict.sentence, ""), _MAX_CONFLICT_TEXT))
+                who = people.shown(conflict.person) if conflict.when else "someone else"
+                st.markdown(
+                    f"It was **{plain(conflict.seen)}**; you chose **{plain(conflict.mine)}** · {who} chose "
+                    f"**{plain(conflict.theirs)}** {ago(conflict.when) if conflict.when else ''}"
+                )
+            if len(found.sentences) > _MAX_CONFLICTS:
+                st.caption(f"and {count(len(found.sentences) - _MAX_CONFLICTS, 'more sentence')}")
+            with st.container(horizontal=True):
+                st.button(
+                    "Keep their change", type="primary", icon=":material/check:",
+                    on_click=state.resolve_conflict, args=(False,),
+                )  # fmt: skip
+                st.button("Use my change", icon=":material/edit:", on_click=state.resolve_conflict, args=(True,))
+            st.caption("Both changes stay in the history.")
     if state.unsaved is not None:
         with st.container(border=True):
             st.error(f"**Not saved.** {plain(state.unsaved.error)}", icon=":material/error:")
             with st.container(horizontal=True):
                 st.button("Try again", icon=":material/refresh:", on_click=state.retry)
                 st.button("Discard change", icon=":material/close:", on_click=state.discard)
-
-
-def _conflict(state: RelabelState) -> None:
-    """Draw both versions of what two people changed, and the choice between them."""
-    found = state.conflict
-    assert found is not None
-    with st.container(border=True, key=CONFLICT):
-        st.warning(f"**Edit conflict.** {plain(found.message)}", icon=":material/merge:")
-        for conflict in found.sentences[:_MAX_CONFLICTS]:
-            st.text(shorten(state.session.texts.get(conflict.sentence, ""), _MAX_CONFLICT_TEXT))
-            who = people.shown(conflict.person) if conflict.when else "someone else"
-            st.markdown(
-                f"It was **{plain(conflict.seen)}**; you chose **{plain(conflict.mine)}** · {who} chose "
-                f"**{plain(conflict.theirs)}** {ago(conflict.when) if conflict.when else ''}"
-            )
-        if len(found.sentences) > _MAX_CONFLICTS:
-            st.caption(f"and {count(len(found.sentences) - _MAX_CONFLICTS, 'more sentence')}")
-        with st.container(horizontal=True):
-            st.button(
-                "Keep their change", type="primary", icon=":material/check:",
-                on_click=state.resolve_conflict, args=(False,),
-            )  # fmt: skip
-            st.button("Use my change", icon=":material/edit:", on_click=state.resolve_conflict, args=(True,))
-        st.caption("Both changes stay in the history.")
-
-
-_TOP_K = 5
-_MAX_CONTEXT, _MAX_TEXT, _MAX_NAME = 180, 5_400, 40
-_MAX_LABELLINGS = 4
-_CLEAR_MARGIN = 0.1
 
 
 def show_sentence_card(state: RelabelState) -> None:
@@ -240,7 +225,13 @@ def show_sentence_card(state: RelabelState) -> None:
         note = state.partition.notes.get(sentence)
         if note:
             st.markdown(":material/sticky_note_2: " + plain(note))
-        _history(state, sentence)
+        steps = queries.steps_of_sentence(state.record.id, sentence)
+        if steps:
+            last = steps[-1]
+            st.caption(
+                f":material/history: {count(len(steps), 'change')}, the last by {people.shown(last.person)} "
+                f"{ago(last.when)}: {plain(step_summary(last))}"
+            )
 
 
 def _neighbour(texts: queries.Texts, place: int, offset: int) -> None:
@@ -295,13 +286,3 @@ def _other_labellings(state: RelabelState, sentence: int) -> None:
     ]
     if names:
         st.caption(f":material/group: Other labellings: {' · '.join(names[:_MAX_LABELLINGS])}")
-
-
-def _history(state: RelabelState, sentence: int) -> None:
-    steps = queries.steps_of_sentence(state.record.id, sentence)
-    if steps:
-        last = steps[-1]
-        st.caption(
-            f":material/history: {count(len(steps), 'change')}, the last by {people.shown(last.person)} "
-            f"{ago(last.when)}: {plain(step_summary(last))}"
-        )
