@@ -267,6 +267,8 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
     scene, colouring = canvas.scene, canvas.colouring
     held = state.held.get(canvas.digest, canvas.levels.first())
     marked = state.rows(scene) if len(state.ids) else canvas.found
+    wanted = state.wanted.pop(canvas.digest, None)
+    loaded = tiles_data(canvas, wanted) if wanted else None
     return {
         "digest": canvas.digest,
         "fit": canvas.frame,
@@ -282,20 +284,17 @@ def view_data(canvas: Canvas, state: MapState) -> dict[str, Any]:
         "found": _points_of(canvas, canvas.found[:_MOST_RINGS]),
         "pins": pins(canvas),
         "focus": canvas.units[scene.rows_of(np.array([state.sentence]))].ravel().tolist(),
-        "shapes": _shapes(state) if state.side == canvas.side else [],
+        "shapes": [part.corners.astype(int).tolist() for part in state.parts if part.kind == SHAPE]
+        if state.side == canvas.side
+        else [],
         "camera": state.camera,
         "link": canvas.link,
         "action_queue": canvas.action_queue,
         "tip": _tip(canvas, state.tip),
-        "loaded": _loaded(canvas, state),
+        "loaded": loaded,
         "picture": _picture(canvas, state) if state.picture else None,
         "outline": outline(canvas) if state.outlined == canvas.digest else None,
     }
-
-
-def _shapes(state: MapState) -> list[list[list[int]]]:
-    """Return the corners of the shapes of a selection."""
-    return [part.corners.astype(int).tolist() for part in state.parts if part.kind == SHAPE]
 
 
 def pins(canvas: Canvas) -> list[list[Any]]:
@@ -306,12 +305,6 @@ def pins(canvas: Canvas) -> list[list[Any]]:
     places = [canvas.levels.place(int(row)) for row in rows]
     texts = [shorten(" ".join(text.split()), _PIN_CHARS) for text in canvas.texts(rows)]
     return [[*canvas.units[row].tolist(), place, text] for row, place, text in zip(rows, places, texts, strict=True)]
-
-
-def _loaded(canvas: Canvas, state: MapState) -> dict[str, Any] | None:
-    """Return the tiles that the browser requested, once; it asks again if they do not arrive."""
-    wanted = state.wanted.pop(canvas.digest, None)
-    return tiles_data(canvas, wanted) if wanted else None
 
 
 def _picture(canvas: Canvas, state: MapState) -> dict[str, str]:

@@ -134,17 +134,25 @@ def names_of(
     anchors = anchors_of(points, kinds, len(names))
     named = sorted({anchor[0] for anchor in anchors})
     share = float(np.isin(kinds, named).mean()) if n else 0.0
-    of_categories = [Name(CATEGORIES, _short(names[kind]), (kind,), x, y, kind) for kind, x, y, _ in anchors]
+    of_categories = [
+        Name(CATEGORIES, " · ".join(names[kind].split(" · ")[:_PHRASES]), (kind,), x, y, kind)
+        for kind, x, y, _ in anchors
+    ]
     if texts is None:
         return of_categories
     if share < _NAMED:
-        return _of_regions(points, rows, texts)
+        places = points.astype(np.float64)
+        finest = regions(places, min(_REGIONS[0], len(points) // _SMALLEST))
+        sizes = np.bincount(finest).astype(np.float64)
+        centres = np.column_stack([np.bincount(finest, places[:, axis]) for axis in (0, 1)]) / sizes[:, None]
+        levels = (finest, *(groups[finest] for groups in merged(centres, sizes, _REGIONS[1:])))
+        words = _words(levels, rows, texts, {})
+        return [
+            name
+            for level, groups, texts_of in zip((PARTS, CATEGORIES, GROUPS), levels, words, strict=True)
+            for name in _anchored(points, groups, texts_of, level, [()] * len(texts_of))
+        ]
     return _of_category_levels(points, kinds, rows, names, anchors, texts) + of_categories
-
-
-def _short(name: str) -> str:
-    """Return the first phrases of the name of a theme; other names as they are."""
-    return " · ".join(name.split(" · ")[:_PHRASES])
 
 
 def _of_category_levels(
@@ -173,21 +181,6 @@ def _of_category_levels(
     owner = {int(p): int(known[c]) for p, c in zip(part, category, strict=True)}
     found = _anchored(points, levels[2], words[2], GROUPS, members) if several else []
     return found + _anchored(points, part, words[0], PARTS, [(owner[p],) for p in range(len(words[0]))])
-
-
-def _of_regions(points: Units, rows: Rows, texts: Texts) -> list[Name]:
-    """Return the names of nested regions of the map."""
-    places = points.astype(np.float64)
-    finest = regions(places, min(_REGIONS[0], len(points) // _SMALLEST))
-    sizes = np.bincount(finest).astype(np.float64)
-    centres = np.column_stack([np.bincount(finest, places[:, axis]) for axis in (0, 1)]) / sizes[:, None]
-    levels = (finest, *(groups[finest] for groups in merged(centres, sizes, _REGIONS[1:])))
-    words = _words(levels, rows, texts, {})
-    return [
-        name
-        for level, groups, texts_of in zip((PARTS, CATEGORIES, GROUPS), levels, words, strict=True)
-        for name in _anchored(points, groups, texts_of, level, [()] * len(texts_of))
-    ]
 
 
 def _words(levels: Sequence[Labels], rows: Rows, texts: Texts, given: dict[int, list[str]]) -> list[list[str]]:

@@ -143,6 +143,8 @@ def page(canvas: Canvas, about: str) -> str:
     scene = canvas.scene
     sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
     looks = {theme: appearance(replace(canvas, tones=tones(theme), paper=ground(theme))) for theme in ("light", "dark")}
+    index = {article: i for i, article in enumerate(scene.known)}
+    article_indices = [index[int(article)] for article in scene.articles]
     data = {
         "points": points_data(canvas),
         "looks": looks,
@@ -153,7 +155,7 @@ def page(canvas: Canvas, about: str) -> str:
         "titles": [title or scene.lead for title in scene.titles],
         "sections": scene.sections.tolist(),
         "articles": [article.title for article in scene.known.values()],
-        "owners": _article_indices(scene),
+        "owners": article_indices,
         "kinds": np.where(canvas.colouring.categories < 0, len(canvas.colouring.names), canvas.colouring.categories)
         .tolist(),
         "sentences": [shorten(" ".join(s.text.split()), _HOVER_LETTERS) for s in sentences],
@@ -163,11 +165,6 @@ def page(canvas: Canvas, about: str) -> str:
     start = asset(_ASSETS, "page.js")
     script = "\n".join((_as_function(POINTS_SOURCE, "takePoints"), _as_function(VIEW_SOURCE, "drawView"), start))
     return _PAGE.format(title=html.escape(about), css=source(STYLE), data=written, script=script)
-
-
-def _article_indices(scene: Scene) -> list[int]:
-    index = {article: i for i, article in enumerate(scene.known)}
-    return [index[int(article)] for article in scene.articles]
 
 
 def _as_function(files: Sequence[str], name: str) -> str:

@@ -111,14 +111,6 @@ def show(of: Found) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{int(of.passing.sum()):,} of {count(len(of.passing), 'sentence')}", width="stretch")
         st.button("Clear filters", icon=":material/close:", type="tertiary", disabled=not of.active, on_click=_clear)
-    _choose_rest()
-    for facet, mask in zip(of.facets, of.others, strict=True):
-        with st.container(border=True, gap="xsmall"):
-            _draw(facet, mask, of.filters.get(facet.name))
-
-
-def _choose_rest() -> None:
-    """Choose what becomes of sentences that do not pass. The address has the choice also while the panel is hidden."""
 
     def keep() -> None:
         if st.session_state[state.REST_CHOICE] == HIDDEN:
@@ -130,6 +122,16 @@ def _choose_rest() -> None:
     st.segmented_control(
         "Other sentences", [GREY, HIDDEN], default=now, required=True, key=state.REST_CHOICE, on_change=keep
     )
+    for facet, mask in zip(of.facets, of.others, strict=True):
+        with st.container(border=True, gap="xsmall"):
+            chosen = of.filters.get(facet.name)
+            key = f"{state.FACET}_{st.session_state.get(state.FACETS_ROUND, 0)}_{facet.name}"
+            if facet.type is ColumnType.CATEGORY:
+                _categories(facet, mask, [name for name in chosen or () if is_name(name)], key)
+            elif facet.type is ColumnType.NUMBER:
+                _numbers(facet, mask, chosen, key)
+            else:
+                _dates(facet, mask, chosen, key)
 
 
 def _current() -> Filters:
@@ -163,17 +165,6 @@ def _set(name: str, values: list[Any]) -> None:
 
 
 # ---------------------------------------------------------------- one facet
-
-
-def _draw(facet: Facet, others: Mask, chosen: Sequence[Any] | None) -> None:
-    """Draw the values of a column with their counts."""
-    key = f"{state.FACET}_{st.session_state.get(state.FACETS_ROUND, 0)}_{facet.name}"
-    if facet.type is ColumnType.CATEGORY:
-        _categories(facet, others, [name for name in chosen or () if is_name(name)], key)
-    elif facet.type is ColumnType.NUMBER:
-        _numbers(facet, others, chosen, key)
-    else:
-        _dates(facet, others, chosen, key)
 
 
 def _categories(facet: Facet, others: Mask, chosen: Sequence[str | None], key: str) -> None:

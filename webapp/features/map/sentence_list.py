@@ -101,13 +101,11 @@ def _listed(panel: Panel) -> tuple[Rows, Ranking | None]:
     if found.searched:
         inside = np.isin(found.rows, selected_rows) if len(panel.state.ids) else np.ones(len(found.rows), bool)
         rows = found.rows[inside]
-        return rows, None if found.cosines is None else _similar(panel, rows, found.cosines[inside])
+        return rows, None if found.cosines is None else Ranking(
+            "Most similar", panel.scene.ids[rows], [f"{value:.3f}" for value in found.cosines[inside].tolist()]
+        )
     rows = selected_rows if len(panel.state.ids) else np.arange(len(panel.scene.ids))
     return rows, _by_value(panel, rows)
-
-
-def _similar(panel: Panel, rows: Rows, cosines: npt.NDArray[np.float32]) -> Ranking:
-    return Ranking("Most similar", panel.scene.ids[rows], [f"{value:.3f}" for value in cosines.tolist()])
 
 
 def _by_value(panel: Panel, rows: Rows) -> Ranking | None:

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.papers import PAPERS, paper
-from themescope.core.papers.spec import Paper, Profile
+from themescope.core.papers.spec import Paper
 from themescope.db.access import Right
-from themescope.db.records import CorpusRecord, PaperTableRecord
+from themescope.db.records import PaperTableRecord
 from themescope.jobs.papers.document import has_published, number, value
 from themescope.jobs.services.reproduction import reproduce_again
 from themescope.jobs.services.table_files import csv_text
@@ -86,7 +86,23 @@ def show(record: PaperTableRecord) -> None:
     )
     _buttons(record)
     if content["claims"]:
-        _claims(content)
+        titles = {column["metric"]: column["title"] for column in content["columns"]}
+        st.subheader("Is the order reproduced?", anchor=False)
+        lines = [
+            {
+                "Claim": f"{claim['first']} {'>' if claim['relation'] == 'better' else '≈'} {claim['second']}",
+                "Metric": titles[claim["metric"]],
+                "Difference": _difference(claim),
+                "p (Holm)": "–" if "p_holm" not in claim else number(claim["p_holm"], 3),
+                "Verdict": _VERDICTS.get(claim.get("verdict", ""), "not tested"),
+            }
+            for claim in content["claims"]
+        ]
+        st.dataframe(pd.DataFrame(lines), hide_index=True)
+        st.caption(
+            "Paired over the items of both rows: mean difference with 95 % bootstrap interval and p of "
+            "Wilcoxon's signed-rank test, corrected by Holm over the table."
+        )
 
 
 def _column(columns: Sequence[Json], key: int) -> Json:
@@ -144,27 +160,6 @@ def common_deviation(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return frame.drop(columns="Deviation"), deviations.pop()
 
 
-def _claims(content: Json) -> None:
-    """Draw the claims of the paper about the order of rows, and whether our scores confirm them."""
-    titles = {column["metric"]: column["title"] for column in content["columns"]}
-    st.subheader("Is the order reproduced?", anchor=False)
-    lines = [
-        {
-            "Claim": f"{claim['first']} {'>' if claim['relation'] == 'better' else '≈'} {claim['second']}",
-            "Metric": titles[claim["metric"]],
-            "Difference": _difference(claim),
-            "p (Holm)": "–" if "p_holm" not in claim else number(claim["p_holm"], 3),
-            "Verdict": _VERDICTS.get(claim.get("verdict", ""), "not tested"),
-        }
-        for claim in content["claims"]
-    ]
-    st.dataframe(pd.DataFrame(lines), hide_index=True)
-    st.caption(
-        "Paired over the items of both rows: mean difference with 95 % bootstrap interval and p of "
-        "Wilcoxon's signed-rank test, corrected by Holm over the table."
-    )
-
-
 def _difference(claim: Json) -> str:
     if "difference" not in claim:
         return "–"
@@ -219,7 +214,11 @@ def form(declared: Paper) -> None:
         with st.expander("Data files", icon=":material/folder_open:"):
             given = _data(declared)
         if st.form_submit_button("Reproduce", type="primary", icon=":material/science:"):
-            _enqueue(declared, profile, source, tables, given)
+            corpus = source.name if source is not None else ""
+            args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
+            files = {name: input_files.expanded_path(value) for name, value in given.items()}
+            if submit("reproduce", {**args, **files}):
+                st.rerun()
 
 
 def _data(declared: Paper) -> dict[str, str]:
@@ -230,13 +229,3 @@ def _data(declared: Paper) -> dict[str, str]:
     encoder = _ENCODER if any(model.encoder for model in declared.models) else {}
     fields = _DATA | (_OF_ARTICLES if declared.needs_articles else {}) | encoder
     return {name: st.text_input(label, help=help) for name, (label, help) in fields.items()}
-
-
-def _enqueue(
-    declared: Paper, profile: Profile, source: CorpusRecord | None, tables: Sequence[str], given: Mapping[str, str]
-) -> None:
-    corpus = source.name if source is not None else ""
-    args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
-    files = {name: input_files.expanded_path(value) for name, value in given.items()}
-    if submit("reproduce", {**args, **files}):
-        st.rerun()

@@ -51,28 +51,24 @@ def show() -> None:
         if not closed("Evaluating a collection"):
             _form()
     if found:
-        _results(found)
+        by_file: dict[tuple[str, int], list[Measured]] = {}
+        for one in found:
+            by_file.setdefault((one.run.config["file"], one.run.config["words"]), []).append(one)
+        groups = list(by_file)
+        rows = by_file[by_name("Documents", groups, state.DOCUMENTS, lambda group: f"{group[0]}, {group[1]} words")]
+        scores = queries.mean_scores([measured.run.id for measured in rows])
+        names = ("ROUGE-1 recall", "ROUGE-1 precision", "ROUGE-1 f1")
+        frame = {
+            "Method": [SUMMARIZERS.get(m.run.config["summarizer"]).title for m in rows],
+            "Model": [m.model for m in rows],
+            **{name: [_interval(scores[m.run.id].get(name)) for m in rows] for name in names},
+            "Stop words": ["left out" if m.run.config["rouge"]["remove_stop_words"] else "counted" for m in rows],
+        }
+        order = sorted(range(len(rows)), key=lambda i: -scores[rows[i].run.id][names[0]].value)
+        st.dataframe(pd.DataFrame(frame).iloc[order], hide_index=True, height="content", placeholder="–")
+        st.caption(f"Means over {count(scores[rows[0].run.id][names[0]].n, 'document')} with 95 % intervals.")
     else:
         nothing("No collection has been evaluated yet.", "Upload documents with reference summaries above.")
-
-
-def _results(found: Sequence[Measured]) -> None:
-    by_file: dict[tuple[str, int], list[Measured]] = {}
-    for one in found:
-        by_file.setdefault((one.run.config["file"], one.run.config["words"]), []).append(one)
-    groups = list(by_file)
-    rows = by_file[by_name("Documents", groups, state.DOCUMENTS, lambda group: f"{group[0]}, {group[1]} words")]
-    scores = queries.mean_scores([measured.run.id for measured in rows])
-    names = ("ROUGE-1 recall", "ROUGE-1 precision", "ROUGE-1 f1")
-    frame = {
-        "Method": [SUMMARIZERS.get(m.run.config["summarizer"]).title for m in rows],
-        "Model": [m.model for m in rows],
-        **{name: [_interval(scores[m.run.id].get(name)) for m in rows] for name in names},
-        "Stop words": ["left out" if m.run.config["rouge"]["remove_stop_words"] else "counted" for m in rows],
-    }
-    order = sorted(range(len(rows)), key=lambda i: -scores[rows[i].run.id][names[0]].value)
-    st.dataframe(pd.DataFrame(frame).iloc[order], hide_index=True, height="content", placeholder="–")
-    st.caption(f"Means over {count(scores[rows[0].run.id][names[0]].n, 'document')} with 95 % intervals.")
 
 
 def _interval(found: Any) -> str:

@@ -79,33 +79,24 @@ def article(corpus: CorpusRecord) -> None:
         chosen = by_name("Article", found, state.ARTICLE, lambda a: a.title)
         words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.LENGTH)
         embedded = models_of(chosen)
-        references = _references()
+        text = st.text_area(
+            "Reference summaries", key=state.REFERENCES, placeholder="paste one or more, separated by blank lines",
+            help="ROUGE-1 recall of the first 100 words, stemmed, without stop words.",
+        )  # fmt: skip
+        references = [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
         _missing(corpus, embedded)
     with main:
         st.header(plain(chosen.title), anchor=False)
-        methods = _choose(embedded)
+        known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
+        by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
+        for model in grouped_by_method(embedded):
+            known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
+        names = [method.name for method in known]
+        baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
+        first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
+        wanted = st.multiselect("Methods", names, default=first, key=f"{state.METHODS}_{len(names)}")
+        methods = [method for method in known if method.name in wanted]
         _show(corpus, chosen, methods, int(words), references)
-
-
-def _choose(embedded: Sequence[ModelRecord]) -> list[Method]:
-    """Return the available methods: those without vectors, and LexRank for each model with vectors."""
-    known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
-    by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
-    for model in grouped_by_method(embedded):
-        known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
-    names = [method.name for method in known]
-    baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
-    first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
-    wanted = st.multiselect("Methods", names, default=first, key=f"{state.METHODS}_{len(names)}")
-    return [method for method in known if method.name in wanted]
-
-
-def _references() -> list[str]:
-    text = st.text_area(
-        "Reference summaries", key=state.REFERENCES, placeholder="paste one or more, separated by blank lines",
-        help="ROUGE-1 recall of the first 100 words, stemmed, without stop words.",
-    )  # fmt: skip
-    return [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
 
 
 def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
@@ -133,7 +124,14 @@ def _show(
         return
     ranked = [_ranked(method, article, sentences, words) for method in methods]
     if references:
-        _scores(ranked, references)
+        counts = [rouge_1(made.summary.text, references, RougeSettings()) for made in ranked]
+        rows = {
+            "Method": [made.method.name for made in ranked],
+            "ROUGE-1 recall": [score(c.recall) for c in counts],
+            "Precision": [score(c.precision) for c in counts],
+            "F1": [score(c.f1) for c in counts],
+        }
+        st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
     for start in range(0, len(ranked), _BESIDE):
         part = ranked[start : start + _BESIDE]
         for column, made in zip(st.columns(len(part), gap="medium"), part, strict=True):
@@ -151,17 +149,6 @@ def _ranked(method: Method, article: ArticleRecord, sentences: Sequence[Sentence
     vectors = vectors_of(article, method.model) if method.model else None
     scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, vectors, 0)
     return Ranked(method, scores, extract(texts, scores, words))
-
-
-def _scores(ranked: Sequence[Ranked], references: Sequence[str]) -> None:
-    counts = [rouge_1(made.summary.text, references, RougeSettings()) for made in ranked]
-    rows = {
-        "Method": [made.method.name for made in ranked],
-        "ROUGE-1 recall": [score(c.recall) for c in counts],
-        "Precision": [score(c.precision) for c in counts],
-        "F1": [score(c.f1) for c in counts],
-    }
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
 
 
 def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:

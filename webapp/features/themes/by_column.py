@@ -135,16 +135,6 @@ def _by_category(analysis: Analysis, listed: Listing, known: dict[str, Classes])
         kept = once_per_article(*codes, _articles(listed))
         codes = rows.codes[kept], columns.codes[kept]
     found = crosstab(*codes, (len(rows.names), len(columns.names)))
-    st.caption(" ".join([_tested(found, once), *([_DEPENDENT] if several and not once else [])]))
-    _table(found, rows, columns, what)
-    content = partial(csv_text, CELLS_HEADER, cells(found, rows.names, columns.names))
-    download(
-        "CSV", content, "themes-by-category.csv", help="Counts, expected counts, shares and residuals of all cells."
-    )
-
-
-def _tested(found: Crosstab, once: bool) -> str:
-    """Return the test of independence in words, with its cautions."""
     p = "< 0.001" if found.p < 0.001 else f"= {found.p:.3f}"
     n = int(found.counts.sum())
     counted = f"{n:,} combinations of article, row and category" if once else count(n, "sentence")
@@ -155,7 +145,13 @@ def _tested(found: Crosstab, once: bool) -> str:
             f"The expected count is below {LEAST_EXPECTED:g} in {found.low_expected:,} of {found.expected.size:,} "
             "cells, where residuals and the test are unreliable."
         )
-    return " ".join(parts)
+    tested = " ".join(parts)
+    st.caption(" ".join([tested, *([_DEPENDENT] if several and not once else [])]))
+    _table(found, rows, columns, what)
+    content = partial(csv_text, CELLS_HEADER, cells(found, rows.names, columns.names))
+    download(
+        "CSV", content, "themes-by-category.csv", help="Counts, expected counts, shares and residuals of all cells."
+    )
 
 
 def _table(found: Crosstab, rows: Classes, columns: Classes, what: str) -> None:
@@ -241,17 +237,18 @@ def _over_time(analysis: Analysis, listed: Listing, known: dict[str, npt.NDArray
         key=f"{state.LINES}_{analysis.run.digest}_{rows.name}",
     )  # fmt: skip
     figure = shares_figure(found, rows.names, periods, shown, tones(st.context.theme.type))
-    st.plotly_chart(figure, key=state.TIME_CHART, config={"displayModeBar": False}, alt=_described(found, periods))
+    st.plotly_chart(
+        figure,
+        key=state.TIME_CHART,
+        config={"displayModeBar": False},
+        alt=f"Shares of {found.counts.shape[0]:,} themes in {count(len(periods), 'period')}; see the table.",
+    )
     table = over_time(found, rows.names, periods)
     narrow = " They are too narrow where sentences of an article depend on each other."
     st.caption("Share of the sentences of a period, with 95 % intervals (Wilson)." + narrow)
     frame = pd.DataFrame([row for row in table if row[1] in {rows.names[i] for i in shown}], columns=list(TIME_HEADER))
     st.dataframe(frame, hide_index=True, height=240, column_config=_TIME_COLUMNS)
     download("CSV", partial(csv_text, TIME_HEADER, table), "themes-over-time.csv")
-
-
-def _described(found: Crosstab, periods: Sequence[str]) -> str:
-    return f"Shares of {found.counts.shape[0]:,} themes in {count(len(periods), 'period')}; the table has all numbers."
 
 
 TIME_HEADER = ("period", "theme", "count", "sentences", "share", "low", "high")

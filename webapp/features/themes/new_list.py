@@ -138,25 +138,29 @@ def _source() -> _Source | None:
         "Sentences", ways, default=state.PASTE, required=True, key=state.SOURCE, bind="query-params"
     )
     if way == state.EXISTING:
-        return _existing()
+        fitting = [c for c in queries.corpora() if FEWEST <= c.sentences <= MOST]
+        if not fitting:
+            nothing("No corpus has the right size.", f"Themes need {FEWEST} to {MOST:,} sentences.")
+            return None
+        chosen = st.selectbox(
+            "Corpus",
+            fitting,
+            format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
+            key=state.EXISTING_CORPUS,
+        )
+        return _Source(chosen.name, chosen.language, corpus_shares(chosen), chosen.articles)
     if way == state.PASTE:
         return _pasted()
-    path = _uploaded()
-    return _of_file(path) if path is not None else None
-
-
-def _existing() -> _Source | None:
-    fitting = [c for c in queries.corpora() if FEWEST <= c.sentences <= MOST]
-    if not fitting:
-        nothing("No corpus has the right size.", f"Themes need {FEWEST} to {MOST:,} sentences.")
-        return None
-    chosen = st.selectbox(
-        "Corpus",
-        fitting,
-        format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
-        key=state.EXISTING_CORPUS,
+    file = st.file_uploader(
+        "Text file with one sentence per line, or table with a column of sentences",
+        type=[*KINDS, *COMPRESSIONS],
+        max_upload_size=MOST_BYTES // 1_000_000,
+        key=state.FILE,
+        help=f"Text, CSV, TSV, JSON lines, Excel (.xlsx) or Parquet; at most {MOST_ROWS:,} rows. Text also compressed "
+        f"({', '.join(COMPRESSIONS)}).",
     )
-    return _Source(chosen.name, chosen.language, corpus_shares(chosen), chosen.articles)
+    path = _kept(file.file_id, file) if file is not None else None
+    return _of_file(path) if path is not None else None
 
 
 def _pasted() -> _Source | None:
@@ -182,18 +186,6 @@ def _pasted() -> _Source | None:
         name, language = _about(_PASTED_NAME, PASTED, {})
         return _Source(name, language, empty=True)
     return _of_file(_kept(f"pasted {hash(text)}", _Pasted(text)))
-
-
-def _uploaded() -> Path | None:
-    file = st.file_uploader(
-        "Text file with one sentence per line, or table with a column of sentences",
-        type=[*KINDS, *COMPRESSIONS],
-        max_upload_size=MOST_BYTES // 1_000_000,
-        key=state.FILE,
-        help=f"Text, CSV, TSV, JSON lines, Excel (.xlsx) or Parquet; at most {MOST_ROWS:,} rows. Text also compressed "
-        f"({', '.join(COMPRESSIONS)}).",
-    )
-    return _kept(file.file_id, file) if file is not None else None
 
 
 def _kept(mark: str, file: input_files.Upload) -> Path:

@@ -42,17 +42,6 @@ _TEXT_CHARS = 240
 def show(analysis: Analysis) -> None:
     """Draw everything about one result."""
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
-    _summary(analysis, listed)
-    st.subheader("Themes", anchor=False)
-    _cards(analysis)
-    naming.show(analysis)
-    _how_many(analysis)
-    st.subheader("Map and sentences", anchor=False)
-    _map_and_sentences(analysis, listed)
-    by_column.show(analysis, listed)
-
-
-def _summary(analysis: Analysis, listed: Listing) -> None:
     low_confidence = int((listed.margins < 0).sum())
     unread = language_note(queries.store(), analysis.model, corpus_shares(analysis.corpus))
     with st.container(horizontal=True):
@@ -74,6 +63,13 @@ def _summary(analysis: Analysis, listed: Listing) -> None:
             f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
             "was assigned to its nearest theme."
         )
+    st.subheader("Themes", anchor=False)
+    _cards(analysis)
+    naming.show(analysis)
+    _how_many(analysis)
+    st.subheader("Map and sentences", anchor=False)
+    _map_and_sentences(analysis, listed)
+    by_column.show(analysis, listed)
 
 
 def _interval(analysis: Analysis) -> str | None:
@@ -145,7 +141,12 @@ def _map_and_sentences(analysis: Analysis, listed: Listing) -> None:
         theme, low = _choose_theme(analysis, int((listed.margins < 0).sum()))
         record = partition_queries.theme_map_of(analysis)
         if record is None:
-            _offer_map(analysis)
+            with st.container(border=True):
+                st.caption("No map of these sentences yet.")
+                if st.button("Create map", icon=":material/scatter_plot:"):
+                    settings = {"corpus": analysis.corpus.name, "model": analysis.model.name}
+                    if submit("project", settings, f"Map of {analysis.corpus.name}"):
+                        st.rerun()
         else:
             _draw(analysis, listed, record, theme, selected)
     shown = Shown(analysis, listed, selected, theme, low, record.name if record is not None else "")
@@ -266,15 +267,6 @@ def _choose_theme(analysis: Analysis, low: int) -> tuple[int | None, bool]:
     return names.get(chosen), chosen == LOW_CONFIDENCE
 
 
-def _offer_map(analysis: Analysis) -> None:
-    with st.container(border=True):
-        st.caption("No map of these sentences yet.")
-        if st.button("Create map", icon=":material/scatter_plot:"):
-            settings = {"corpus": analysis.corpus.name, "model": analysis.model.name}
-            if submit("project", settings, f"Map of {analysis.corpus.name}"):
-                st.rerun()
-
-
 def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | None, selected: MapState) -> None:
     """Draw the map of the listed sentences; what is selected on it changes ``selected``."""
     whole = map_scene.opened(record)
@@ -285,15 +277,14 @@ def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | N
     )
     component.points(canvas)
     component.interactive(canvas, selected, selected.version)
-    st.caption(_notes(record, len(scene.ids), len(listed.ids)))
-
-
-def _notes(record: MapRecord, shown: int, total: int) -> str:
+    shown = len(scene.ids)
+    total = len(listed.ids)
     sample = f" A sample of {shown:,} out of {total:,} sentences." if shown < total else ""
-    return (
+    notes = (
         f"Nearby points are similar: {record.faithfulness:.0%} of the 15 nearest neighbours of a sentence stay close "
         f"on the map.{sample} Lasso points to list them."
     )
+    st.caption(notes)
 
 
 def _scene(scene: Scene, analysis: Analysis, listed: Listing) -> Scene:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -36,7 +36,9 @@ def form() -> None:
         return
     with st.form(f"{state.FORM}_{card.id}"):
         left, right = st.columns([3, 1])
-        given = _name(card, data)
+        source = next(iter(data.values()), "")
+        source = source if isinstance(source, str) else ""
+        given = f"{card.id} on {source}" if source else card.id
         free = queries.usable_model_name(given)
         name = left.text_input("Model name", value=free, key=f"{state.NAME}_{given}", help=_NUMBERED)
         seed = right.number_input("Seed", min_value=0, value=0, step=1)
@@ -54,12 +56,6 @@ def form() -> None:
 
 _TEXT = {"needs-sentences", "needs-sections"}
 _NUMBERED = "If the name is taken, a number is appended."
-
-
-def _name(card: Card, data: Mapping[str, Any]) -> str:
-    source = next(iter(data.values()), "")
-    source = source if isinstance(source, str) else ""
-    return f"{card.id} on {source}" if source else card.id
 
 
 def _data(card: Card) -> dict[str, Any] | None:

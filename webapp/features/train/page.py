@@ -28,25 +28,22 @@ from themescope.webapp.shared.text import ago, count, plain, score, with_interva
 def show(found: Sequence[ModelRecord]) -> None:
     """Draw the table of models, newest first, and the card of the selected one."""
     newest = sorted(found, key=lambda m: m.created, reverse=True)
-    model(clickable(newest, state.MODEL, lambda m: m.name, _frame(newest), _COLUMNS))
+    sets = {s.id: s.name for s in queries.triplet_sets()}
+    corpora = {c.id: c.name for c in queries.corpora()}
+    frame = pd.DataFrame(
+        {
+            "Model": [m.name for m in newest],
+            "Method": [method_title(m.method) for m in newest],
+            "Training data": [_learned_from(m, sets, corpora) for m in newest],
+            "Triplets": [m.metrics.get("training triplets") for m in newest],
+            "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
+            "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
+        }
+    )
+    model(clickable(newest, state.MODEL, lambda m: m.name, frame, _COLUMNS))
 
 
 _COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
-
-
-def _frame(found: Sequence[ModelRecord]) -> pd.DataFrame:
-    sets = {s.id: s.name for s in queries.triplet_sets()}
-    corpora = {c.id: c.name for c in queries.corpora()}
-    return pd.DataFrame(
-        {
-            "Model": [m.name for m in found],
-            "Method": [method_title(m.method) for m in found],
-            "Training data": [_learned_from(m, sets, corpora) for m in found],
-            "Triplets": [m.metrics.get("training triplets") for m in found],
-            "Validation accuracy": [m.metrics.get("validation accuracy") for m in found],
-            "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in found],
-        }
-    )
 
 
 def _learned_from(model: ModelRecord, sets: Mapping[int, str], corpora: Mapping[int, str]) -> str:
@@ -69,7 +66,14 @@ def model(chosen: ModelRecord) -> None:
         if chosen.method in REGISTRY:
             card = REGISTRY.get(chosen.method)
             st.caption(f"{plain(card.summary)}  \nSource: {plain(card.source)}")
-        _about(chosen)
+        base = base_note(queries.store(), chosen)
+        limit = WITHIN_ARTICLE if within_article(chosen) else ""
+        if base or limit:
+            st.caption("  \n".join(plain(text) for text in (base, limit) if text))
+        folder = pretrained_folder(chosen)
+        if folder is not None and (folder / _CARD).is_file():
+            with st.expander("Model card: training, scores, limits, licences", icon=":material/description:"):
+                st.markdown(_without_title((folder / _CARD).read_text(encoding="utf-8")))
         _multilingual(chosen)
         _training_numbers(chosen)
         _evaluations(chosen)
@@ -100,18 +104,6 @@ def _multilingual(chosen: ModelRecord) -> None:
         help="The model reads many languages: no warning before it is used on text that is not English, and forms "
         "suggest it first for such text.",
     )  # fmt: skip
-
-
-def _about(chosen: ModelRecord) -> None:
-    """Draw what a model is built on, its limits, and the model card of a pretrained one."""
-    base = base_note(queries.store(), chosen)
-    limit = WITHIN_ARTICLE if within_article(chosen) else ""
-    if base or limit:
-        st.caption("  \n".join(plain(text) for text in (base, limit) if text))
-    folder = pretrained_folder(chosen)
-    if folder is not None and (folder / _CARD).is_file():
-        with st.expander("Model card: training, scores, limits, licences", icon=":material/description:"):
-            st.markdown(_without_title((folder / _CARD).read_text(encoding="utf-8")))
 
 
 _CARD = "README.md"
