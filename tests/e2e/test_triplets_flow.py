@@ -47,22 +47,19 @@ def address(app: App, **asked: str) -> str:
     return f"{app.url}/triplets?{urlencode({'set': SET, **asked})}"
 
 
-def test_a_bar_leads_to_its_triplets(page: Page, evaluated: App) -> None:
-    open_page(page, address(evaluated, view="Margins"), "Triplets")
+def test_a_row_leads_to_the_triplets_with_such_margins(page: Page, evaluated: App) -> None:
+    open_page(page, address(evaluated, view="Accuracy"), "Triplets")
     expect(page.get_by_text("6 triplets of the test split, 2 wrong")).to_be_visible()
-    bars = page.locator(".js-plotly-plot .bars .point")
-    expect(bars.first).to_be_attached()
-    box = bars.first.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.get_by_role("button", name=re.compile("Open 1 from −3")).click()
+    click_row(page, 0)
+    expect(page.get_by_text("from −3")).to_be_visible()
+    page.get_by_role("button", name="Open 1 triplet").click()
     expect(page.get_by_text("Triplet 1 of 1", exact=True)).to_be_visible()
     page.get_by_role("button", name="Reset filter").click()
     expect(page.get_by_text("Triplet 1 of 6", exact=True)).to_be_visible()
 
 
 def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, evaluated: App) -> None:
-    open_page(page, address(evaluated, view="Sections confused"), "Triplets")
+    open_page(page, address(evaluated, view="Accuracy", triplets_by="Section pair"), "Triplets")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     click_row(page, 0)
     page.get_by_role("button", name=re.compile(r"Open \d+ triplets?")).click()

@@ -16,7 +16,7 @@ from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.engine import open_engine
 from themescope.db.store import Store
-from themescope.webapp.features.triplets.section_pairs import starting_limits
+from themescope.webapp.features.triplets.accuracy import starting_limits
 
 OpenPage = Callable[..., AppTest]
 
@@ -45,7 +45,7 @@ def with_more(filled_store: Store) -> Store:
 def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
     assert _box(open_page("triplets", corpus=CORPUS), "Triplet set") == SET
     assert _box(open_page("compare", corpus=CORPUS), "Benchmark") == BENCHMARK
-    one = open_page("compare", tab="One article", of=CORPUS)
+    one = open_page("compare", tab="Pair", of=CORPUS)
     assert [_box(one, label) for label in ("Article", "Right")] == ["Danube", "Sections"]
 
 

@@ -1,4 +1,4 @@
-"""Triplets: margins, section pairs, and the words that a network looks at."""
+"""Triplets: accuracy by margin and section pair, and the words that a network looks at."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.models.triplet_network.word_attention import triplet_attention
 from themescope.core.protocols import SILENT
-from themescope.core.types import Corpus, Split, TripletRows
+from themescope.core.types import Corpus, Split
 from themescope.db.records import RunRecord, TripletSetRecord
 from themescope.db.store import Store
-from themescope.webapp.features.triplets import attention, section_pairs
+from themescope.webapp.features.triplets import accuracy, attention
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.browser import roles
 from themescope.webapp.shared import triplet_queries
 from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
+BY_PAIR = {"view": "Accuracy", "triplets_by": "Section pair", "set": SET}
 NET, JOINED = "small *net*", "joined nets"
 SMALL = {"vocabulary_limit": 50, "hidden": 6, "attention": 4, "threads": 1, "device": "cpu", "epochs": 1}
 
@@ -89,16 +90,15 @@ def add_nets(store: Store, nets: list[object]) -> None:
         add_net(store, net, name, method)
 
 
-@pytest.mark.parametrize("view", ["Margins", "Section pairs"])
-def test_without_an_evaluation_the_page_says_what_to_do(view: str, filled_store: Store, open_page: Open) -> None:
+def test_without_an_evaluation_the_page_says_what_to_do(filled_store: Store, open_page: Open) -> None:
     without_runs(filled_store)
-    at = open_page("triplets", view=view, set=SET)
+    at = open_page("triplets", view="Accuracy", set=SET)
     assert "No evaluated model yet" in words_of(at)
     assert "Evaluate" in words_of(at)
 
 
 def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Margins", set=SET)
+    at = open_page("triplets", view="Accuracy", set=SET)
     assert not at.exception and not at.error
     assert "4 triplets of the test split, 1 wrong, 1 tied" in words_of(at)
     table = at.dataframe[0].value
@@ -109,7 +109,7 @@ def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> No
 def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, open_page: Open) -> None:
     add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])
     add_evaluation(filled_store, "elsewhere", [1.0, 1.0, 1.0, -1.0], Split.TRAIN)
-    at = open_page("triplets", view="Margins", set=SET, model=MODEL, against="second")
+    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, against="second")
     assert not at.exception and not at.error
     assert "elsewhere" not in at.selectbox(key="triplets_second_model").options
     table = next(d.value for d in at.dataframe if "second correct" in d.value.columns)
@@ -119,7 +119,7 @@ def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, op
 
 
 def test_the_wrong_ones_are_read_by_a_click(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Margins", set=SET)
+    at = open_page("triplets", view="Accuracy", set=SET)
     next(b for b in at.button if b.label == "Open 1 wrong triplet").click().run()
     assert not at.exception and not at.error
     assert "Triplet 1 of 1" in words_of(at)
@@ -133,7 +133,7 @@ def test_what_only_one_model_gets_right_has_an_address_with_both(
     filled_store: Store, open_page: Open, right: str, wrong: str
 ) -> None:
     runs = {MODEL: evaluated(filled_store)[1], "second": add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])}
-    at = open_page("triplets", view="Margins", set=SET, model=MODEL, against="second")
+    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, against="second")
     at.button(key=f"triplets_read_only_{runs[right].id}").click().run()
     at.run()  # what the page remembers, it does not write into the address again
     assert not at.exception and "Triplet 1 of 1" in words_of(at)
@@ -157,33 +157,41 @@ def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open)
 
 
 def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: Open) -> None:
-    frequent = {"triplets": "1", "articles": "1", "order": "Most frequent"}
-    at = open_page("triplets", view="Section pairs", set=SET, **frequent)
+    frequent = {"triplets_min_triplets": "1", "triplets_min_articles": "1", "triplets_pair_order": "Most frequent"}
+    at = open_page("triplets", **BY_PAIR, **frequent)
     assert not at.exception and not at.error
     table = at.dataframe[0].value
     assert table["Triplets"].tolist() == [2, 2]
     pairs = {(a, b): accuracy for a, b, accuracy in zip(*(table[c] for c in table.columns[[0, 1, 4]]), strict=True)}
     assert pairs == {("(no heading)", "History"): ".500", ("Course", "History"): ".750"}
-    at = open_page("triplets", view="Section pairs", set=SET, **frequent, pair=["History", "course"])
+    at = open_page(
+        "triplets",
+        view="Accuracy",
+        triplets_by="Section pair",
+        set=SET,
+        **frequent,
+        triplets_part=["Course", "History"],
+    )
     next(b for b in at.button if b.label == "Open 2 triplets").click().run()
     assert "Triplet 1 of 2" in words_of(at)
-    assert "**History** and **course**" in words_of(at)
+    assert "**Course** and **History**" in words_of(at)
     at = open_page("triplets", set=SET, split="test", pair=["", "History"])
     assert "Triplet 1 of 2" in words_of(at)
 
 
 def test_pairs_that_are_too_rare_are_not_shown(filled_store: Store, open_page: Open) -> None:
-    asked = {"triplets": "3", "articles": "1"}
-    said = words_of(open_page("triplets", view="Section pairs", set=SET, **asked))
+    asked = {"triplets_min_triplets": "3", "triplets_min_articles": "1"}
+    said = words_of(open_page("triplets", **BY_PAIR, **asked))
     assert "the most frequent has 2 triplets, and none is in more than 1 article." in said
-    assert open_page("triplets", view="Section pairs", set=SET).number_input(key="triplets_min_triplets").value == 1
+    assert open_page("triplets", **BY_PAIR).number_input(key="triplets_min_triplets").value == 1
 
 
 def test_pairs_leave_as_a_table(filled_store: Store) -> None:
     chosen, _ = evaluated(filled_store)
     (evaluation,) = triplet_queries.evaluations(chosen)
-    pairs = page_queries.pair_view(evaluation, chosen).pairs
-    rows = list(csv.DictReader(io.StringIO(section_pairs.export(pairs, np.arange(len(pairs))))))
+    pairs = page_queries.pairs_of(evaluation, chosen)
+    found = accuracy.Parts(("Section", "Other section"), accuracy.pair_parts([pairs], np.arange(len(pairs))), "")
+    rows = list(csv.DictReader(io.StringIO(accuracy.export(found, ["Accuracy"]))))
     assert [(r["section"], r["other_section"], r["triplets"], r["accuracy"]) for r in rows] == [
         ("", "History", "2", "0.5"),
         ("Course", "History", "2", "0.75"),
@@ -249,25 +257,3 @@ def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None
         assert all(0 <= part["shade"] <= 1 for part in parts)
         assert max(abs(part["change"]) for part in parts) == pytest.approx(1)
         assert parts[0]["word"] == "<"
-
-
-def test_the_grid_is_drawn_only_where_titles_meet(filled_store: Store, open_page: Open) -> None:
-    frequent = {"triplets": "1", "articles": "1"}
-    at = open_page("triplets", view="Section pairs", set=SET, **frequent)
-    assert not at.exception and not at.error
-    assert not any("Accuracy between frequent titles" in s.value for s in at.subheader)  # two pairs of three titles
-    n = 4
-    with filled_store.writing() as w:
-        chosen = w.triplets.by_name(SET)
-        model = w.models.by_name(MODEL)
-        (article, *_) = w.corpora.articles(chosen.corpus_id)
-        ids = np.array([s.id for s in w.corpora.sentences(article.id)])
-        pivots, others = np.repeat(ids[[0, 4, 8, 12]], n), np.tile(ids[[0, 4, 8, 12]], n)
-        columns = np.full(n * n, article.id), pivots, pivots, others
-        w.triplets.add(chosen.id, Split.VALIDATION, TripletRows(np.zeros(n * n, int), *columns))
-        rows = w.triplets.rows(chosen.id, Split.VALIDATION)
-        margins = {Split.VALIDATION: (rows.ids, np.ones(n * n, np.float32))}
-        w.runs.add(kind="triplets", digest="grid", model_id=model.id, triplet_set_id=chosen.id,
-                   config={"split": "validation"}, margins=margins)  # fmt: skip
-    at = open_page("triplets", view="Section pairs", set=SET, model=f"{MODEL} (validation)", **frequent)
-    assert any("Accuracy between frequent titles" in s.value for s in at.subheader)

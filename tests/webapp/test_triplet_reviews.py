@@ -1,4 +1,4 @@
-"""Triplets: slices, who reviewed what, a set without the bad ones, and what it changed."""
+"""Triplets: accuracy by length and article, who reviewed what, a set without the bad ones, and what it changed."""
 
 from __future__ import annotations
 
@@ -114,13 +114,13 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
 
 @pytest.mark.parametrize(
     ("by", "scored"),
-    [("Sentence length", [MODEL, "second"]), ("Paragraph distance", [MODEL, "second"]), ("Article", ["Accuracy"])],
+    [("Sentence length", [MODEL, "second"]), ("Paragraph distance", [MODEL, "second"]), ("Article", [MODEL, "second"])],
 )
 def test_slices_add_up(by: str, scored: list[str], filled_store: Store, open_page: Open) -> None:
     add_evaluation(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])
-    at = open_page("triplets", view="Slices", set=SET, slices=by, model=MODEL)
+    at = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL)
     assert not at.exception and not at.error
     assert at.dataframe[0].value["Triplets"].sum() == 4
-    both = open_page("triplets", view="Slices", set=SET, slices=by, model=MODEL, against="second")
+    both = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL, against="second")
     assert both.dataframe[0].value["Triplets"].sum() == 4
     assert list(both.dataframe[0].value.columns[-len(scored) :]) == scored

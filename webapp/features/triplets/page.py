@@ -1,7 +1,7 @@
 """Triplets page: inspect and review the automatically generated triplets, and the results of models on them."""
 
-from themescope.webapp.features.triplets import browser, margins, reviews, section_pairs, sets, slices
-from themescope.webapp.features.triplets.state import BROWSE, MARGINS, NEW, PAIRS, REVIEWS, SETS, SLICES, VIEW
+from themescope.webapp.features.triplets import accuracy, browser, reviews, sets
+from themescope.webapp.features.triplets.state import ACCURACY, BROWSE, NEW, REVIEWS, SETS, VIEW
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import nothing, open_tab, project
 from themescope.webapp.shared.guard import closed
@@ -10,9 +10,7 @@ from themescope.webapp.shared.navigation import saved_views
 found = queries.triplet_sets_to_read(projects.current_id())
 views = {
     BROWSE: browser.show,
-    MARGINS: margins.show,
-    PAIRS: section_pairs.show,
-    SLICES: slices.show,
+    ACCURACY: accuracy.show,
     REVIEWS: reviews.show,
     SETS: sets.show,
 }

@@ -88,27 +88,17 @@ def measures(chosen: TripletSetRecord, split: Split) -> TripletMeasures:
     return _measures(chosen.id, split, chosen.created)
 
 
-@dataclass(frozen=True, slots=True)
-class PairView:
-    """Section pairs, with ids and margins of their (n,) triplets."""
-
-    pairs: SectionPairs
-    ids: Ids
-    margins: Margins
-
-
 @st.cache_resource(show_spinner="Counting section pairs …", max_entries=8)
-def _pair_view(run_id: int, created: datetime, _evaluation: Evaluation, _set: TripletSetRecord) -> PairView:
+def _section_pairs(run_id: int, created: datetime, _evaluation: Evaluation, _set: TripletSetRecord) -> SectionPairs:
     known = sections(_set, _evaluation.split)
     ids, values = margins(_evaluation)
-    shared, at, row = np.intersect1d(ids, known.ids, assume_unique=True, return_indices=True)
-    found = section_pairs(known.own[row], known.other[row], known.titles, values[at], known.articles[row])
-    return PairView(found, shared, values[at])
+    _, at, row = np.intersect1d(ids, known.ids, assume_unique=True, return_indices=True)
+    return section_pairs(known.own[row], known.other[row], known.titles, values[at], known.articles[row])
 
 
-def pair_view(evaluation: Evaluation, chosen: TripletSetRecord) -> PairView:
+def pairs_of(evaluation: Evaluation, chosen: TripletSetRecord) -> SectionPairs:
     """Return the accuracy by pair of section titles of an evaluation on a set."""
-    return _pair_view(evaluation.run.id, evaluation.run.created, evaluation, chosen)
+    return _section_pairs(evaluation.run.id, evaluation.run.created, evaluation, chosen)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)

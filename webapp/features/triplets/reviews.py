@@ -226,7 +226,7 @@ def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
 
     def compare() -> None:
         st.session_state.update(
-            {state.VIEW: state.MARGINS, state.MODEL: found.after.name, state.SECOND_MODEL: found.before.name}
+            {state.VIEW: state.ACCURACY, state.MODEL: found.after.name, state.SECOND_MODEL: found.before.name}
         )
 
     st.button(

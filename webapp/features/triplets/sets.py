@@ -113,11 +113,9 @@ def form(corpus: CorpusRecord) -> None:
         st.rerun()
 
 
-def choose_with_evaluations(
-    listed: Sequence[TripletSetRecord], compare: bool = True
-) -> tuple[TripletSetRecord, list[Evaluation]]:
-    """Draw the choice of a set, of an evaluation and, to ``compare``, of a second one; [] if the set has none."""
-    columns = st.columns(3 if compare else 2)
+def choose_with_evaluations(listed: Sequence[TripletSetRecord]) -> tuple[TripletSetRecord, list[Evaluation]]:
+    """Draw the choice of a set, of an evaluation and of a second one to compare with; [] if the set has none."""
+    columns = st.columns(3)
     with columns[0]:
         chosen = choose_set(listed)
     found = evaluations(chosen)
@@ -131,18 +129,11 @@ def choose_with_evaluations(
         return chosen, []
     with columns[1]:
         first = by_name("Model", grouped(best_first(found), lambda e: e.model.method), MODEL, lambda e: e.name)
-    if not compare:
-        return chosen, [first]
-    with columns[2]:
-        second = _choose_second(first, found)
-    return chosen, [first] if second is None else [first, second]
-
-
-def _choose_second(first: Evaluation, found: Sequence[Evaluation]) -> Evaluation | None:
-    """Return another evaluation on the same split to compare with, if one is chosen."""
     others = [e for e in found if e.split is first.split and e.run.id != first.run.id]
     options: list[Evaluation | None] = [None, *others]
-    return by_name("Compare with", options, SECOND_MODEL, lambda e: NO_MODEL if e is None else e.name)
+    with columns[2]:
+        second = by_name("Compare with", options, SECOND_MODEL, lambda e: NO_MODEL if e is None else e.name)
+    return chosen, [first] if second is None else [first, second]
 
 
 def evaluation_filter(evaluation: Evaluation) -> dict[str, Any]:

@@ -12,9 +12,7 @@ from themescope.db.records import Verdict
 from themescope.webapp.shared import navigation
 from themescope.webapp.shared.pages import PageKeys
 
-BROWSE, MARGINS, PAIRS, SLICES, REVIEWS, SETS, NEW = (
-    "Browse", "Margins", "Section pairs", "Slices", "Reviews", "Sets", "New set",
-)  # fmt: skip
+BROWSE, ACCURACY, REVIEWS, SETS, NEW = "Browse", "Accuracy", "Reviews", "Sets", "New set"
 """The tabs."""
 ANYONE = "anyone"
 JUDGED, UNJUDGED = "reviewed", "unreviewed"
@@ -23,7 +21,17 @@ UNTITLED = "(no heading)"
 """Title of a section without a heading, such as the lead of an article."""
 
 KEYS = PageKeys("triplets")
-VIEW = KEYS.url("view", values={"Look": BROWSE, "Sections confused": PAIRS, "All sets": SETS, "Build a set": NEW})
+VIEW = KEYS.url(
+    "view",
+    values={
+        "Look": BROWSE,
+        "Margins": ACCURACY,
+        "Sections confused": ACCURACY,
+        "Slices": ACCURACY,
+        "All sets": SETS,
+        "Build a set": NEW,
+    },
+)
 SET = KEYS.url("set", record="triplet set")
 SET_DETAILS = KEYS.url("set_details", old="set-details", record="triplet set")
 TRIPLET = KEYS.url("triplet")
@@ -66,12 +74,12 @@ REVIEWER = KEYS.url("reviewer", values={"anybody": ANYONE})
 REVIEW_KEYS = KEYS.session("review_keys")
 MODEL = KEYS.url("model")
 SECOND_MODEL = KEYS.url("second_model", old="against", values={"nobody": NO_MODEL})
-BAR = tuple(KEYS.url(name) for name in ("bar_of", "bar_from", "bar_to"))
-"""Evaluation, lower and upper end of the histogram bar that was clicked last."""
+BY = KEYS.url("by")
+PART = KEYS.url("part", kind=list)
+"""What the table of accuracies is by, and the names of the row that was clicked last."""
 MIN_TRIPLETS = KEYS.url("min_triplets", old="triplets", kind=int)
 MIN_ARTICLES = KEYS.url("min_articles", old="articles", kind=int)
 PAIR_ORDER = KEYS.url("pair_order", old="order")
-SLICED_BY = KEYS.url("sliced_by", old="slices", values={"Distance in paragraphs": "Paragraph distance"})
 ATTENTION = KEYS.url("attention", kind=bool)
 ATTENTION_MODEL = KEYS.url("attention_model", old="reader")
 
@@ -82,7 +90,6 @@ VERDICT, UNDO, NOTE, REFUSED = (KEYS.session(name) for name in ("verdict", "undo
 READ = KEYS.session("read")
 CHART = KEYS.session("chart")
 EXPORT = KEYS.session("export")
-PAIRS_LAYOUT = KEYS.session("pairs_layout")
 ATTENTION_VIEW = KEYS.session("attention_view")
 RETRAIN = KEYS.session("retrain")
 NEW_SET = KEYS.session("new_set")
