@@ -15,7 +15,7 @@ def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page,
     page.goto(f"{filled.url}/compare?benchmark={SEVERAL.replace(' ', '+')}")
     click_row(page, 1)
     expect(page.get_by_text("Order of articles")).to_be_visible()
-    expect(page.get_by_role("tab", name="Two methods")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Pair")).to_have_attribute("aria-selected", "true")
     click_row(page, 0)
     expect(page.locator(MOVED).first).to_be_visible()
     moved = page.locator(MOVED).all_inner_texts()

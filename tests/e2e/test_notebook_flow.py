@@ -165,7 +165,7 @@ def from_relabel(by: ByKeys, app: App) -> None:
 
 
 def from_compare(by: ByKeys, app: App) -> None:
-    visit(by.page, app, "compare", "Compare", compare_tab="One article", compare_article="Danube")
+    visit(by.page, app, "compare", "Compare", compare_tab="Pair", compare_article="Danube")
     expect(by.page.get_by_role("button", name=ADD)).to_be_visible()
     by.press(ADD)
     save(by, NOTES[0])

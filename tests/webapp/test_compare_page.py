@@ -62,7 +62,7 @@ def test_three_articles_are_not_tested_and_the_page_says_so(untested: Store, ope
     assert not at.exception and why in [info.value for info in at.info]
     table = at.dataframe[0].value
     assert set(table["Rank"]) == {"–"} and set(table["Group"]) == {""}
-    at = open_page("compare", benchmark=SEVERAL, tab="Two methods")
+    at = open_page("compare", benchmark=SEVERAL, tab="Pair")
     assert not at.exception and why in words_of(at) and " p =" not in words_of(at)
     found = _comparison(next(b for b in queries.benchmarks() if b.name == SEVERAL))
     assert ",\r\n" in exports.comparisons_csv(found) and "nan" not in exports.comparisons_csv(found)
@@ -95,11 +95,11 @@ def test_long_tables_are_sent_when_they_are_opened(compared: Store, open_page: O
 
 
 def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL, tab="Two methods", test="t")
+    at = open_page("compare", benchmark=SEVERAL, tab="Pair", test="t")
     names = ("tab", "benchmark", "metric", "test", "first", "second", "order")
     asked = {name: at.query_params[f"compare_{name}"] for name in names}
     assert {name: value[0] if isinstance(value, list) else value for name, value in asked.items()} == {
-        "tab": "Two methods",
+        "tab": "Pair",
         "benchmark": SEVERAL,
         "metric": "ami",
         "test": "t",
@@ -119,27 +119,28 @@ def _flat(at: AppTest) -> str:
 
 
 def test_both_methods_article_by_article_and_over_slices(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL, tab="Two methods", sort="second")
+    at = open_page("compare", benchmark=SEVERAL, tab="Pair", sort="second")
     table = at.dataframe[0].value
     assert list(table.columns) == ["Article", "Difference", "First", "Second", "Sections", "Sentences", "Balance"]
     assert table["Difference"].is_monotonic_increasing
     assert list(table["Sections"]) == [6, 6, 6] and list(table["Sentences"]) == [24, 24, 24]
-    at = open_page("compare", benchmark=SEVERAL, tab="Hard articles")
-    assert [d.value.columns[0] for d in at.dataframe] == ["Sections", "Sentences", "Balance"]
-    assert list(at.dataframe[0].value["Difference"]) == [".350 [.350, .350]"]
+    at.session_state["compare_slices"] = True
+    sliced = [d.value for d in at.run().dataframe[1:4]]
+    assert [table.columns[0] for table in sliced] == ["Sections", "Sentences", "Balance"]
+    assert list(sliced[0]["Difference"]) == [".350 [.350, .350]"]
 
 
 def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> None:
     left, right = f"net seed 1 · Iclust on {SEVERAL}", "Sections"
-    at = open_page("compare", tab="One article", of=CORPUS, title=HOSTILE, left=left, right=right)
+    at = open_page("compare", tab="Pair", of=CORPUS, title=HOSTILE, left=left, right=right)
     said = _flat(at)
     assert f"{left} and {right}: " in said
     moved = int(re.findall(r"(\d+) of 24 sentences changed cluster", said)[0])
-    table = at.dataframe[0].value
+    table = at.dataframe[-1].value
     assert len(table) == moved > 0
     assert set(table["Sentence"].str.split().str[-4:].str.join(" ")) <= {"1 has some words.", "0 has some words."}
     assert "3 cluster pairs matched one-to-one" in said and "unmatched: 0 left, 3 right" in said
-    same = open_page("compare", tab="One article", of=CORPUS, title="Nile", left="Sections", right="Sections")
+    same = open_page("compare", tab="Pair", of=CORPUS, title="Nile", left="Sections", right="Sections")
     assert "0 of 24 sentences changed cluster" in _flat(same)
 
 
@@ -243,19 +244,19 @@ def test_triplet_accuracy_is_tested_over_articles_and_over_triplets(compared: St
 
 
 def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL, tab="Two methods")
+    at = open_page("compare", benchmark=SEVERAL, tab="Pair")
     at.text_input(key="view-name").set_value("who *wins*").run()
     at.button(key="save-view").click().run()
     with compared.reading() as r:
         (view,) = r.views.list("compare")
     assert (view.name, view.person) == ("who *wins*", "")
-    assert "compare_tab=Two+methods" in view.query and "compare_second=mean" in view.query
+    assert "compare_tab=Pair" in view.query and "compare_second=mean" in view.query
     at.text_input(key="view-name").set_value("who *wins*").run()
     at.button(key="save-view").click().run()
     assert "who \\*wins\\*" in at.error[0].value
     at = open_page("compare")
     at.button(key=f"open-view-{view.id}").click().run()
-    assert at.query_params["compare_tab"] in ("Two methods", ["Two methods"]) and not at.exception
+    assert at.query_params["compare_tab"] in ("Pair", ["Pair"]) and not at.exception
     at.button(key=f"delete-view-{view.id}").click().run()
     with compared.reading() as r:
         assert r.views.list() == []

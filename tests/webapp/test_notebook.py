@@ -269,7 +269,7 @@ def test_a_triplet_becomes_a_case(filled_store: Store, open_page: Open) -> None:
 
 
 def test_a_disagreement_becomes_a_case(filled_store: Store, open_page: Open) -> None:
-    at = open_page("compare", corpus=CORPUS, tab="One article", article="Danube")
+    at = open_page("compare", corpus=CORPUS, tab="Pair", article="Danube")
     press(at, error_notebook.LABEL)
     assert not at.exception
     save(at, "")

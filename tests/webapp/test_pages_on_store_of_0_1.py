@@ -21,7 +21,7 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
     ("corpora", {"corpus": "Islands", "article": "Nessa Island"}),
     *(
         ("triplets", {"view": view, "set": "island triplets"})
-        for view in ("Look", "Margins", "Sections confused", "Slices", "Reviews", "All sets", "Build a set")
+        for view in ("Look", "Sections confused", "Reviews", "All sets", "Build a set")
     ),
     ("triplets", {"set": "island triplets", "split": "test", "attention": "true", "reader": "island triplets-sen"}),
     *(("train", {"view": view}) for view in ("New model", "Models")),
@@ -30,9 +30,7 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
         ("compare", {"tab": tab, "benchmark": "island sections"})
         for tab in (
             "Clustering",
-            "Two methods",
-            "Hard articles",
-            "One article",
+            "Pair",
             "Triplet accuracy",
             "Build a benchmark",
         )

@@ -47,7 +47,7 @@ def at_hand(at: AppTest) -> tuple[str, str]:
     [
         ("map", {"map": MAP}),
         ("compare", {"benchmark": BENCHMARK}),
-        ("compare", {"of": CORPUS, "tab": "One article"}),
+        ("compare", {"of": CORPUS, "tab": "Pair"}),
         ("triplets", {"set": SET}),
         ("corpora", {"corpus": CORPUS, "view": "All corpora"}),
     ],

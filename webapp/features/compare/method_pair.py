@@ -13,7 +13,7 @@ import streamlit as st
 from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice
 from themescope.core.types import Ids
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.compare import figures, partition_pair, state
+from themescope.webapp.features.compare import figures, state
 from themescope.webapp.features.compare.exports import untested
 from themescope.webapp.features.compare.figures import scatter_figure, slices_figure
 from themescope.webapp.features.compare.method_table import Scope
@@ -23,10 +23,10 @@ from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.compare_queries import Articles, Method
 from themescope.webapp.shared.components import clickable_table, clicked_point, download
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.partition_queries import partition_name
 from themescope.webapp.shared.text import count, ends, interval, p_text, plain, score
 
-ARTICLE_VIEW = "One article"
 _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Largest difference"}
 
 
@@ -73,7 +73,7 @@ def choose_pair(scope: Scope | None) -> PairOfMethods | None:
 
 
 def show(pair: PairOfMethods) -> None:
-    """Draw the difference, a scatter plot and a table of articles; a click opens both clusterings."""
+    """Draw the difference, a scatter plot, a table and slices of articles; a click on one shows both clusterings."""
     _summary(pair)
     articles = compare_queries.articles(pair.scope.comparison.benchmark)
     rows = articles.rows(pair.articles)
@@ -83,6 +83,13 @@ def show(pair: PairOfMethods) -> None:
         _scatter(pair, titles)
     with right:
         _table(pair, articles, titles)
+    # Computed when opened: the slices of all properties take longer than the rest of the tab.
+    folded = st.expander(
+        "By properties of articles", icon=":material/stacked_bar_chart:", key=state.SLICES, on_change="rerun"
+    )
+    if folded.open:
+        with folded:
+            _slices(pair)
 
 
 def _summary(pair: PairOfMethods) -> None:
@@ -172,7 +179,7 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
         },
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("**Click an article** in the table or chart to compare its two clusterings.")
+        st.caption("**Click an article** in the table or chart to compare its two clusterings below.")
         st.space("stretch")
         download(
             "CSV", lambda: csv_text(list(frame.columns), frame.itertuples(index=False)), "themescope-two-methods.csv"
@@ -188,10 +195,10 @@ def _open(pair: PairOfMethods, title: str) -> None:
         partition_name(run, models.get(run.model_id or -1), benchmark)
         for run in (pair.first.runs[0], pair.second.runs[0])
     )
-    set_in_url({state.TAB: ARTICLE_VIEW, **partition_pair.address(corpus, title, left, right)})
+    set_in_url({CORPUS: corpus, state.ARTICLE: title, state.LEFT: left, state.RIGHT: right})
 
 
-def show_slices(pair: PairOfMethods) -> None:
+def _slices(pair: PairOfMethods) -> None:
     """Draw the scores of both methods and their difference for the slices of each property."""
     of = pair.scope.comparison
     found = compare_queries.slices(of.benchmark, pair.first, pair.second, of.metric.id)

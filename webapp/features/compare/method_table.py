@@ -35,7 +35,6 @@ from themescope.webapp.shared.figures import interval_figure, interval_row, tone
 from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.text import count, duration, plain, score, with_half_width
 
-PAIR_VIEW = "Two methods"
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
 _LISTED = 35 * 12
@@ -182,7 +181,7 @@ def _table(scope: Scope) -> None:
     def choose(row: int) -> None:
         if len(found.methods) > 1:
             best, second = found.methods[0], found.methods[row or 1]
-            set_in_url({state.FIRST: best.name, state.SECOND: second.name, state.TAB: PAIR_VIEW})
+            set_in_url({state.FIRST: best.name, state.SECOND: second.name, state.TAB: state.PAIR})
 
     clickable_table(
         styled, key, choose, column_config=_column_config(scope), height="content" if len(frame) <= 25 else 35 * 26

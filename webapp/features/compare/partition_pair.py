@@ -27,7 +27,6 @@ from themescope.webapp.shared import error_notebook, queries, selections
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_component
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.partition_queries import LEAD, Division, Partition, partitions
 from themescope.webapp.shared.text import count, plain, score, shorten
 
@@ -35,11 +34,6 @@ _ASSETS = Path(__file__).parent / "assets"
 _LISTED = 500
 _TITLE = 28
 ALL, MOVED = "all", "moved"
-
-
-def address(corpus: str, article: str, left: str, right: str) -> dict[str, str]:
-    """Return the view state that shows two partitions (by name) of an article (by title)."""
-    return {CORPUS: corpus, state.ARTICLE: article, state.LEFT: left, state.RIGHT: right}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,7 @@ def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> Art
         nothing("This project has no articles.", "Choose another project.")
         return None
     more = corpus.articles - len(listed)
-    help = f"The first {_LISTED} are listed; open others from the tab “Two methods”." if more > 0 else ""
+    help = f"The first {_LISTED} are listed; open others in the table of articles." if more > 0 else ""
     return options[choice_in_url("Article", list(options), state.ARTICLE, help=help)]
 
 
@@ -121,7 +115,6 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
     if found is None:
         nothing("These partitions share no sentence.", "Choose partitions of the same sentences.")
         return
-    st.subheader(plain(article.title), anchor=False)
     moved = len(found.matching.moved)
     st.markdown(_summary(found, one, other))
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -16,6 +16,9 @@ import streamlit as st
 from themescope.webapp.shared.pages import PageKeys
 from themescope.webapp.shared.text import plain
 
+PAIR = "Pair"
+"""The tab that compares two methods, or two partitions of an article."""
+
 KEYS = PageKeys("compare", corpus="of")
 TAB = KEYS.url("tab")
 BENCHMARK = KEYS.url("benchmark", record="benchmark")
@@ -39,6 +42,7 @@ EVALUATE = KEYS.session("evaluate")
 ABOUT = KEYS.session("about")
 PARTITIONS = KEYS.session("partitions")
 COMPARISONS = KEYS.session("comparisons")
+SLICES = KEYS.session("slices")
 METHODS_PARAGRAPH = KEYS.session("methods_paragraph")
 ACCURACY_CHART = KEYS.session("accuracy_chart")
 

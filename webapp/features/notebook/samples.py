@@ -100,5 +100,5 @@ def clusterings(corpus: CorpusRecord) -> list[Source]:
 
 
 def _to_article(name: str) -> Callable[[str], str]:
-    view = {"compare_tab": "One article", "compare_left": "Sections", "compare_right": name}
+    view = {"compare_tab": "Pair", "compare_left": "Sections", "compare_right": name}
     return lambda title: f"compare?{urlencode({**view, 'compare_article': title})}"

@@ -7,9 +7,9 @@ from typing import Literal
 
 import streamlit as st
 
-from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import Group
 from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from themescope.db.notebook_records import NewCase
