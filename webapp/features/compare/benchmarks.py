@@ -72,20 +72,16 @@ def about(benchmark: BenchmarkRecord) -> None:
     folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key=state.ABOUT, on_change="rerun")
     if folded.open:
         with folded:
-            _about(benchmark)
-
-
-def _about(benchmark: BenchmarkRecord) -> None:
-    counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
-    beside = benchmark.counts.get("table")
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        if isinstance(beside, Mapping):
-            st.caption("Benchmark statistics beside the published set")
-            st.dataframe(_beside(beside), hide_index=True, height="content")
-    with right:
-        st.caption("Article selection")
-        forms.facts_table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
+            counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
+            beside = benchmark.counts.get("table")
+            left, right = st.columns([3, 2], gap="medium")
+            with left:
+                if isinstance(beside, Mapping):
+                    st.caption("Benchmark statistics beside the published set")
+                    st.dataframe(_beside(beside), hide_index=True, height="content")
+            with right:
+                st.caption("Article selection")
+                forms.facts_table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
 
 
 def _beside(table: Mapping[str, Any]) -> pd.DataFrame:

@@ -80,7 +80,21 @@ def show(pair: PairOfMethods) -> None:
     titles = [articles.titles[i] for i in rows]
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        _scatter(pair, titles)
+        theme = st.context.theme.type
+        names = pair.first.name, pair.second.name
+        key = f"pair-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{theme}"
+        by_id = {int(id): title for id, title in zip(pair.articles, titles, strict=True)}
+        chosen = next((id for id, title in by_id.items() if title == st.query_params.get(state.ARTICLE)), None)
+
+        def pick() -> None:
+            point = clicked_point(key)
+            if point is not None:
+                _open(pair, by_id[point[0]])
+
+        figure = scatter_figure(
+            pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
+        )
+        figures.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
     with right:
         _table(pair, articles, titles)
     # Computed when opened: the slices of all properties take longer than the rest of the tab.
@@ -124,25 +138,6 @@ def _with_sign(p: float) -> str:
 def _signed(value: float) -> str:
     text = score(abs(value))
     return text if text == ".000" else ("+" if value > 0 else "−") + text
-
-
-def _scatter(pair: PairOfMethods, titles: Sequence[str]) -> None:
-    """Draw the scatter plot of articles; a click opens one."""
-    theme = st.context.theme.type
-    names = pair.first.name, pair.second.name
-    key = f"pair-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{theme}"
-    by_id = {int(id): title for id, title in zip(pair.articles, titles, strict=True)}
-    chosen = next((id for id, title in by_id.items() if title == st.query_params.get(state.ARTICLE)), None)
-
-    def pick() -> None:
-        point = clicked_point(key)
-        if point is not None:
-            _open(pair, by_id[point[0]])
-
-    figure = scatter_figure(
-        pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
-    )
-    figures.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
 
 
 def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
@@ -219,17 +214,16 @@ def _slices(pair: PairOfMethods) -> None:
     header += [f"{name}{end}" for name in ("first", "second", "difference") for end in ("", "_low", "_high")]
     download(
         "Download slices (CSV)",
-        lambda: csv_text(header, ([t, p.low, p.high, p.n, *_ends(p)] for t, p in rows)),
+        lambda: csv_text(
+            header,
+            ([t, p.low, p.high, p.n, *[end for e in p.estimates for end in (e.value, e.low, e.high)]] for t, p in rows),
+        ),
         "themescope-slices.csv",
     )
     st.caption(
         f"Slices of roughly equal size; means of {unit} with 95 % bootstrap intervals over the articles of "
         "the slice. Slices by one property also differ in others: a difference is no evidence of a cause."
     )
-
-
-def _ends(part: ArticleSlice) -> list[float]:
-    return [end for e in part.estimates for end in (e.value, e.low, e.high)]
 
 
 def _label(part: ArticleSlice, fraction: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,7 +11,7 @@ from pandas.io.formats.style import Styler
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
-from themescope.core.metrics.statistics.multiple_comparisons import TESTS, Family, SignificanceTest, corrected_together
+from themescope.core.metrics.statistics.multiple_comparisons import TESTS, SignificanceTest, corrected_together
 from themescope.core.registry import Card
 from themescope.db.records import BenchmarkRecord, ScoreRecord
 from themescope.webapp.features.compare import figures, state
@@ -76,7 +75,9 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
             )
     kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
     means = compare_queries.means(kept, METRICS.ids())
-    present = sorted({m for row in means for m in row}, key=lambda m: ("paper" not in METRICS.get(m).tags, _order(m)))
+    present = sorted(
+        {m for row in means for m in row}, key=lambda m: ("paper" not in METRICS.get(m).tags, METRICS.ids().index(m))
+    )
     if not present:
         st.info("No results on this benchmark yet. Run methods below.", icon=":material/info:")
         return benchmark, None
@@ -87,10 +88,6 @@ def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
 def _best_known() -> str:
     """Return the name of the newest benchmark with results of enough articles, as on Home; "" if there is none."""
     return next((benchmark.name for benchmark in queries.clustered_benchmarks(projects.current_id())), "")
-
-
-def _order(metric: str) -> int:
-    return METRICS.ids().index(metric)
 
 
 def _choose_test(present: Sequence[str]) -> tuple[Card, SignificanceTest]:
@@ -134,15 +131,11 @@ def scope_of(
         if tested is not None:
             families[other.name] = tested[1]
     together = dict(zip(families, corrected_together(list(families.values())), strict=True))
-    columns = _columns(scores.measured if scores else (False,) * len(rows))
+    measured = scores.measured if scores else (False,) * len(rows)
+    columns = [sum(measured[:i]) if has else -1 for i, has in enumerate(measured)]
     names_of = [benchmark.name, *(other.name for other in others)]
     comparison = Comparison(benchmark, rows, ordered, metric, test, together, columns, names_of)
     return Scope(comparison, tuple(present), scores, beside)
-
-
-def _columns(measured: Sequence[bool]) -> list[int]:
-    """Return the column of each method among those with scores of single articles; -1 for none."""
-    return [sum(measured[:i]) if has else -1 for i, has in enumerate(measured)]
 
 
 def clustering(scope: Scope | None) -> None:
@@ -183,9 +176,21 @@ def _table(scope: Scope) -> None:
             best, second = found.methods[0], found.methods[row or 1]
             set_in_url({state.FIRST: best.name, state.SECOND: second.name, state.TAB: state.PAIR})
 
-    clickable_table(
-        styled, key, choose, column_config=_column_config(scope), height="content" if len(frame) <= 25 else 35 * 26
-    )
+    text = st.column_config.TextColumn
+    shown = _shown(scope)
+    numbers = {METRICS.get(m).title: text(help=METRICS.get(m).summary, alignment="right", width=81) for m in shown}
+    beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
+    column_config = {
+        "Rank": text(help="Ranks that the tests do not exclude. Click a row to see the difference.", width=52),
+        "Model": text(width=194 if len(shown) < 6 else 126),
+        "Clusterer": text(width=174 if len(shown) < 6 else 146),
+        "Seeds": st.column_config.NumberColumn(help="Runs with different seeds, averaged first.", width=50),
+        **numbers,
+        **beside,
+        "Group": text(help="Methods that share a letter do not differ significantly.", width=54),
+        "Time": text(help="Clustering only, without embedding.", alignment="right", width=54),
+    }
+    clickable_table(styled, key, choose, column_config=column_config, height="content" if len(frame) <= 25 else 35 * 26)
 
 
 def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
@@ -228,24 +233,6 @@ def _beside(metric: Card, benchmark: str) -> str:
     return f"{metric.title} on {benchmark}"
 
 
-def _column_config(scope: Scope) -> dict[str, Any]:
-    """Return the configuration of columns, which fit a window 1280 pixels wide."""
-    text = st.column_config.TextColumn
-    shown = _shown(scope)
-    numbers = {METRICS.get(m).title: text(help=METRICS.get(m).summary, alignment="right", width=81) for m in shown}
-    beside = {_beside(scope.comparison.metric, name): text(alignment="right", width=150) for name in scope.beside}
-    return {
-        "Rank": text(help="Ranks that the tests do not exclude. Click a row to see the difference.", width=52),
-        "Model": text(width=194 if len(shown) < 6 else 126),
-        "Clusterer": text(width=174 if len(shown) < 6 else 146),
-        "Seeds": st.column_config.NumberColumn(help="Runs with different seeds, averaged first.", width=50),
-        **numbers,
-        **beside,
-        "Group": text(help="Methods that share a letter do not differ significantly.", width=54),
-        "Time": text(help="Clustering only, without embedding.", alignment="right", width=54),
-    }
-
-
 def _explained(scope: Scope) -> None:
     found = scope.comparison
     n = max((s.n for row in found.means for s in row.values()), default=0)
@@ -277,15 +264,14 @@ def _all_comparisons(found: Comparison) -> None:
     folded = st.expander(label, icon=":material/compare_arrows:", key=state.COMPARISONS, on_change="rerun")
     if folded.open:
         with folded:
-            _pairs(found, family)
-
-
-def _pairs(found: Comparison, family: Family) -> None:
-    frame = comparisons_frame(family, {c: m.name for c, m in zip(found.columns, found.methods, strict=True)})
-    st.dataframe(
-        frame, hide_index=True, height="content" if len(frame) <= 11 else _LISTED, column_config=COMPARISON_COLUMNS
-    )
-    download("Download comparisons (CSV)", lambda: comparisons_csv(found), "themescope-comparisons.csv")
+            frame = comparisons_frame(family, {c: m.name for c, m in zip(found.columns, found.methods, strict=True)})
+            st.dataframe(
+                frame,
+                hide_index=True,
+                height="content" if len(frame) <= 11 else _LISTED,
+                column_config=COMPARISON_COLUMNS,
+            )
+            download("Download comparisons (CSV)", lambda: comparisons_csv(found), "themescope-comparisons.csv")
 
 
 def _seeds(found: Comparison) -> None:

@@ -130,7 +130,18 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
         download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
     draw_component("partitions", _ASSETS, data=data, key=state.PARTITIONS)
-    _table(found, left, right, one, other)
+    with st.expander(f"Changed sentences ({len(found.matching.moved):,})", icon=":material/table:"):
+        first, second = _columns(found, left, right)
+        rows = found.matching.moved.tolist()
+        frame = pd.DataFrame(
+            {
+                "Sentence": [found.sentences[i].text for i in rows],
+                "Section": [found.sections[i] for i in rows],
+                f"{one.name} (left)": [first[i] for i in rows],
+                f"{other.name} (right)": [second[i] for i in rows],
+            }
+        )
+        st.dataframe(frame, hide_index=True, column_config={"Sentence": st.column_config.TextColumn(width="large")})
 
 
 def _case(
@@ -236,22 +247,6 @@ def _columns(found: MatchedPartitions, left: Division, right: Division) -> tuple
         for labels, numbers, division in sides
     )
     return first, second
-
-
-def _table(found: MatchedPartitions, left: Division, right: Division, one: Partition, other: Partition) -> None:
-    """Draw the table of changed sentences."""
-    with st.expander(f"Changed sentences ({len(found.matching.moved):,})", icon=":material/table:"):
-        first, second = _columns(found, left, right)
-        rows = found.matching.moved.tolist()
-        frame = pd.DataFrame(
-            {
-                "Sentence": [found.sentences[i].text for i in rows],
-                "Section": [found.sections[i] for i in rows],
-                f"{one.name} (left)": [first[i] for i in rows],
-                f"{other.name} (right)": [second[i] for i in rows],
-            }
-        )
-        st.dataframe(frame, hide_index=True, column_config={"Sentence": st.column_config.TextColumn(width="large")})
 
 
 def export(found: MatchedPartitions, left: Division, right: Division, names: tuple[str, str]) -> str:

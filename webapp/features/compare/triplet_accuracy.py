@@ -70,7 +70,18 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     lines = [interval_row(e.name, s) for e, s in scored]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
     figures.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
-    _explained(test, family)
+    tested = (
+        f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
+        "ranks higher only if the interval of the difference over articles also excludes 0."
+        if family and family.tested
+        else f" {untested(family)}"
+        if family
+        else ""
+    )
+    st.caption(
+        "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
+        f".500. Mean with the 95 % bootstrap interval over articles.{tested}  \n**{test.title}**: {test.summary}"
+    )
     _pairs([e.name for e, _ in scored], family, columns, test)
 
 
@@ -107,21 +118,6 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
             "Group": st.column_config.TextColumn(help="Models that share a letter do not differ significantly."),
             "Articles": COUNTED,
         },
-    )
-
-
-def _explained(test: SignificanceTest, family: Family | None) -> None:
-    tested = (
-        f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
-        "ranks higher only if the interval of the difference over articles also excludes 0."
-        if family and family.tested
-        else f" {untested(family)}"
-        if family
-        else ""
-    )
-    st.caption(
-        "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
-        f".500. Mean with the 95 % bootstrap interval over articles.{tested}  \n**{test.title}**: {test.summary}"
     )
 
 

@@ -51,7 +51,12 @@ def show(state: RelabelState, ids: Ids) -> None:
     here = np.isin(known, ids)
     others = points[np.isin(known, state.partition.ids) & ~here]
     canvas = canvas_of(state, known[here], points[here], others)
-    _remember(state, canvas)
+    colouring = canvas.colouring
+    state.plotted[canvas.digest] = PlottedMap(
+        canvas.scene.ids, canvas.units, colouring.categories, len(colouring.names)
+    )
+    while len(state.plotted) > _KEPT_MAPS:
+        del state.plotted[next(iter(state.plotted))]
     left, right = st.columns([5, 4])
     with left:
         component.points(canvas)
@@ -92,16 +97,6 @@ def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
     )
 
 
-def _remember(state: RelabelState, canvas: Canvas) -> None:
-    """Keep the points under their digest, because a lasso may arrive after the map was redrawn."""
-    colouring = canvas.colouring
-    state.plotted[canvas.digest] = PlottedMap(
-        canvas.scene.ids, canvas.units, colouring.categories, len(colouring.names)
-    )
-    while len(state.plotted) > _KEPT_MAPS:
-        del state.plotted[next(iter(state.plotted))]
-
-
 @st.fragment
 def _view(state: RelabelState, canvas: Canvas) -> None:
     """Draw the map; hovering reruns this fragment only."""
@@ -140,8 +135,24 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
     colouring, grid = _colouring(state, ids), Grid.around(np.concatenate([points, others]))
     context = grid.units(others)
     frame = component.frame_of(np.concatenate([grid.units(points), context]))
+    texts, p = state.texts, state.partition
+    sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
+    titles = [c.name for c in p.clusters.values()] + ["unassigned"]
+    row_of: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}
+    owners: Any = [s.article_id for s in sentences]
+    scene = Scene(
+        ids,
+        points,
+        grid.units(points),
+        np.array(owners, dtype=np.int64),
+        np.array([s.position for s in sentences], dtype=np.int64),
+        np.array([row_of[int(n)] for n in p.numbers[p.rows(ids)]], dtype=np.int32),
+        [shorten(title, 60) for title in titles],
+        queries.articles_by_id(np.unique(owners)),
+        grid,
+    )
     return component.canvas_of(
-        _scene(state, ids, points, grid),
+        scene,
         colouring,
         frame=frame,
         context=context[:: max(-(-len(context) // _MOST_OTHERS), 1)],
@@ -172,23 +183,3 @@ def _colouring(state: RelabelState, ids: Ids) -> Colouring:
     rest = len(p.clusters) - len(kept)
     other = f"{count(rest, 'smaller cluster')} and unassigned" if rest else "unassigned"
     return Colouring(categories, [p.clusters[n].name for n in kept], other, [p.clusters[n].colour for n in kept])
-
-
-def _scene(state: RelabelState, ids: Ids, points: Points, grid: Grid) -> Scene:
-    """Return the points with article and cluster as hover text; sections would bias blind work."""
-    texts, p = state.texts, state.partition
-    sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
-    titles = [c.name for c in p.clusters.values()] + ["unassigned"]
-    row_of: dict[int, int] = {number: row for row, number in enumerate(p.clusters)} | {UNASSIGNED: len(titles) - 1}
-    owners: Any = [s.article_id for s in sentences]
-    return Scene(
-        ids,
-        points,
-        grid.units(points),
-        np.array(owners, dtype=np.int64),
-        np.array([s.position for s in sentences], dtype=np.int64),
-        np.array([row_of[int(n)] for n in p.numbers[p.rows(ids)]], dtype=np.int32),
-        [shorten(title, 60) for title in titles],
-        queries.articles_by_id(np.unique(owners)),
-        grid,
-    )

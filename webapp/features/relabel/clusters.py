@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling import dismissals, hierarchy
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import clusters as service
 from themescope.webapp.features.relabel import cluster_queries
@@ -92,7 +92,30 @@ def _themes(state: RelabelState) -> None:
     _names(state, stale)
     chosen = [number for number in state.clusters.numbers if number in state.partition.clusters]
     if chosen:
-        _summary(state, state.partition.clusters[chosen[-1]])
+        cluster = state.partition.clusters[chosen[-1]]
+        p = state.partition
+        ids = cluster_queries.central(state, cluster.number)
+        with st.container(border=True):
+            st.markdown(f"**{plain(cluster.name)}** · {count(len(p.members(cluster.number)), 'sentence')}")
+            children = p.children(cluster.number)
+            if children:
+                st.caption(f"Sub-themes: {plain(', '.join(shorten(c.name, _MAX_NAME) for c in children))}")
+                st.button(
+                    "Dissolve theme",
+                    icon=":material/unfold_more:",
+                    help="Its sub-themes become themes. The theme is deleted unless it has sentences of its own.",
+                    on_click=_apply,
+                    args=(state, lambda p: hierarchy.dissolve(p, cluster.number)),
+                )
+            with st.container(gap="xxsmall"):
+                for i in ids[:_CENTRAL].tolist():
+                    st.text(f"· {shorten(state.session.texts[i], _MAX_TEXT)}")
+            if len(ids) > _CENTRAL and cluster_queries.model_of(state) is not None:
+                st.text(f"Least central: {shorten(state.session.texts[int(ids[-1])], _MAX_TEXT)}")
+            near = cluster_queries.nearest(state, cluster.number)[:_NEAREST]
+            if near:
+                names = [f"{shorten(p.clusters[number].name, _MAX_NAME)} ({value:.2f})" for number, value in near]
+                st.caption(f"Most similar clusters by mean cosine: {plain(' · '.join(names))}")
     else:
         st.caption(
             "Click a cluster to read its most central sentences. The filter “Chosen clusters” shows all of them."
@@ -159,33 +182,6 @@ def _names(state: RelabelState, stale: dict[int, float]) -> None:
 
 def _apply(state: RelabelState, make: Make) -> None:
     state.apply(make, keep_selection=True)
-
-
-def _summary(state: RelabelState, cluster: Cluster) -> None:
-    """Draw the central sentences of a cluster, its least central one and the most similar clusters."""
-    p = state.partition
-    ids = cluster_queries.central(state, cluster.number)
-    with st.container(border=True):
-        st.markdown(f"**{plain(cluster.name)}** · {count(len(p.members(cluster.number)), 'sentence')}")
-        children = p.children(cluster.number)
-        if children:
-            st.caption(f"Sub-themes: {plain(', '.join(shorten(c.name, _MAX_NAME) for c in children))}")
-            st.button(
-                "Dissolve theme",
-                icon=":material/unfold_more:",
-                help="Its sub-themes become themes. The theme is deleted unless it has sentences of its own.",
-                on_click=_apply,
-                args=(state, lambda p: hierarchy.dissolve(p, cluster.number)),
-            )
-        with st.container(gap="xxsmall"):
-            for i in ids[:_CENTRAL].tolist():
-                st.text(f"· {shorten(state.session.texts[i], _MAX_TEXT)}")
-        if len(ids) > _CENTRAL and cluster_queries.model_of(state) is not None:
-            st.text(f"Least central: {shorten(state.session.texts[int(ids[-1])], _MAX_TEXT)}")
-        near = cluster_queries.nearest(state, cluster.number)[:_NEAREST]
-        if near:
-            names = [f"{shorten(p.clusters[number].name, _MAX_NAME)} ({value:.2f})" for number, value in near]
-            st.caption(f"Most similar clusters by mean cosine: {plain(' · '.join(names))}")
 
 
 def _merges(state: RelabelState) -> None:

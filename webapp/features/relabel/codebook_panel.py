@@ -26,27 +26,22 @@ def show(state: RelabelState) -> None:
         return
     st.html(STYLE)
     with st.container(border=True, key=CODEBOOK, gap="xsmall"):
-        code = _chosen(state)
+        clusters, current = state.partition.clusters, current_cluster(state)
+        numbers = sorted(clusters)
+        key = f"{CODEBOOK_CHOICE}_{state.record.id}_{current.number if current else 0}"
+        number = st.selectbox(
+            "Codebook entry of",
+            numbers,
+            index=numbers.index(current.number) if current else 0,
+            format_func=lambda n: clusters[n].name,
+            key=key,
+        )
+        st.session_state[CODEBOOK_CHOICE] = number
+        code = Code(clusters[number], entry_of(state.partition, number))
         st.html(entry_html(code, state.partition, state.session.texts))
         if not state.read_only:
             _buttons(state, code)
         page_link("codebook", "Open codebook", view={"labelling": state.record.name})
-
-
-def _chosen(state: RelabelState) -> Code:
-    """Return the code that the panel shows; another selection brings the cluster of its first sentence."""
-    clusters, current = state.partition.clusters, current_cluster(state)
-    numbers = sorted(clusters)
-    key = f"{CODEBOOK_CHOICE}_{state.record.id}_{current.number if current else 0}"
-    number = st.selectbox(
-        "Codebook entry of",
-        numbers,
-        index=numbers.index(current.number) if current else 0,
-        format_func=lambda n: clusters[n].name,
-        key=key,
-    )
-    st.session_state[CODEBOOK_CHOICE] = number
-    return Code(clusters[number], entry_of(state.partition, number))
 
 
 def _buttons(state: RelabelState, code: Code) -> None:

@@ -129,7 +129,9 @@ def _lines(state: RelabelState, changes: ChangeSet) -> list[str]:
         if isinstance(change, ClusterChange):
             lines.append(_cluster_line(change, names))
         elif isinstance(change, EntryChange):
-            lines.append(_entry_line(change))
+            verb = "added" if change.old is None else "removed" if change.new is None else "changed"
+            entry_line = f"{verb}: {_ENTRY_NAMES[change.kind]}"
+            lines.append(entry_line)
         else:
             lines += _sentence_lines(state, change, names)
     return lines
@@ -154,11 +156,6 @@ _ENTRY_NAMES = {
     EntryKind.TRAINING: "training item",
     EntryKind.DISMISSED: "dismissed suggestion",
 }
-
-
-def _entry_line(change: EntryChange) -> str:
-    verb = "added" if change.old is None else "removed" if change.new is None else "changed"
-    return f"{verb}: {_ENTRY_NAMES[change.kind]}"
 
 
 def _sentence_lines(state: RelabelState, change: SentenceChanges, names: dict[int, str]) -> list[str]:

@@ -74,7 +74,12 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
             return
         _preview(found)
         name = Path(file.name).stem[:_MAX_NAME] or corpus.name
-        _create(found, NewLabelling(corpus.id, name, current_person(), article_id=article), file.name, on_created)
+        new = NewLabelling(corpus.id, name, current_person(), article_id=article)
+        problems = len(found.problems)
+        rows = "this row" if problems == 1 else f"these {problems:,} rows"
+        skip = problems == 0 or st.checkbox(f"Skip {rows}")
+        if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
+            create(new, tables.from_plan(found, file.name), on_created)
 
 
 def _sheet(file: input_files.Upload) -> Sheet | None:
@@ -126,11 +131,3 @@ def _preview(found: tables.Plan) -> None:
 
 def _matching(rows: int) -> str:
     return f"{count(rows, 'row')} {'matches' if rows == 1 else 'match'}"
-
-
-def _create(found: tables.Plan, new: NewLabelling, file: str, on_created: Callable[[LabellingRecord], None]) -> None:
-    problems = len(found.problems)
-    rows = "this row" if problems == 1 else f"these {problems:,} rows"
-    skip = problems == 0 or st.checkbox(f"Skip {rows}")
-    if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
-        create(new, tables.from_plan(found, file), on_created)

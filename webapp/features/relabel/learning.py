@@ -173,21 +173,18 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
         elif not held_out:
             nothing("No test triplets to evaluate on.", "Build a triplet set first.", "triplets", "Open Triplets")
         for before, after in pairs:
-            _effect(before, after, held_out)
+            effects = [triplet_queries.effect(source, before, after) for source in held_out]
+            known = [
+                (source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None
+            ]
+            for source, effect, measured in known:
+                st.caption(f"On the test triplets of {plain(source.name)}:")
+                triplet_queries.show_difference(effect, measured, ("Before", "After"))
+            if not known and held_out:
+                st.markdown(f"**{plain(after.name)}** is trained, but not yet compared with {plain(before.name)}.")
+                if st.button("Evaluate both", key=f"{TRAIN}_evaluate_{after.id}", icon=":material/play_arrow:"):
+                    _evaluate(held_out[0], (before.name, after.name))
             _unplaced_effect(record, before, after)
-
-
-def _effect(before: ModelRecord, after: ModelRecord, held_out: Sequence[TripletSetRecord]) -> None:
-    """Draw the effect on every set that both models are evaluated on, or the button that evaluates them."""
-    effects = [triplet_queries.effect(source, before, after) for source in held_out]
-    known = [(source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None]
-    for source, effect, measured in known:
-        st.caption(f"On the test triplets of {plain(source.name)}:")
-        triplet_queries.show_difference(effect, measured, ("Before", "After"))
-    if not known and held_out:
-        st.markdown(f"**{plain(after.name)}** is trained, but not yet compared with {plain(before.name)}.")
-        if st.button("Evaluate both", key=f"{TRAIN}_evaluate_{after.id}", icon=":material/play_arrow:"):
-            _evaluate(held_out[0], (before.name, after.name))
 
 
 def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> None:

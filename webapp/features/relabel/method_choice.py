@@ -50,7 +50,19 @@ def show(state: RelabelState) -> None:
             st.fragment(_progress, run_every=_POLL_S)(state)
         done = _last(state)
         if done is not None:
-            _ranking(state, done)
+            result = done.result
+            rows: list[Mapping[str, Any]] = result["ranking"]
+            chosen = next(row for row in rows if row["chosen"])
+            default = next(row for row in rows if row["default"])
+            st.caption(
+                f"{count(result['candidates'], 'clustering')} compared with "
+                f"{count(result['sentences'], 'judged sentence')} ({count(result['pairs'], 'pair')}), "
+                f"{ago(done.ended)}. Agreement is Cohen’s kappa over pairs, with the 95 % interval over sentences or "
+                "articles: 1 is full agreement, 0 is chance. The gain is the difference to the default."
+            )
+            st.dataframe(_table(rows), hide_index=True, height="content")
+            st.markdown(_reason(chosen, default, result.get("held_out")))
+            _use(state, done, rows)
 
 
 def _start(state: RelabelState) -> None:
@@ -89,23 +101,6 @@ def _last(state: RelabelState) -> JobRecord | None:
     """Return the last finished ranking for this labelling."""
     done = (job for job in queries.jobs(limit=200) if job.kind == _KIND and job.status is JobStatus.DONE)
     return next((job for job in done if job.result.get("labelling_id") == state.record.id), None)
-
-
-def _ranking(state: RelabelState, job: JobRecord) -> None:
-    """Draw the ranking with the choice and its reason."""
-    result = job.result
-    rows: list[Mapping[str, Any]] = result["ranking"]
-    chosen = next(row for row in rows if row["chosen"])
-    default = next(row for row in rows if row["default"])
-    st.caption(
-        f"{count(result['candidates'], 'clustering')} compared with {count(result['sentences'], 'judged sentence')} "
-        f"({count(result['pairs'], 'pair')}), {ago(job.ended)}. Agreement is Cohen’s kappa over pairs, with the 95 % "
-        "interval over sentences or articles: 1 is full agreement, 0 is chance. The gain is the difference to the "
-        "default."
-    )
-    st.dataframe(_table(rows), hide_index=True, height="content")
-    st.markdown(_reason(chosen, default, result.get("held_out")))
-    _use(state, job, rows)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -170,29 +165,26 @@ def _use(state: RelabelState, job: JobRecord, rows: Sequence[Mapping[str, Any]])
         st.session_state[f"{key}_found"] = (wanted, step, found)
     seen, at_step, adoption = st.session_state.get(f"{key}_found", (-1, -1, None))
     if adoption is not None and seen == wanted and at_step == step:
-        _preview(state, adoption, wanted == 0, key)
+        is_best = wanted == 0
+        st.markdown(
+            f"{count(adoption.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they "
+            f"are. **{count(adoption.moved, 'other')}** would move; {count(adoption.created, 'new cluster')}, "
+            f"{count(adoption.deleted, 'cluster')} emptied and removed."
+        )
+        _examples(state, adoption.after)
+        st.button(
+            "Use the best" if is_best else "Use this method",
+            type="primary",
+            icon=":material/auto_fix_high:",
+            disabled=state.read_only or not adoption.operation.change_set,
+            on_click=_apply,
+            args=(state, adoption, f"{key}_found"),
+            key=f"{key}_use",
+        )
 
 
 def _named(row: Mapping[str, Any]) -> str:
     return methods.described(row) + (" (stored)" if "run" in row else "")
-
-
-def _preview(state: RelabelState, adoption: Adoption, is_best: bool, key: str) -> None:
-    st.markdown(
-        f"{count(adoption.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
-        f"**{count(adoption.moved, 'other')}** would move; {count(adoption.created, 'new cluster')}, "
-        f"{count(adoption.deleted, 'cluster')} emptied and removed."
-    )
-    _examples(state, adoption.after)
-    st.button(
-        "Use the best" if is_best else "Use this method",
-        type="primary",
-        icon=":material/auto_fix_high:",
-        disabled=state.read_only or not adoption.operation.change_set,
-        on_click=_apply,
-        args=(state, adoption, f"{key}_found"),
-        key=f"{key}_use",
-    )
 
 
 def _examples(state: RelabelState, after: Partition) -> None:

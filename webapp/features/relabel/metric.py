@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -23,9 +22,6 @@ from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import count, duration, interval, plain, score
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.metric_learning import Effect
 
 TITLE = "Learn a metric from these labels"
 
@@ -112,20 +108,6 @@ def _show_result(state: RelabelState, result: _Result) -> None:
         "measured on sentences, or whole articles, that the metric was not learned from (ten-fold cross-validation): "
         "the share of pairs in which a sentence of the same cluster is nearer than one of another cluster."
     )
-    _effects(learned)
-    if result.step != state.session.snapshot.step:
-        st.info("The labels have changed since. Learn the metric again.", icon=":material/info:")
-    elif not learned.helps:
-        st.info(
-            "**It stays off.** This metric does not help with other sentences: the difference is not above 0. Place "
-            "more sentences, or try another model.",
-            icon=":material/info:",
-        )
-    else:
-        _use_form(state, result)
-
-
-def _effects(learned: LearnedMetric) -> None:
     rows = [
         {
             "Measured on": what,
@@ -143,16 +125,27 @@ def _effects(learned: LearnedMetric) -> None:
         st.dataframe(pd.DataFrame(rows), hide_index=True)
     else:
         st.caption("Too few sentences share a cluster to measure an effect. Place more sentences in each cluster.")
-
-
-def _known(learned: LearnedMetric) -> list[Effect]:
-    return [effect for effect in (learned.on_sentences, learned.on_articles) if effect is not None]
+    if result.step != state.session.snapshot.step:
+        st.info("The labels have changed since. Learn the metric again.", icon=":material/info:")
+    elif not learned.helps:
+        st.info(
+            "**It stays off.** This metric does not help with other sentences: the difference is not above 0. Place "
+            "more sentences, or try another model.",
+            icon=":material/info:",
+        )
+    else:
+        _use_form(state, result)
 
 
 def _use_form(state: RelabelState, result: _Result) -> None:
     """Draw how many sentences would move, and the button that uses the metric in one step."""
     changed = int((result.after.numbers != state.partition.numbers).sum())
-    sure = all(effect.difference.low > 0 for effect in _known(result.learned))
+    sure = all(
+        effect.difference.low > 0
+        for effect in [
+            effect for effect in (result.learned.on_sentences, result.learned.on_articles) if effect is not None
+        ]
+    )
     doubt = "" if sure else " The interval includes 0, so the effect may be due to chance."
     st.success(f"**It helps** with other sentences.{doubt}", icon=":material/check_circle:")
     move = st.toggle(

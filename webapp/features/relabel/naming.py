@@ -9,7 +9,6 @@ from themescope.core.clustering.generated_names import NameState
 from themescope.core.labelling import operations as op
 from themescope.db.access import Right
 from themescope.db.records import JobRecord, JobStatus
-from themescope.jobs.common.language_model import Endpoint
 from themescope.jobs.common.theme_naming import materials_of_partition
 from themescope.webapp.features.relabel import cluster_queries
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -37,24 +36,21 @@ def show(state: RelabelState) -> None:
         model = name_requests.endpoint()
         if model is None or not state.partition.clusters:
             return
-        _form(state, model)
-
-
-def _form(state: RelabelState, model: Endpoint) -> None:
-    clusters = state.partition.clusters
-    step = state.session.snapshot.step
-    chosen = st.multiselect(
-        "Clusters to name",
-        sorted(clusters),
-        default=list(cluster_queries.stale_names(state)),
-        format_func=lambda number: clusters[number].name,
-        placeholder="all clusters",
-        key=f"{TO_NAME}_{state.record.id}_{step}",
-        help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were named.",
-    )
-    materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
-    target = {"labelling": state.record.name, "numbers": chosen}
-    name_requests.consent(target, materials, model, f"{NAMING}_{state.record.id}")
+        clusters = state.partition.clusters
+        step = state.session.snapshot.step
+        chosen = st.multiselect(
+            "Clusters to name",
+            sorted(clusters),
+            default=list(cluster_queries.stale_names(state)),
+            format_func=lambda number: clusters[number].name,
+            placeholder="all clusters",
+            key=f"{TO_NAME}_{state.record.id}_{step}",
+            help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were "
+            "named.",
+        )
+        materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
+        target = {"labelling": state.record.name, "numbers": chosen}
+        name_requests.consent(target, materials, model, f"{NAMING}_{state.record.id}")
 
 
 def _suggestions(state: RelabelState) -> None:

@@ -35,7 +35,22 @@ def show(state: RelabelState) -> None:
         chosen = _settings(state)
     with left:
         if chosen is not None:
-            _question(state, chosen)
+            given = len(answers(state.partition))
+            budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
+            question = chosen.ask(state.partition) if given < budget else None
+            if given >= budget:
+                chosen.question = None
+            key = f"{QUESTION}_{state.record.id}"
+            with st.container(border=True, key=QUESTION):
+                draw_component(
+                    "questions",
+                    ASSETS,
+                    *SCRIPTS,
+                    data=question_data(state, question, given >= budget),
+                    key=key,
+                    on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
+                )
+            state.notice = ""
         elif len(state.partition.ids) > MOST_WITH_VECTORS:
             nothing(
                 "Too many sentences for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} sentences."
@@ -95,26 +110,6 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
         ),
         help="Replaces all clusters of this labelling. Undo restores them.",
     )  # fmt: skip
-
-
-def _question(state: RelabelState, chosen: Asking) -> None:
-    """Draw the question, or why there is none."""
-    given = len(answers(state.partition))
-    budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
-    question = chosen.ask(state.partition) if given < budget else None
-    if given >= budget:
-        chosen.question = None
-    key = f"{QUESTION}_{state.record.id}"
-    with st.container(border=True, key=QUESTION):
-        draw_component(
-            "questions",
-            ASSETS,
-            *SCRIPTS,
-            data=question_data(state, question, given >= budget),
-            key=key,
-            on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
-        )
-    state.notice = ""
 
 
 def question_data(state: RelabelState, question: Question | None, over: bool = False) -> dict[str, Any]:
@@ -235,20 +230,24 @@ def _contradictions(state: RelabelState) -> None:
         for contradiction in found[:_MAX_CONTRADICTIONS]:
             with st.expander(f"Answer {int(contradiction.answer):,}"):
                 for key in (contradiction.answer, *contradiction.others):
-                    _given(state, key, known[key].question, known[key].value, contradiction.answer)
-
-
-def _given(state: RelabelState, key: str, question: Question, value: str, within: str) -> None:
-    """Draw one answer with its sentences."""
-    st.markdown(f"**{int(key):,}: {'apart' if value == NO else 'together'}**")
-    shown = question.sentences if value in (YES, NO) else (question.sentences[0], question.sentences[int(value)])
-    for sentence in shown:
-        st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
-    if not state.read_only:
-        st.button(
-            "Take back", icon=":material/undo:", key=f"{QUESTION}_back_{state.record.id}_{within}_{key}",
-            on_click=_take_back, args=(state, key),
-        )  # fmt: skip
+                    question = known[key].question
+                    value = known[key].value
+                    st.markdown(f"**{int(key):,}: {'apart' if value == NO else 'together'}**")
+                    shown = (
+                        question.sentences
+                        if value in (YES, NO)
+                        else (question.sentences[0], question.sentences[int(value)])
+                    )
+                    for sentence in shown:
+                        st.caption(plain(shorten(state.session.texts.get(sentence, ""), _MAX_EXAMPLE)))
+                    if not state.read_only:
+                        st.button(
+                            "Take back",
+                            icon=":material/undo:",
+                            key=f"{QUESTION}_back_{state.record.id}_{contradiction.answer}_{key}",
+                            on_click=_take_back,
+                            args=(state, key),
+                        )
 
 
 def _take_back(state: RelabelState, key: str) -> None:

@@ -161,7 +161,14 @@ def show(state: RelabelState) -> None:
     method_choice.show(state)
     metric.show(state)
     learning.show(record)
-    _settings(record)
+    with st.form(f"{SETTINGS_FORM}_{record.id}", border=True):
+        name = st.text_input("Name", value=record.name, max_chars=200)
+        sharing = st.selectbox(
+            "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
+        )
+        blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
+        if st.form_submit_button("Save settings", icon=":material/save:"):
+            _write(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
         _confirm_deletion(record)
 
@@ -194,17 +201,6 @@ def _downloads(record: LabellingRecord) -> None:
         "that a spreadsheet would run as a formula are escaped. A scheme has the clusters with their themes, sizes and "
         "codebook entries, and can be the start of another labelling."
     )
-
-
-def _settings(record: LabellingRecord) -> None:
-    with st.form(f"{SETTINGS_FORM}_{record.id}", border=True):
-        name = st.text_input("Name", value=record.name, max_chars=200)
-        sharing = st.selectbox(
-            "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
-        )
-        blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
-        if st.form_submit_button("Save settings", icon=":material/save:"):
-            _write(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
 
 
 def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> None:

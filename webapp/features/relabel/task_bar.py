@@ -31,27 +31,24 @@ def show(state: RelabelState) -> None:
     if error := st.session_state.pop(TASK_BAR_ERROR, ""):
         st.error(plain(error), icon=":material/error:")
     own = task.of(state.session.person)
-    item = _shown(own)
+    started = [item for item in own if item.state is ItemState.STARTED]
+    selection = selections.from_address(SELECTION) if len(started) > 1 else None
+    wanted = set() if selection is None else {*selection.ids.tolist()}
+    item = next((item for item in started if {*_sentences(item)} == wanted), next(iter(started), None))
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=TASK_BAR):
         st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
         if task.record.closed is not None:
             st.caption("This task is closed.", width="content")
         elif item is not None:
-            _unassigned(state, item)
+            left = int((state.partition.numbers[state.partition.rows(_sentences(item))] == UNASSIGNED).sum())
+            if left:
+                st.caption(f"{count(left, 'sentence')} unassigned", width="content")
             st.button(
                 "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY, key=f"{TASK_BAR}_done",
                 on_click=_next, args=(state, task, item),
             )  # fmt: skip
         elif st.button("My tasks", icon=":material/list:", key=f"{TASK_BAR}_tasks"):
             switch_page("tasks")
-
-
-def _shown(own: list[ItemRecord]) -> ItemRecord | None:
-    """Return the item in progress whose sentences the address selects; without such, the first one in progress."""
-    started = [item for item in own if item.state is ItemState.STARTED]
-    selection = selections.from_address(SELECTION) if len(started) > 1 else None
-    wanted = set() if selection is None else {*selection.ids.tolist()}
-    return next((item for item in started if {*_sentences(item)} == wanted), next(iter(started), None))
 
 
 def _sentences(item: ItemRecord) -> list[int]:
@@ -63,13 +60,6 @@ def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
         return task_queries.counted(own)
     title = task_queries.titles([item])[item.id]
     return f"item {own.index(item) + 1:,} of {len(own):,} · {plain(title)}"
-
-
-def _unassigned(state: RelabelState, item: ItemRecord) -> None:
-    """Say how many sentences of the item have no cluster."""
-    left = int((state.partition.numbers[state.partition.rows(_sentences(item))] == UNASSIGNED).sum())
-    if left:
-        st.caption(f"{count(left, 'sentence')} unassigned", width="content")
 
 
 def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:

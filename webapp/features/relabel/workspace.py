@@ -221,7 +221,13 @@ def show_sentence_card(state: RelabelState) -> None:
         st.caption(_status(state, place))
         if not state.record.blind:
             _suggestion(state, sentence)
-            _other_labellings(state, sentence)
+            names = [
+                f"{plain(shorten(other.name, _MAX_NAME))}: {plain(shorten(place_of(partition, sentence), _MAX_NAME))}"
+                for other, partition in queries.other_labellings(state.record)
+                if np.isin(sentence, partition.ids)
+            ]
+            if names:
+                st.caption(f":material/group: Other labellings: {' · '.join(names[:_MAX_LABELLINGS])}")
         note = state.partition.notes.get(sentence)
         if note:
             st.markdown(":material/sticky_note_2: " + plain(note))
@@ -275,14 +281,3 @@ def _suggestion(state: RelabelState, sentence: int) -> None:
     ]
     if names:
         st.caption(f"Its {count(nearest.total(), 'nearest neighbour')}: {', '.join(names)}.")
-
-
-def _other_labellings(state: RelabelState, sentence: int) -> None:
-    """Draw the cluster of the sentence in other labellings of the same text."""
-    names = [
-        f"{plain(shorten(other.name, _MAX_NAME))}: {plain(shorten(place_of(partition, sentence), _MAX_NAME))}"
-        for other, partition in queries.other_labellings(state.record)
-        if np.isin(sentence, partition.ids)
-    ]
-    if names:
-        st.caption(f":material/group: Other labellings: {' · '.join(names[:_MAX_LABELLINGS])}")

@@ -69,7 +69,10 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
     """Draw one triplet and its page of the table; stepping reruns only this fragment."""
     view = filtered(chosen, models, conditions)
     if not len(view.ids):
-        _empty(view)
+        if len(view.candidates):
+            st.info("No triplet left: all that match the filter have other reviews.", icon=":material/task_alt:")
+        else:
+            st.info("No matching triplets. Change or reset the filter.", icon=":material/info:")
         return
     at = view.position()
     first = at // _ROWS * _ROWS
@@ -78,23 +81,6 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
     margins = {model.name: queries.margins_at(model, page).tolist() for model in models}
     current = cards[at - first]
     shown = {name: values[at - first] for name, values in margins.items()}
-    _navigation(view, at, conditions, lambda: _case(view, current, shown))
-    verdicts.buttons(view, at)
-    action_keys.show(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
-    card(current, chosen.kind)
-    model_badges(shown)
-    attention.show(current, roles(chosen.kind))
-    _table(view, cards, margins, first)
-
-
-def _empty(view: View) -> None:
-    if len(view.candidates):
-        st.info("No triplet left: all that match the filter have other reviews.", icon=":material/task_alt:")
-    else:
-        st.info("No matching triplets. Change or reset the filter.", icon=":material/info:")
-
-
-def _navigation(view: View, at: int, conditions: Filter, case: Callable[[], NewCase]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this position alone: a press that the browser sends again leads to the same triplet, not one further.
         back, forward = f"{STEP}_back_{at}", f"{STEP}_forward_{at}"
@@ -103,8 +89,14 @@ def _navigation(view: View, at: int, conditions: Filter, case: Callable[[], NewC
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=last)
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
-        error_notebook.add_button(REVIEW_KEYS, case)
+        error_notebook.add_button(REVIEW_KEYS, lambda: _case(view, current, shown))
         export.buttons(view.chosen, view.models, conditions.triplets.split, view.ids)
+    verdicts.buttons(view, at)
+    action_keys.show(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
+    card(current, chosen.kind)
+    model_badges(shown)
+    attention.show(current, roles(chosen.kind))
+    _table(view, cards, margins, first)
 
 
 def _case(view: View, triplet: TripletCard, margins: Mapping[str, float]) -> NewCase:

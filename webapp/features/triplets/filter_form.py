@@ -57,7 +57,26 @@ def panel(
 ) -> Filter:
     """Draw the other settings in a panel above the text, and a summary of the filter; return the filter."""
     with st.popover("Filter and sort", icon=":material/filter_list:", key=state.FILTER, width="content"):
-        article, section, other = _titles()
+        fields = (
+            (
+                "Article",
+                state.ARTICLE,
+                "part of a title",
+                "Part of the article's title; in quotation marks, the whole title.",
+            ),
+            ("Section", state.SECTION, "such as Career", "Part of the title of the pivot's section."),
+            (
+                "Other section",
+                state.OTHER_SECTION,
+                "such as Early life",
+                "Part of the title of the negative's section.",
+            ),
+        )
+        found = [
+            column.text_input(label, key=key, bind="query-params", placeholder=placeholder, help=help).strip()
+            for column, (label, key, placeholder, help) in zip(st.columns(3), fields, strict=True)
+        ]
+        article, section, other = found[0], found[1], found[2]
         correct, right, wrong = _correct(models)
         model, low, high, order = _margins(models)
         review_filter = _reviews(sorted({r.person for r in reviews}))
@@ -72,25 +91,6 @@ def panel(
             st.markdown(f"Showing only {summary}", width="content")
             st.button("Reset filter", icon=":material/close:", on_click=state.reset_filter, type="tertiary")
     return Filter(triplets, review_filter)
-
-
-def _titles() -> tuple[str, str, str]:
-    """Return parts of the titles of article, section and other section."""
-    fields = (
-        (
-            "Article",
-            state.ARTICLE,
-            "part of a title",
-            "Part of the article's title; in quotation marks, the whole title.",
-        ),
-        ("Section", state.SECTION, "such as Career", "Part of the title of the pivot's section."),
-        ("Other section", state.OTHER_SECTION, "such as Early life", "Part of the title of the negative's section."),
-    )
-    found = [
-        column.text_input(label, key=key, bind="query-params", placeholder=placeholder, help=help).strip()
-        for column, (label, key, placeholder, help) in zip(st.columns(3), fields, strict=True)
-    ]
-    return found[0], found[1], found[2]
 
 
 def _correct(models: Sequence[EvaluatedModel]) -> tuple[CorrectnessFilter | None, str, str]:

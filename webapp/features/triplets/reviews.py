@@ -66,7 +66,23 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     made = cleaned_sets(source, listed)
     if reviews:
         _people(reviews)
-        _clean(source, reviews)
+        st.subheader("Exclude bad triplets", anchor=False)
+        first, second, third = st.columns(3, vertical_alignment="bottom")
+        out = first.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
+        reviewers = sorted({r.person for listed in reviews.values() for r in listed})
+        whose = second.multiselect(
+            "Reviewers", reviewers, default=reviewers, format_func=lambda p: p or people.UNNAMED,
+            help="One such verdict by any of these people is enough.",
+        )  # fmt: skip
+        splits = third.multiselect(
+            "Splits", [s.value for s in Split], default=_CLEANED_SPLITS,
+            help="Keep the test split unchanged, so that results stay comparable.",
+        )  # fmt: skip
+        verdicts = _VERDICTS[out or "bad"]
+        found = [t for t, listed in reviews.items() if any(r.person in whose and r.verdict in verdicts for r in listed)]
+        gone = np.array(sorted(found), dtype=np.int64)
+        removed = _preview(source, gone, splits)
+        _form(source, {"leave_out": [v.value for v in verdicts], "people": whose, "splits": splits}, removed)
     elif not made:
         nothing(
             "No reviews of this set yet.",
@@ -95,32 +111,6 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
             state.triplets_button(
                 f"Open {n:,} {verdict.value}", n, {state.REVIEWED: verdict.value}, name=f"judged_{verdict}"
             )
-
-
-def _clean(source: TripletSetRecord, reviews: Mapping[int, Sequence[TripletReview]]) -> None:
-    """Draw the form: which triplets to exclude, from which splits, and which model to retrain."""
-    st.subheader("Exclude bad triplets", anchor=False)
-    first, second, third = st.columns(3, vertical_alignment="bottom")
-    out = first.segmented_control("Exclude triplets judged", list(_VERDICTS), default="bad", required=True)
-    reviewers = sorted({r.person for listed in reviews.values() for r in listed})
-    whose = second.multiselect(
-        "Reviewers", reviewers, default=reviewers, format_func=lambda p: p or people.UNNAMED,
-        help="One such verdict by any of these people is enough.",
-    )  # fmt: skip
-    splits = third.multiselect(
-        "Splits", [s.value for s in Split], default=_CLEANED_SPLITS,
-        help="Keep the test split unchanged, so that results stay comparable.",
-    )  # fmt: skip
-    verdicts = _VERDICTS[out or "bad"]
-    gone = _judged(reviews, whose, verdicts)
-    removed = _preview(source, gone, splits)
-    _form(source, {"leave_out": [v.value for v in verdicts], "people": whose, "splits": splits}, removed)
-
-
-def _judged(reviews: Mapping[int, Sequence[TripletReview]], whose: Sequence[str], verdicts: Sequence[Verdict]) -> Ids:
-    """Return the ids of triplets that one of these people gave one of these verdicts."""
-    found = [t for t, listed in reviews.items() if any(r.person in whose and r.verdict in verdicts for r in listed)]
-    return np.array(sorted(found), dtype=np.int64)
 
 
 def _preview(source: TripletSetRecord, gone: Ids, splits: Sequence[str]) -> int:

@@ -39,7 +39,18 @@ def choose_set(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
 
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw all sets, and the details of the chosen one."""
-    chosen = _overview(listed)
+    names = {c.id: c.name for c in queries.corpora()}
+    frame = pd.DataFrame(
+        {
+            "Set": [s.name for s in listed],
+            "Corpus": [names.get(s.corpus_id, "") for s in listed],
+            "Kind": [s.kind for s in listed],
+            **{split.value.title(): [split_count(s, split) for s in listed] for split in Split},
+            "Seed": [s.seed for s in listed],
+            "Created": [ago(s.created) for s in listed],
+        }
+    )
+    chosen = clickable(listed, SET_DETAILS, lambda s: s.name, frame, {split.value.title(): COUNTED for split in Split})
     st.subheader(plain(chosen.name), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -52,22 +63,6 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     guard.delete_button(
         "set", chosen.name, "its reviews and the accuracies measured on it", lambda r: r.triplets.delete(chosen.id)
     )
-
-
-def _overview(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
-    """Draw the table of sets; return the one that was clicked."""
-    names = {c.id: c.name for c in queries.corpora()}
-    frame = pd.DataFrame(
-        {
-            "Set": [s.name for s in listed],
-            "Corpus": [names.get(s.corpus_id, "") for s in listed],
-            "Kind": [s.kind for s in listed],
-            **{split.value.title(): [split_count(s, split) for s in listed] for split in Split},
-            "Seed": [s.seed for s in listed],
-            "Created": [ago(s.created) for s in listed],
-        }
-    )
-    return clickable(listed, SET_DETAILS, lambda s: s.name, frame, {split.value.title(): COUNTED for split in Split})
 
 
 def no_sections(corpus: CorpusRecord) -> None:

@@ -45,7 +45,12 @@ def buttons(view: View, at: int) -> None:
     refused = st.session_state.pop(REFUSED, "")
     if refused:
         st.error(f"Verdict not saved. {plain(refused)}", icon=":material/error:")
-    _progress(view)
+    done = int(np.isin(view.candidates, selection.reviewed(view.reviews, view.person)).sum())
+    by = "" if view.person is None else f" by {people.shown(view.person)}"
+    st.caption(
+        f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "
+        "U undo, J next, K previous, O add to error notebook."
+    )
     _reviews(reviews)
 
 
@@ -142,15 +147,6 @@ def _note_field(view: View, triplet: int, mine: TripletReview | None) -> None:
         label_visibility="collapsed",
         max_chars=2_000,
         persist_state="session",
-    )
-
-
-def _progress(view: View) -> None:
-    done = int(np.isin(view.candidates, selection.reviewed(view.reviews, view.person)).sum())
-    by = "" if view.person is None else f" by {people.shown(view.person)}"
-    st.caption(
-        f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "
-        "U undo, J next, K previous, O add to error notebook."
     )
 
 
