@@ -114,14 +114,18 @@ def _offer_copy(state: RelabelState) -> None:
 
 def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
     """Return the layout, and (filter, search, match); None in place of these for questions, which need none."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    state.clusters.view = ""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
         layout: str = st.segmented_control(
             "Layout", list(LAYOUTS), key=LAYOUT, bind="query-params", default=COLUMNS, required=True
         )
-        state.clusters.view = ""
         if layout == CLUSTERS and clusters.choose(state) == QUESTIONS:
             _choose_model(state)
             return layout, None
+    if layout == CLUSTERS:  # all controls are too wide for one row
+        row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
         name = st.selectbox("Filter", filters.filters(state), key=FILTER, bind="query-params", width=205)
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=170)
         match = st.selectbox(
