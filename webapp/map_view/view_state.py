@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from themescope.core.labelling.selections import Origin
 from themescope.core.types import Ids
@@ -13,6 +14,7 @@ from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Rows, Units
 from themescope.webapp.map_view.parts import Part, after
 from themescope.webapp.map_view.scene import Colouring, Scene
+from themescope.webapp.shared import selections
 
 _KEPT_CANVASES = 4
 
@@ -110,3 +112,19 @@ def camera_of(value: Any) -> list[float] | None:
         return None
     fits = all(np.isfinite([x, y, unit])) and 0 < unit <= geometry.UNITS and abs(x) + abs(y) <= 64 * geometry.UNITS
     return [round(x), round(y), float(f"{unit:.4g}")] if fits else None
+
+
+def open_stored(state: MapState, url_key: str, opened_key: str) -> None:
+    """Select the sentences of the stored selection in the address, once for each; ``opened_key`` keeps which."""
+    wanted = st.query_params.get(url_key, "")
+    if wanted and st.session_state.get(opened_key) != wanted:
+        stored = selections.from_address(url_key)
+        if stored is not None:
+            state.select(stored.ids, stored.origin)
+    st.session_state[opened_key] = wanted
+
+
+def forget_replaced(state: MapState, url_key: str) -> None:
+    """Remove a stored selection from the address once something else is selected."""
+    if state.origin is None:
+        st.query_params.pop(url_key, None)

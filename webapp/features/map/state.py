@@ -8,8 +8,7 @@ import streamlit as st
 
 from themescope.webapp.map_view import parts
 from themescope.webapp.map_view.scene import MAX_CATEGORIES
-from themescope.webapp.map_view.stored_selection import forget_replaced, open_stored
-from themescope.webapp.map_view.view_state import MapState, camera_of
+from themescope.webapp.map_view.view_state import MapState, camera_of, forget_replaced, open_stored
 from themescope.webapp.shared.pages import PageKeys
 
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"

@@ -156,18 +156,12 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
         colouring,
         frame=frame,
         context=context[:: max(-(-len(context) // _MOST_OTHERS), 1)],
-        size=_point_size(len(ids)),
         opacity=0.85,
         height=_HEIGHT,
         name=f"relabel-{state.record.id}",
         texts=lambda rows: [state.texts.sentences[state.texts.row[int(i)]].text for i in ids[rows]],
         action_queue=True,
     )
-
-
-def _point_size(points: int) -> float:
-    """Return the diameter of a point in pixels."""
-    return 8.0 if points <= 1_000 else 4.0 if points <= 50_000 else 2.5
 
 
 def _colouring(state: RelabelState, ids: Ids) -> Colouring:

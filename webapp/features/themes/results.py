@@ -19,13 +19,12 @@ from themescope.jobs.common.languages import corpus_shares
 from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from themescope.jobs.services.columns import file_content
 from themescope.jobs.services.table_files import csv_text, excel_bytes, excel_sheets, json_lines, parquet_bytes
-from themescope.webapp.features.themes import by_column, naming, new_list, renaming, state, theme_sentences
+from themescope.webapp.features.themes import by_column, naming, new_list, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.scene import MANY, Colouring, Scene
-from themescope.webapp.map_view.stored_selection import forget_replaced, open_stored
-from themescope.webapp.map_view.view_state import MapState
+from themescope.webapp.map_view.view_state import MapState, forget_replaced, open_stored
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import Tones, tones
@@ -115,7 +114,7 @@ def _cards(analysis: Analysis) -> None:
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
             with column, st.container(border=True, height="stretch", key=f"{state.CARD}-{place}"):
-                renaming.heading(analysis, place)
+                naming.heading(analysis, place)
                 subtitle, rest = _subtitle(theme, texts)
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
                 for i in rest:
