@@ -17,7 +17,7 @@ from themescope.core.columns import ColumnType
 from themescope.db.store import Store
 from themescope.webapp.features.map import colourings, state
 from themescope.webapp.features.map.colourings import View
-from themescope.webapp.features.map.facet_values import Facet, masks, read_filters
+from themescope.webapp.features.map.facets import Facet, masks, read_filters
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import histogram_html, tones

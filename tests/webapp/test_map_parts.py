@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.webapp.map_view import parts
+from themescope.webapp.map_view.alternatives import outline_of
 from themescope.webapp.map_view.geometry import UNITS
-from themescope.webapp.map_view.outline import outline_of
 from themescope.webapp.map_view.parts import ADD, CATEGORY, NEAREST, REPLACE, SHAPE, SUBTRACT, Part, part_of
 
 MODES = st.sampled_from([REPLACE, ADD, SUBTRACT])

@@ -20,11 +20,11 @@ from themescope.core.metrics.triplet_analysis import CorrectnessFilter
 from themescope.core.types import Article, Paragraph, Section, Split, TripletRows
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
-from themescope.webapp.features.triplets import browser, selection
+from themescope.webapp.features.triplets import browser, filters
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.export import Export
+from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.features.triplets.selection import ReviewFilter, TripletFilter
 from themescope.webapp.shared import action_keys, triplet_queries
 
 Open = Callable[..., AppTest]
@@ -78,7 +78,7 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
         TripletFilter(margin_model="gone", high=0.0): lambda c: True,
     }  # fmt: skip
     for wanted, holds in asked.items():
-        found = selection.ids(chosen, wanted, judges).tolist()
+        found = filters.ids(chosen, wanted, judges).tolist()
         assert found == [c.id for c in every if holds(c)], wanted
 
 
@@ -86,7 +86,7 @@ def test_every_part_of_the_filter_is_what_the_cards_say(filled_store: Store) -> 
                                                 ("close", [0, -0.25, 0.5, 1])])  # fmt: skip
 def test_orders_by_margin(filled_store: Store, order: str, margins: list[float]) -> None:
     chosen, judges = judged(filled_store)
-    found = selection.ids(chosen, TripletFilter(margin_model=MODEL, order=order), judges)
+    found = filters.ids(chosen, TripletFilter(margin_model=MODEL, order=order), judges)
     assert page_queries.margins_at(judges[0], found).tolist() == margins
 
 
@@ -135,11 +135,11 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
         w.reviews.add(chosen.id, ids[0], "Ada", Verdict.BAD)
         w.reviews.add(chosen.id, ids[1], "Bob", Verdict.GOOD)
     reviews, found = page_queries.reviews(chosen), np.array(ids)
-    assert selection.with_reviews(found, reviews, ReviewFilter()).tolist() == ids
-    assert selection.with_reviews(found, reviews, ReviewFilter("reviewed")).tolist() == ids[:2]
-    assert selection.with_reviews(found, reviews, ReviewFilter("unreviewed", "Ada")).tolist() == ids[1:]
-    assert selection.with_reviews(found, reviews, ReviewFilter("bad")).tolist() == ids[:1]
-    assert selection.with_reviews(found, reviews, ReviewFilter("bad", "Bob")).tolist() == []
+    assert filters.with_reviews(found, reviews, ReviewFilter()).tolist() == ids
+    assert filters.with_reviews(found, reviews, ReviewFilter("reviewed")).tolist() == ids[:2]
+    assert filters.with_reviews(found, reviews, ReviewFilter("unreviewed", "Ada")).tolist() == ids[1:]
+    assert filters.with_reviews(found, reviews, ReviewFilter("bad")).tolist() == ids[:1]
+    assert filters.with_reviews(found, reviews, ReviewFilter("bad", "Bob")).tolist() == []
     at = open_page("triplets", set=SET, split="test", reviewed="not yet")
     assert "Triplet 1 of 2" in words_of(at) and "Showing only not reviewed" in words_of(at)
     press(press(at, "Good"), "Good")

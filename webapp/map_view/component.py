@@ -21,12 +21,11 @@ import streamlit as st
 from themescope.core.config import digest_of
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view import scene as map_scene
+from themescope.webapp.map_view.alternatives import map_png, outline_of
 from themescope.webapp.map_view.geometry import Rows, Units
 from themescope.webapp.map_view.labels import Name, Texts, names_of
 from themescope.webapp.map_view.levels import Levels, density, levels_of
-from themescope.webapp.map_view.outline import outline_of
 from themescope.webapp.map_view.parts import SHAPE, part_of
-from themescope.webapp.map_view.picture import map_png
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState, camera_of
 from themescope.webapp.shared import queries

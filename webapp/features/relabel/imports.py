@@ -11,13 +11,16 @@ import streamlit as st
 from themescope.core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
 from themescope.db.access import Right
 from themescope.db.label_records import LabellingRecord, NewLabelling
-from themescope.jobs.services.labelling import bertopic, files, starts, tables
+from themescope.jobs.services.labelling import bertopic, codebook, files, starts, tables
+from themescope.jobs.services.labelling.schemes import from_codes
 from themescope.webapp.features.relabel.settings import choose_article, create
 from themescope.webapp.features.relabel.state import (
     IMPORT_ARTICLE,
     IMPORT_COLUMN,
     IMPORT_FILE,
     IMPORT_SHEET,
+    SCHEME,
+    SCHEME_ARTICLE,
 )
 from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.components import attempt
@@ -131,3 +134,30 @@ def _preview(found: tables.Plan) -> None:
 
 def _matching(rows: int) -> str:
     return f"{count(rows, 'row')} {'matches' if rows == 1 else 'match'}"
+
+
+def scheme(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the import of a scheme, whose clusters are those of a new labelling."""
+    with st.expander("Import scheme", icon=":material/account_tree:"):
+        corpus = projects.current()
+        if corpus is None or closed("Labelling", Right.LABEL):
+            return
+        st.caption("Clusters with their themes and codebook entries, as exported. All sentences begin unassigned.")
+        file = st.file_uploader("Scheme", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB, key=SCHEME)
+        article = choose_article(corpus, SCHEME_ARTICLE)
+        if file is None:
+            return
+        mark = getattr(file, "file_id", file.name)
+        path = input_files.keep_once(f"{SCHEME}_kept", mark, [file], queries.store().settings.home)[0]
+        found = attempt(lambda: codebook.read_codes(path))
+        if found is None:
+            return
+        if not found:
+            st.info("This file has no clusters. Choose another one.", icon=":material/info:")
+            return
+        themes = sum(not code.theme for code in found)
+        st.markdown(f"{count(themes, 'theme')} and {count(len(found) - themes, 'sub-theme')}")
+        if st.button("Create labelling with these clusters", type="primary", icon=":material/edit:"):
+            name = Path(file.name).stem[:_MAX_NAME] or corpus.name
+            new = NewLabelling(corpus.id, name, current_person(), article_id=article)
+            create(new, from_codes(found, file.name), on_created)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from themescope.db.label_records import LabellingRecord
-from themescope.webapp.features.relabel import history, imports, schemes, settings, workspace
+from themescope.webapp.features.relabel import history, imports, settings, workspace
 from themescope.webapp.features.relabel.editing import relabel_state
 from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
 from themescope.webapp.shared import partition_queries, projects
@@ -30,7 +30,7 @@ with tab:
         settings.form(open_labelling)
         imports.whole_labelling(open_labelling)
         imports.labels(open_labelling)
-        schemes.importer(open_labelling)
+        imports.scheme(open_labelling)
         settings.deleted_labellings()
     elif chosen is not None:
         views[view](relabel_state(chosen))

@@ -27,7 +27,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets, state
 from themescope.webapp.features.triplets.figures import WRONG, Panel, margins_figure
-from themescope.webapp.features.triplets.filter_form import margin_range
+from themescope.webapp.features.triplets.filters import margin_range
 from themescope.webapp.shared import queries, triplet_queries
 from themescope.webapp.shared.choose import COUNTED
 from themescope.webapp.shared.components import clickable_table, download

@@ -12,10 +12,9 @@ import streamlit as st
 from themescope.db.notebook_records import NewCase
 from themescope.db.records import TripletCard, TripletSetRecord
 from themescope.jobs.services.notebook.cases import triplet_case
-from themescope.webapp.features.triplets import attention, export, filter_form, queries, selection, sets, verdicts
-from themescope.webapp.features.triplets.filter_form import Filter
+from themescope.webapp.features.triplets import attention, export, filters, queries, sets, verdicts
+from themescope.webapp.features.triplets.filters import Filter, View
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.features.triplets.selection import View
 from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
 from themescope.webapp.shared import action_keys, error_notebook, triplet_queries
 from themescope.webapp.shared.components import clickable_table
@@ -48,20 +47,20 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     with left:
         chosen = sets.choose_set(listed)
     with middle:
-        split = filter_form.split()
+        split = filters.split()
     with right:
-        words = filter_form.words()
+        words = filters.words()
     models = queries.evaluated_models(triplet_queries.evaluations(chosen))
     reviews = [r for of_triplet in queries.reviews(chosen).values() for r in of_triplet]
-    conditions = filter_form.panel(split, words, models, reviews)
+    conditions = filters.panel(split, words, models, reviews)
     st.fragment(_one_triplet)(chosen, models, conditions)
 
 
 def filtered(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: Filter) -> View:
     """Return the triplets that pass the filter, with their current reviews."""
     reviews = queries.reviews(chosen)
-    candidates = selection.ids(chosen, conditions.triplets, models)
-    ids = selection.with_reviews(candidates, reviews, conditions.reviews)
+    candidates = filters.ids(chosen, conditions.triplets, models)
+    ids = filters.with_reviews(candidates, reviews, conditions.reviews)
     return View(chosen, models, reviews, candidates, ids, conditions.reviews.person)
 
 

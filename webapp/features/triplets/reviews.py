@@ -12,8 +12,8 @@ from themescope.core.models import REGISTRY
 from themescope.core.types import Ids, Split
 from themescope.db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.kinds.clean_triplets import ORIGIN
+from themescope.webapp.features.triplets import filters, sets, state
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets import selection, sets, state
 from themescope.webapp.shared import people, queries, triplet_queries
 from themescope.webapp.shared.choose import COUNTED, nothing
 from themescope.webapp.shared.job_status import submit
@@ -107,7 +107,7 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=counted, width="content")
     with st.container(horizontal=True):
         for verdict in Verdict:
-            n = len(selection.reviewed(reviews, None, verdict))
+            n = len(filters.reviewed(reviews, None, verdict))
             state.triplets_button(
                 f"Open {n:,} {verdict.value}", n, {state.REVIEWED: verdict.value}, name=f"judged_{verdict}"
             )

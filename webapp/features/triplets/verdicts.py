@@ -9,8 +9,8 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.db.records import TripletReview, Verdict
-from themescope.webapp.features.triplets import queries, selection
-from themescope.webapp.features.triplets.selection import View
+from themescope.webapp.features.triplets import filters, queries
+from themescope.webapp.features.triplets.filters import View
 from themescope.webapp.features.triplets.state import NOTE, REFUSED, TRIPLET, UNDO, VERDICT
 from themescope.webapp.shared import people
 from themescope.webapp.shared.text import ago, plain
@@ -45,7 +45,7 @@ def buttons(view: View, at: int) -> None:
     refused = st.session_state.pop(REFUSED, "")
     if refused:
         st.error(f"Verdict not saved. {plain(refused)}", icon=":material/error:")
-    done = int(np.isin(view.candidates, selection.reviewed(view.reviews, view.person)).sum())
+    done = int(np.isin(view.candidates, filters.reviewed(view.reviews, view.person)).sum())
     by = "" if view.person is None else f" by {people.shown(view.person)}"
     st.caption(
         f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "

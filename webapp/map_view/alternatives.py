@@ -1,9 +1,10 @@
-"""A map as a PNG image, for browsers without WebGL2: density and categories of the points."""
+"""A map for those who do not see its points: a PNG image for browsers without WebGL2, and a list for screen readers."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -61,3 +62,38 @@ def _disc(size: float) -> list[tuple[int, int]]:
 
 def _channels(colour: str) -> tuple[int, ...]:
     return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+
+
+_NEAR, _SENTENCES = 3, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A category in the list."""
+
+    kind: int
+    """Index of the category; that of "other" comes after all others."""
+    near: list[int]
+    """The nearest other categories by their centres, nearest first."""
+    rows: list[int]
+    """Rows of the sentences that are nearest to the centre, nearest first."""
+
+
+def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> list[Group]:
+    """Return the categories of (n, 2) points that have any, largest first and "other" last.
+
+    The centre of a category is the median of its points in each direction.
+    """
+    kinds = np.where(categories < 0, names, categories)
+    sizes = np.bincount(kinds, minlength=names + 1)
+    there = sorted(np.flatnonzero(sizes).tolist(), key=lambda kind: (kind == names, -int(sizes[kind]), kind))
+    members = {kind: np.flatnonzero(kinds == kind) for kind in there}
+    centres = np.array([np.median(units[members[kind]], axis=0) for kind in there]).reshape(-1, 2)
+    groups = []
+    for place, kind in enumerate(there):
+        rows, far = members[kind], ((centres - centres[place]) ** 2).sum(axis=1)
+        near = [there[other] for other in np.argsort(far, kind="stable") if other != place and there[other] != names]
+        distances = ((units[rows] - centres[place]) ** 2).sum(axis=1)
+        closest = rows[np.argsort(distances, kind="stable")[:_SENTENCES]]
+        groups.append(Group(kind, near[:_NEAR], closest.tolist()))
+    return groups
