@@ -56,7 +56,7 @@ STATES = [
     ("notebook", {"view": "Counts"}),
     ("compare", {"tab": "Pair", "benchmark": SEVERAL}),
     ("compare", {"tab": "Triplet accuracy"}),
-    ("triplets", {"view": "Margins", "set": SET}),
+    ("triplets", {"view": "Accuracy", "set": SET}),
     ("triplets", {"view": "New set"}),
     ("train", {"view": "Models"}),
     ("themes", {"view": "Results"}),
