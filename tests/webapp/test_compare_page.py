@@ -65,7 +65,9 @@ def test_three_articles_are_not_tested_and_the_page_says_so(untested: Store, ope
     at = open_page("compare", benchmark=SEVERAL, tab="Pair")
     assert not at.exception and why in words_of(at) and " p =" not in words_of(at)
     found = _comparison(next(b for b in queries.benchmarks() if b.name == SEVERAL))
-    assert ",\r\n" in exports.comparisons_csv(found) and "nan" not in exports.comparisons_csv(found)
+    assert found.family is not None
+    written = exports.comparisons_csv(found.family, found.names, found.test)
+    assert ",\r\n" in written and "nan" not in written
     assert "Differences were not tested, because 6 articles are needed." in exports.paragraph(found, ["ami"], {})
 
 
@@ -192,7 +194,8 @@ def test_a_comparison_leaves_as_csv_latex_and_a_paragraph(compared: Store, open_
     assert [(row["model"], row["seeds"], row["group_ami"]) for row in rows] == [("net", "2", "a"), (MODEL, "1", "a"), (
         partition_queries.NO_VECTORS, "1", "a")]  # fmt: skip
     assert float(rows[0]["ami"]) == pytest.approx(0.66) and rows[0]["last_place_ami"] == "3"
-    pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found))))
+    assert found.family is not None
+    pairs = list(csv.DictReader(io.StringIO(exports.comparisons_csv(found.family, found.names, found.test))))
     assert len(pairs) == 3 and float(pairs[0]["difference"]) == pytest.approx(0.35)
     table = exports.latex(found, ["ami"])
     assert r"\textbf{.660} $\pm$ .010$^{\mathrm{a}}$" in table and table.count(r"\\") == 4

@@ -60,6 +60,11 @@ class Comparison:
         return [found[column] if found and column >= 0 else "" for column in self.columns]
 
     @property
+    def names(self) -> dict[int, str]:
+        """Column of the comparisons → name of the method."""
+        return {column: m.name for column, m in zip(self.columns, self.methods, strict=True) if column >= 0}
+
+    @property
     def claims(self) -> int:
         """Number of comparisons that were tested and corrected together."""
         return sum(len(family.ps) for family in self.families.values() if family.tested)
@@ -88,25 +93,15 @@ def as_csv(found: Comparison, metrics: Sequence[str]) -> str:
     return csv_text(header, rows)
 
 
-def comparisons_csv(found: Comparison) -> str:
-    """Return all comparisons of a benchmark as CSV: difference, interval, p, corrected p."""
-    family = found.family
-    if family is None:
-        return ""
-    names = {column: m.name for column, m in zip(found.columns, found.methods, strict=True) if column >= 0}
+def comparisons_csv(family: Family, names: Mapping[int, str], test: SignificanceTest) -> str:
+    """Return all comparisons of a family as CSV, lowest p-value first; p-values are empty without a test."""
+    header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
     rows = []
-    parts = zip(family.first, family.second, family.differences, family.ps, family.corrected, strict=True)
-    for a, b, d, p, corrected in parts:
-        rows.append(
-            [names[int(a)], names[int(b)], found.metric.id, d.value, d.low, d.high, d.n, *numbers(p, corrected)]
-        )
-    header = ["first", "second", "metric", "difference", "low", "high", "articles", f"p_{found.test.id}", "p_holm"]
+    for i in family.ps.argsort(kind="stable").tolist():
+        d, ps = family.differences[i], (float(family.ps[i]), float(family.corrected[i]))
+        tested = [None if math.isnan(p) else p for p in ps]
+        rows.append((names[int(family.first[i])], names[int(family.second[i])], d.value, d.low, d.high, d.n, *tested))
     return csv_text(header, rows)
-
-
-def numbers(*ps: float) -> list[float | None]:
-    """Return p-values for a file; None without a test."""
-    return [None if math.isnan(p) else float(p) for p in ps]
 
 
 def untested(family: Family) -> str:

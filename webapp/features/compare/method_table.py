@@ -264,14 +264,18 @@ def _all_comparisons(found: Comparison) -> None:
     folded = st.expander(label, icon=":material/compare_arrows:", key=state.COMPARISONS, on_change="rerun")
     if folded.open:
         with folded:
-            frame = comparisons_frame(family, {c: m.name for c, m in zip(found.columns, found.methods, strict=True)})
+            frame = comparisons_frame(family, found.names)
             st.dataframe(
                 frame,
                 hide_index=True,
                 height="content" if len(frame) <= 11 else _LISTED,
                 column_config=COMPARISON_COLUMNS,
             )
-            download("Download comparisons (CSV)", lambda: comparisons_csv(found), "themescope-comparisons.csv")
+            download(
+                "Download comparisons (CSV)",
+                lambda: comparisons_csv(family, found.names, found.test),
+                f"themescope-comparisons-{found.metric.id}.csv",
+            )
 
 
 def _seeds(found: Comparison) -> None:

@@ -20,12 +20,11 @@ from themescope.db.access import Right
 from themescope.db.records import ModelRecord, ScoreRecord, TripletSetRecord
 from themescope.jobs.common.languages import corpus_shares
 from themescope.jobs.common.model_notes import within_article
-from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import figures, state
 from themescope.webapp.features.compare.exports import (
     COMPARISON_COLUMNS,
+    comparisons_csv,
     comparisons_frame,
-    numbers,
     rank_text,
     untested,
 )
@@ -128,18 +127,9 @@ def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, in
     with st.expander(f"All comparisons ({len(family.ps):,})", icon=":material/compare_arrows:"):
         st.dataframe(comparisons_frame(family, name), hide_index=True, column_config=COMPARISON_COLUMNS)
         download(
-            "Download comparisons (CSV)", lambda: _comparisons_csv(family, name, test),
+            "Download comparisons (CSV)", lambda: comparisons_csv(family, name, test),
             "themescope-triplet-comparisons.csv",
         )  # fmt: skip
-
-
-def _comparisons_csv(family: Family, names: Mapping[int, str], test: SignificanceTest) -> str:
-    header = ("first", "second", "difference", "low", "high", "articles", f"p_{test.id}", "p_holm")
-    rows = []
-    for i in family.ps.argsort(kind="stable").tolist():
-        a, b, d = names[int(family.first[i])], names[int(family.second[i])], family.differences[i]
-        rows.append((a, b, d.value, d.low, d.high, d.n, *numbers(family.ps[i], family.corrected[i])))
-    return csv_text(header, rows)
 
 
 def _form(chosen: TripletSetRecord, done: set[str]) -> None:
