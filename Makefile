@@ -14,6 +14,8 @@ EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
 COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m themescope.core.precompile
+# What `make test-fast` runs of the contract tests: those of the library.
+CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py models.py readers.py)
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
@@ -22,7 +24,7 @@ export OMP_WAIT_POLICY := PASSIVE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run links docs screenshots test test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
+.PHONY: javascript help run links docs screenshots test test-fast test-numerics slow fix bench check services lock lock-check dist install-check sbom audit clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -62,12 +64,13 @@ docs: $(VENV)/installed ## Build the documentation site, which the pages link to
 screenshots: $(VENV)/installed-test services ## Follow the tutorials in a browser and make their images anew (minutes)
 	@SCREENSHOTS=docs/tutorials/images $(BIN)/python -m pytest tests/e2e/test_tutorials.py
 
-services: ## Install what the tests start themselves: Chromium, PostgreSQL, nginx (Debian, Ubuntu)
+services: ## Install what the tests start themselves: Chromium, PostgreSQL, nginx, node (Debian, Ubuntu)
 	@missing=""; \
 	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
 	  command -v chromium-browser >/dev/null || missing="$$missing chromium"; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
 	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$$missing nginx-light"; \
+	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing …"; apt-get update -q >/dev/null && \
@@ -84,6 +87,21 @@ check: $(VENV)/installed-test links ## Lint, format check, types, import rules
 	@$(BIN)/ruff format --check .
 	@MYPY_NUM_WORKERS=2 $(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory javascript
+
+node_modules/installed: package-lock.json
+	@npm ci --silent --no-audit --no-fund && touch $@
+
+javascript: ## Types (JSDoc, checked by tsc) and unit tests of the scripts of the pages; skipped without node
+	@if ! command -v npm >/dev/null; then \
+	  echo "The scripts of the pages are not checked: npm is not installed (Debian, Ubuntu: sudo apt install nodejs npm)."; \
+	else $(MAKE) --no-print-directory node_modules/installed && npm run --silent check && npm test --silent >/dev/null \
+	  || { npm test; exit 1; }; fi
+
+test-fast: $(VENV)/installed-test links ## Lint, types, and the unit and contract tests of the library: 90 s on two cores
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
+	@MYPY_NUM_WORKERS=2 $(BIN)/mypy & types=$$!; \
+	$(BIN)/python -m pytest -n 1 tests/core $(CONTRACTS) && wait $$types
 
 test: $(VENV)/installed-test services check docs ## Everything that must hold before a change lands
 	@$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder

@@ -1,8 +1,10 @@
 // Contour lines of the density of the points, below them. The lines belong to the map, so that they are computed once.
 const MANY_POINTS = 5_000, CONTOURS = [0.2, 0.34, 0.48, 0.64, 0.82], SMOOTH = 20_000, BLURS = 4, MORE_BLURS = 9;
 // Pairs of edges (0 bottom, 1 right, 2 top, 3 left) that a line joins, for each set of corners above the level.
+/** @type {number[][]} */
 const CROSSINGS = [[], [3, 0], [0, 1], [3, 1], [1, 2], [3, 2, 0, 1], [0, 2], [3, 2], [2, 3], [2, 0], [0, 3, 1, 2], [2, 1], [1, 3], [1, 0], [0, 3], []];
 
+/** @type {Density & ThisType<MapView>} */
 const DENSITY = {
   // By default, density is shown on maps of many points.
   dense() {
@@ -40,13 +42,14 @@ const DENSITY = {
   },
 };
 
+/** @param {Scene} scene */
 function counted({ places }) {
   const values = new Float32Array(SIDE * SIDE);
   for (let i = 0; i < places.length; i += 2) values[(places[i + 1] >> 8) * SIDE + (places[i] >> 8)]++;
   return values;
 }
 
-// Means over 5 × 5 cells, several times.
+/** Means over 5 × 5 cells, several times. @param {Float32Array<ArrayBuffer>} values @param {number} times */
 function blurred(values, times) {
   for (let turn = 0; turn < 2 * times; turn++) {
     const along = turn % 2 ? SIDE : 1, across = turn % 2 ? 1 : SIDE, next = new Float32Array(values.length);
@@ -61,13 +64,16 @@ function blurred(values, times) {
   return values;
 }
 
-// The line at a level, by marching squares, in cells; a value belongs to the centre of its cell.
+/**
+ * The line at a level, by marching squares, in cells; a value belongs to the centre of its cell.
+ * @param {Float32Array} values @param {number} level
+ */
 function contour(values, level) {
   const path = new Path2D();
   for (let row = 0; row < SIDE - 1; row++) {
     for (let column = 0; column < SIDE - 1; column++) {
       const at = row * SIDE + column, corners = [values[at], values[at + 1], values[at + SIDE + 1], values[at + SIDE]];
-      const set = corners.reduce((all, value, i) => all | ((value > level) << i), 0);
+      const set = corners.reduce((all, value, i) => all | (Number(value > level) << i), 0);
       if (!set || set === 15) continue;
       CROSSINGS[set].forEach((edge, i) => {
         const [x, y] = crossing(edge, corners, level);
@@ -78,6 +84,7 @@ function contour(values, level) {
   return path;
 }
 
+/** @param {number} edge @param {number[]} corners @param {number} level */
 function crossing(edge, corners, level) {
   const from = corners[edge], to = corners[(edge + 1) % 4], part = (level - from) / (to - from || 1);
   return [[part, 0], [1, part], [1 - part, 1], [0, 1 - part]][edge];

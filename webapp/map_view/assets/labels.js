@@ -5,6 +5,7 @@ const GROUPS = 0, CATEGORIES = 1, PARTS = 2, CLOSER = 1.6, CLOSEST = 4.5;
 const LABEL_GAP = 4, LABEL_SHIFTS = [0, -0.4, 0.4].flatMap((aside) => [0, -1, 1, -2, 2].map((lines) => [aside, lines])), MOST_LABELS = 60;
 const TYPE_SIZES = [19, 18, 12], CROWDED = 14; // pixels, for each level, and for many categories
 
+/** @type {Labels & ThisType<MapView>} */
 const LABELS = {
   magnification() {
     return this.fitUnit() / this.camera.unit;
@@ -18,7 +19,7 @@ const LABELS = {
 
   // The names in the view, with their boxes; `taken` boxes stay free.
   placeLabels(taken) {
-    const placed = [], seen = new Set();
+    const placed = /** @type {Placed[]} */ ([]), seen = new Set();
     if (!this.named || !this.data.names) return placed;
     for (const level of this.labelLevels()) {
       const size = level === CATEGORIES && this.crowded() ? CROWDED : TYPE_SIZES[level];
@@ -48,7 +49,7 @@ const LABELS = {
       this.sizes.set(key, [probe.offsetWidth, probe.offsetHeight]);
       probe.remove();
     }
-    return this.sizes.get(key);
+    return /** @type {Pair} */ (this.sizes.get(key));
   },
 
   freeBox([width, height], [x, y], taken) {
@@ -102,7 +103,7 @@ const LABELS = {
     flat.fillStyle = this.data.look.ink;
     for (const { left, top, width, height, text, size } of this.placeLabels([])) {
       flat.font = `600 ${size * ratio}px ${getComputedStyle(this.labels).fontFamily}`;
-      const at = [text, left * ratio, (top + height / 2) * ratio, width * ratio];
+      const at = /** @type {[string, number, number, number]} */ ([text, left * ratio, (top + height / 2) * ratio, width * ratio]);
       flat.strokeText(...at);
       flat.fillText(...at);
     }

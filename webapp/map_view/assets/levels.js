@@ -2,6 +2,7 @@
 // of the points while the map moves if all take too long.
 const REST_MS = 180, RETRY_MS = 4000, FRAME_MS = 33, LEAST_SHARE = 0.05, SIDE = 256;
 
+/** @type {Levels & ThisType<MapView>} */
 const LEVELS = {
   // Chooses the points to draw, and asks for those that are missing.
   load() {
@@ -19,7 +20,7 @@ const LEVELS = {
     if (this.scene.forget(new Set(chosen))) this.upload();
     this.sendNow("tiles", { digest: this.data.digest, held: this.scene.held, wanted });
     this.asked = setTimeout(() => {
-      this.asked = null;
+      this.asked = undefined;
       this.load();
     }, RETRY_MS);
   },
@@ -28,7 +29,7 @@ const LEVELS = {
     if (!loaded || loaded === this.taken) return;
     this.taken = loaded;
     clearTimeout(this.asked);
-    this.asked = null;
+    this.asked = undefined;
     this.scene.add(loaded);
     this.upload();
     this.load();
@@ -50,7 +51,7 @@ const LEVELS = {
 
   // The density lies below the points while points of the part in view are missing.
   paintGround() {
-    const flat = this.ground.getContext("2d"), { x, y, unit } = this.camera;
+    const flat = plane(this.ground), { x, y, unit } = this.camera;
     flat.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     flat.clearRect(0, 0, this.width, this.height);
     this.paintContours(flat);
@@ -62,7 +63,8 @@ const LEVELS = {
   image() {
     const key = this.data.digest + this.data.look.ink;
     if (this.imageKey === key) return this.densityImage;
-    const image = document.createElement("canvas"), flat = image.getContext("2d"), { density } = this.scene;
+    const image = document.createElement("canvas"), flat = plane(image);
+    const density = /** @type {Uint8Array} */ (this.scene.density);
     image.width = image.height = SIDE;
     const pixels = flat.createImageData(SIDE, SIDE), colour = rgba(this.data.look.ink, 1).map((part) => 255 * part);
     for (let cell = 0; cell < density.length; cell++) {
@@ -94,6 +96,12 @@ const LEVELS = {
   },
 };
 
+/** @param {HTMLCanvasElement} canvas */
+function plane(canvas) {
+  return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+}
+
+/** @param {number} value */
 function number(value) {
   return value.toLocaleString("en");
 }

@@ -3,6 +3,7 @@
 // all points of the map on the server.
 const MOST_DRAWN = 400_000, MOST_KEPT = 2_000_000, MOST_ASKED = 150_000, GRID = 65536, SLICES = 16;
 
+/** @template T @param {string} text @param {new (bytes: ArrayBuffer) => T} Kind @returns {T} */
 function unpacked(text, Kind) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
@@ -10,21 +11,27 @@ function unpacked(text, Kind) {
   return new Kind(bytes.buffer);
 }
 
+/** @template {Uint8Array | Uint16Array} T @param {T} first @param {T} second @returns {T} */
 function joined(first, second) {
   if (!first.length) return second;
-  const both = new first.constructor(first.length + second.length);
+  const Kind = /** @type {new (length: number) => T} */ (first.constructor), both = new Kind(first.length + second.length);
   both.set(first);
   both.set(second, first.length);
   return both;
 }
 
 class Scene {
+  /** @param {PointsData} data */
   constructor(data) {
     this.total = data.total;
+    /** @type {Tile[]} */
     this.index = data.index.map(([level, x, y, start, count]) => ({ level, x, y, start, count, at: -1 }));
-    this.density = data.density && unpacked(data.density, Uint8Array);
+    this.density = data.density ? unpacked(data.density, Uint8Array) : null;
     this.context = unpacked(data.context, Uint16Array);
-    this.clear();
+    this.places = new Uint16Array(0);
+    this.kinds = new Uint8Array(0);
+    /** @type {number[]} */
+    this.held = [];
     this.add(data);
   }
 
@@ -35,6 +42,7 @@ class Scene {
     for (const tile of this.index) tile.at = -1;
   }
 
+  /** @param {TileData} loaded */
   add({ tiles, places, kinds }) {
     if (tiles.some((number) => this.index[number].at >= 0)) return;
     let at = this.kinds.length;
@@ -47,16 +55,16 @@ class Scene {
     this.kinds = joined(this.kinds, unpacked(kinds, Uint8Array));
   }
 
-  // Forgets all tiles but some if too many points are loaded.
+  /** Forgets all tiles but some if too many points are loaded. @param {Set<number>} kept */
   forget(kept) {
     if (this.kinds.length <= MOST_KEPT) return false;
-    const { places, kinds } = this, old = this.held.filter((number) => kept.has(number)).map((number) => [number, this.index[number].at]);
-    const count = old.reduce((sum, [number]) => sum + this.index[number].count, 0);
+    const { places, kinds } = this, old = this.held.filter((number) => kept.has(number)).map((number) => ({ number, from: this.index[number].at }));
+    const count = old.reduce((sum, { number }) => sum + this.index[number].count, 0);
     this.clear();
     this.places = new Uint16Array(2 * count);
     this.kinds = new Uint8Array(count);
     let at = 0;
-    for (const [number, from] of old) {
+    for (const { number, from } of old) {
       const tile = this.index[number];
       this.places.set(places.subarray(2 * from, 2 * (from + tile.count)), 2 * at);
       this.kinds.set(kinds.subarray(from, from + tile.count), at);
@@ -67,11 +75,13 @@ class Scene {
     return true;
   }
 
+  /** @param {number} row */
   place(row) {
-    const tile = this.index[this.held.findLast((number) => this.index[number].at <= row)];
+    const tile = this.index[this.held.findLast((number) => this.index[number].at <= row) ?? 0];
     return tile.start + row - tile.at;
   }
 
+  /** @param {number} place */
   row(place) {
     const tile = this.index.find(({ at, start, count }) => at >= 0 && start <= place && place < start + count);
     return tile ? tile.at + place - tile.start : -1;
@@ -79,8 +89,9 @@ class Scene {
 
   // The tiles to draw in a part of the grid: those of the coarsest levels that hold at most MOST_DRAWN points there.
   // `complete` tells whether these are all points of that part.
+  /** @param {[number, number, number, number]} part */
   inView([left, low, right, high]) {
-    const levels = [], chosen = [];
+    const levels = /** @type {number[][]} */ ([]), chosen = /** @type {number[]} */ ([]);
     this.index.forEach((tile, number) => {
       const side = GRID / 2 ** tile.level, x = tile.x * side, y = tile.y * side;
       if (x <= right && x + side >= left && y <= high && y + side >= low) (levels[tile.level] ??= []).push(number);
@@ -94,9 +105,9 @@ class Scene {
     return { chosen, complete: true };
   }
 
-  // The first of the missing tiles that are asked for together.
+  /** The first of the missing tiles that are asked for together. @param {number[]} chosen */
   missing(chosen) {
-    const asked = [];
+    const asked = /** @type {number[]} */ ([]);
     let points = 0;
     for (const number of chosen) {
       if (this.index[number].at >= 0) continue;
@@ -109,6 +120,7 @@ class Scene {
 
   // Rows of the loaded ones among some tiles: those of the category `last` ("other") first, below all others. Each part
   // takes a slice of every tile in turn, so that a share from its start is a sample of the whole.
+  /** @param {number[]} chosen @param {number} last @returns {Order} */
   order(chosen, last) {
     const tiles = chosen.map((number) => this.index[number]).filter((tile) => tile.at >= 0), { kinds } = this;
     const rows = new Uint32Array(tiles.reduce((sum, tile) => sum + tile.count, 0)), slices = tiles.length > 1 ? SLICES : 1;
@@ -126,7 +138,7 @@ class Scene {
     return { rows, others };
   }
 
-  // A bit per point of the tiles `held`, as a flag of the loaded points.
+  /** A bit per point of the tiles `held`, as a flag of the loaded points. @param {string} text @param {number[]} held @param {number} flag */
   flags(text, held, flag) {
     const values = new Uint8Array(this.kinds.length), letters = atob(text);
     let bit = 0;

@@ -43,10 +43,11 @@ void main() {
   painted = vec4(colour.rgb * colour.a, colour.a);
 }`;
 
+/** @param {WebGL2RenderingContext} gl */
 function compiled(gl) {
   const program = gl.createProgram();
-  for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-    const shader = gl.createShader(kind);
+  for (const { kind, source } of [{ kind: gl.VERTEX_SHADER, source: VERTEX }, { kind: gl.FRAGMENT_SHADER, source: FRAGMENT }]) {
+    const shader = /** @type {WebGLShader} */ (gl.createShader(kind));
     gl.shaderSource(shader, source);
     gl.compileShader(shader);
     gl.attachShader(program, shader);
@@ -55,21 +56,24 @@ function compiled(gl) {
   return gl.getProgramParameter(program, gl.LINK_STATUS) ? program : null;
 }
 
+/** @param {string} text @param {number} alpha */
 function rgba(text, alpha) {
   const number = Number.parseInt(text.slice(1), 16);
   return [(number >> 16) / 255, ((number >> 8) & 255) / 255, (number & 255) / 255, alpha];
 }
 
 class Drawing {
-  // Returns null if the browser has no WebGL2.
+  /** Returns null if the browser has no WebGL2. @param {HTMLCanvasElement} canvas */
   static on(canvas) {
     const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true });
     const program = gl && compiled(gl);
     return program ? new Drawing(gl, program) : null;
   }
 
+  /** @param {WebGL2RenderingContext} gl @param {WebGLProgram} program */
   constructor(gl, program) {
     this.gl = gl;
+    this.some = false;
     this.program = program;
     this.count = this.others = this.rings = this.outside = 0;
     gl.useProgram(program);
@@ -92,10 +96,11 @@ class Drawing {
     return made;
   }
 
-  // A vertex array with a buffer for each of the attributes; the others are 0.
+  /** A vertex array with a buffer for each of the attributes; the others are 0. @param {("place" | "kind" | "state")[]} names */
   arrays(...names) {
-    const gl = this.gl, made = { array: gl.createVertexArray() };
-    gl.bindVertexArray(made.array);
+    const gl = this.gl, array = gl.createVertexArray();
+    const made = /** @type {{ array: WebGLVertexArrayObject, place: WebGLBuffer, kind: WebGLBuffer, state: WebGLBuffer }} */ ({ array });
+    gl.bindVertexArray(array);
     for (const name of names) {
       made[name] = gl.createBuffer();
       gl.bindBuffer(gl.ARRAY_BUFFER, made[name]);
@@ -108,12 +113,13 @@ class Drawing {
     return made;
   }
 
+  /** @param {WebGLBuffer} buffer @param {Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>} values */
   fill(buffer, values) {
     this.gl.bindBuffer(this.gl.ARRAY_BUFFER, buffer);
     this.gl.bufferData(this.gl.ARRAY_BUFFER, values, this.gl.STATIC_DRAW);
   }
 
-  // The loaded points; `order` chooses the ones that are drawn.
+  /** The loaded points; `order` chooses the ones that are drawn. @param {Scene} scene */
   points(scene) {
     this.fill(this.all.place, scene.places);
     this.fill(this.all.kind, scene.kinds);
@@ -121,6 +127,7 @@ class Drawing {
     this.order({ rows: new Uint32Array(0), others: 0 });
   }
 
+  /** @param {Order} order */
   order({ rows, others }) {
     const gl = this.gl;
     [this.rows, this.count, this.others] = [rows, rows.length, others];
@@ -128,24 +135,29 @@ class Drawing {
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, rows, gl.STATIC_DRAW);
   }
 
+  /** @param {Uint8Array<ArrayBuffer>} values @param {boolean} some */
   states(values, some) {
     this.some = some;
     this.fill(this.all.state, values);
   }
 
-  // Points that a search found; they are drawn also where they are not loaded.
+  /**
+   * Points that a search found; they are drawn also where they are not loaded.
+   * @param {Uint16Array<ArrayBuffer>} places @param {Uint8Array<ArrayBuffer>} kinds
+   */
   found(places, kinds) {
     this.rings = kinds.length;
     this.fill(this.ringed.place, places);
     this.fill(this.ringed.kind, kinds);
   }
 
-  // Points of the map that a filter leaves out; they are drawn in grey below the others.
+  /** Points of the map that a filter leaves out; they are drawn in grey below the others. @param {Uint16Array<ArrayBuffer>} places */
   context(places) {
     this.outside = places.length / 2;
     this.fill(this.around.place, places);
   }
 
+  /** @param {Look} look @param {number[]} hidden */
   look({ classes, opacity, ink, grey }, hidden) {
     const gl = this.gl, texels = new Uint8Array(2 * 4 * KINDS);
     classes.forEach((one, i) => {
@@ -158,13 +170,17 @@ class Drawing {
     gl.uniform4fv(this.at("grey"), rgba(grey, 0.45));
   }
 
+  /** @param {string} name */
   at(name) {
     return this.gl.getUniformLocation(this.program, name);
   }
 
-  // `camera`: centre in grid units, and grid units per pixel; `size` in CSS pixels; `share` of the points.
+  /**
+   * `camera`: centre in grid units, and grid units per pixel; `size` in CSS pixels; `share` of the points.
+   * @param {Camera} camera @param {number} size @param {number} share
+   */
   draw(camera, size, share) {
-    const gl = this.gl, canvas = gl.canvas, ratio = canvas.width / canvas.clientWidth || 1;
+    const gl = this.gl, canvas = /** @type {HTMLCanvasElement} */ (gl.canvas), ratio = canvas.width / canvas.clientWidth || 1;
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
