@@ -1,29 +1,36 @@
-"""Inter-annotator agreement on partitions of sentences.
+"""Inter-annotator agreement of labellings.
 
-Clusters have no common names, so pairs of sentences are compared: together or apart. If agreement is undefined, the
-result contains the reason instead of a number.
+Where people use codes with the same names, agreement is that of the codes (:func:`agreement_on_codes`). Partitions
+whose clusters have no common names are compared by pairs of sentences: together or apart (:func:`pair_alpha`,
+:func:`compare`). If agreement is undefined, the result contains the reason instead of a number.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from themescope.core.metrics import coding_agreement
+from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.types import Estimate, Ids, Labels
 
 MISSING = -1
+FEWEST_ARTICLES = 8
+"""Minimum number of articles for intervals over articles instead of sentences."""
 _PAIRED = 3_000
 """Maximum number of sentences of an article that are compared in pairs (4.5 million pairs); more are sampled."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PartitionComparison:
     """Two partitions of the same sentences."""
 
     shared: int
@@ -37,7 +44,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Alpha:
+class PairAlpha:
     """Krippendorff's alpha over pairs of sentences of one article, with the nominal values together and apart."""
 
     value: float | None
@@ -46,11 +53,122 @@ class Alpha:
     undefined: str
 
 
-def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class CodeAgreement:
+    """Agreement on one code: given to a sentence, or another one."""
+
+    name: str
+    counts: tuple[int, ...]
+    """How often each coder gave it to the sentences that several have judged."""
+    both: int
+    """Number of sentences to which all coders who judged them gave it."""
+    alpha: Agreement
+    kappa: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class CodingAgreement:
+    """Agreement of people who use codes with common names."""
+
+    coders: int
+    sentences: int
+    """Number of sentences that at least two people have judged."""
+    observed: float
+    """Share of equal codes, over all pairs of people and their common sentences."""
+    alpha: Agreement
+    """Krippendorff's alpha for nominal data."""
+    kappa: Agreement
+    """Cohen's kappa; the mean over pairs of people if there are more than two."""
+    codes: tuple[CodeAgreement, ...]
+    own: tuple[str, ...]
+    """Codes that somebody used and somebody else does not have."""
+    over: str
+    """What the intervals are drawn over: "articles" or "sentences"."""
+
+
+def common_codes(
+    labels: Sequence[Labels], names: Sequence[Mapping[int, str]]
+) -> tuple[list[Labels], list[str], list[str]] | None:
+    """Return labels as places in a list of codes, these codes, and those of them that not everybody has.
+
+    Clusters with the same name are one code, whatever their numbers are; case and spaces do not count. Codes are common
+    if everybody gave most of their labels to codes that all the others have, too; otherwise the result is None.
+
+    Parameters
+    ----------
+    labels
+        (n,) cluster numbers of each labelling; -1 is unassigned.
+    names
+        Number → name of all clusters of each labelling, including unused ones.
+    """
+    folded = [{number: _folded(name) for number, name in own.items() if name.strip()} for own in names]
+    shared = set.intersection(*({*own.values()} for own in folded)) if folded else set[str]()
+    if not shared:
+        return None
+    spelled: dict[str, str] = {}
+    for own in names:
+        for name in own.values():
+            spelled.setdefault(_folded(name), name)
+    place: dict[str, int] = {}
+    coded = []
+    for own, given in zip(folded, labels, strict=True):
+        codes, counts = np.unique(given[given >= 0], return_counts=True)
+        # A cluster without a name is a code of nobody else.
+        called = [own.get(number) or f"\0{number} of {len(coded)}" for number in codes.tolist()]
+        common = sum(int(count) for name, count in zip(called, counts, strict=True) if name in shared)
+        if len(codes) and common * 2 <= counts.sum():
+            return None
+        numbers = np.array([place.setdefault(name, len(place)) for name in called], dtype=np.int32)
+        result = np.full(len(given), MISSING, dtype=np.int32)
+        result[given >= 0] = numbers[np.searchsorted(codes, given[given >= 0])]
+        coded.append(result)
+    return coded, [spelled.get(name, "–") for name in place], [spelled.get(n, "–") for n in place if n not in shared]
+
+
+def _folded(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def agreement_on_codes(
+    labels: Sequence[Labels], names: Sequence[Mapping[int, str]], articles: Ids, seed: int = 0
+) -> CodingAgreement | None:
+    """Return the agreement of labellings with common codes, see :func:`common_codes`; None if they have none.
+
+    Intervals are drawn over articles if at least :data:`FEWEST_ARTICLES` have sentences that two people judged, because
+    sentences of an article are not independent; otherwise over sentences.
+    """
+    found = common_codes(labels, names)
+    if found is None:
+        return None
+    coded, codes, own = found
+    table = np.stack(coded)
+    several = (table >= 0).sum(axis=0) >= 2
+    over = "articles" if len(np.unique(articles[several])) >= FEWEST_ARTICLES else "sentences"
+    groups = articles if over == "articles" else None
+    equal = judged = 0
+    for first, second in combinations(coded, 2):
+        both = (first >= 0) & (second >= 0)
+        judged, equal = judged + int(both.sum()), equal + int((both & (first == second)).sum())
+    rows = []
+    for place in range(len(codes)):
+        given = [np.where(labels < 0, MISSING, labels == place).astype(np.int32) for labels in coded]
+        counts = tuple(int((own[several] == 1).sum()) for own in given)
+        if any(counts):
+            everybody = several & np.all((table == place) | (table < 0), axis=0)
+            results = coding_agreement.alpha(given, groups, seed=seed), coding_agreement.kappa(given, groups, seed)
+            rows.append(CodeAgreement(codes[place], counts, int(everybody.sum()), *results))
+    return CodingAgreement(
+        len(labels), int(several.sum()), equal / judged if judged else float("nan"),
+        coding_agreement.alpha(coded, groups, seed=seed), coding_agreement.kappa(coded, groups, seed),
+        tuple(sorted(rows, key=lambda row: -sum(row.counts))), tuple(own), over,
+    )  # fmt: skip
+
+
+def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> PartitionComparison:
     """Return mean ARI and AMI over articles with their intervals, of (n,) labels; -1 is unassigned and ignored."""
     both = (first != MISSING) & (second != MISSING)
     if not both.any():
-        return Comparison(0, 0, None, None, "they have no assigned sentence in common")
+        return PartitionComparison(0, 0, None, None, "they have no assigned sentence in common")
     scores: list[tuple[float, float]] = []
     for article in np.unique(articles[both]):
         rows = np.flatnonzero(both & (articles == article))
@@ -61,12 +179,12 @@ def compare(first: Labels, second: Labels, articles: Ids, seed: int = 0) -> Comp
         scores.append((metrics[0].score(a, b), metrics[1].score(a, b)))
     if not scores:
         reason = "they share only one sentence" if both.sum() == 1 else "both have only one cluster"
-        return Comparison(int(both.sum()), 0, None, None, reason)
+        return PartitionComparison(int(both.sum()), 0, None, None, reason)
     ari, ami = (bootstrap_mean(column, seed=seed) for column in zip(*scores, strict=True))
-    return Comparison(int(both.sum()), len(scores), ari, ami, "")
+    return PartitionComparison(int(both.sum()), len(scores), ari, ami, "")
 
 
-def alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> Alpha:
+def pair_alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> PairAlpha:
     """Return Krippendorff's alpha of any number of raters, each with (n,) labels; -1 is missing.
 
     Units are the pairs of sentences of one article, values are together (1) and apart (0); a rater has judged a pair if
@@ -86,12 +204,12 @@ def alpha(raters: Sequence[Labels], articles: Ids, seed: int = 0) -> Alpha:
         together, apart = together + float(ones.sum()), apart + float(zeros.sum())
         observed += float((2.0 * ones * zeros / (judged - 1)).sum())
     if not units:
-        return Alpha(None, 0, "no pair of sentences was judged by two raters")
+        return PairAlpha(None, 0, "no pair of sentences was judged by two raters")
     if not together or not apart:
         value = "together" if together else "apart"
-        return Alpha(None, units, f"all raters put every pair {value}")
+        return PairAlpha(None, units, f"all raters put every pair {value}")
     n = together + apart
-    return Alpha(1.0 - (observed / n) / (2.0 * together * apart / (n * (n - 1.0))), units, "")
+    return PairAlpha(1.0 - (observed / n) / (2.0 * together * apart / (n * (n - 1.0))), units, "")
 
 
 def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

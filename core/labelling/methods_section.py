@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from themescope.core.labelling.agreement import Alpha
+from themescope.core.labelling.agreement import CodingAgreement, PairAlpha
 from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence
 from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {
     found.key: found
     for found in (
+        Reference(
+            "cohen1960", "article", ("Cohen, Jacob",), "A coefficient of agreement for nominal scales",
+            "Educational and Psychological Measurement", 1960, "20", "37–46",
+        ),
         Reference(
             "dawid1979", "article", ("Dawid, A. P.", "Skene, A. M."),
             "Maximum likelihood estimation of observer error-rates using the EM algorithm",
@@ -31,6 +35,16 @@ REFERENCES: Mapping[str, Reference] = {
         Reference(
             "hubert1985", "article", ("Hubert, Lawrence", "Arabie, Phipps"), "Comparing partitions",
             "Journal of Classification", 1985, "2", "193–218",
+        ),
+        Reference(
+            "light1971", "article", ("Light, Richard J.",),
+            "Measures of response agreement for qualitative data: some generalizations and alternatives",
+            "Psychological Bulletin", 1971, "76", "365–377",
+        ),
+        Reference(
+            "zapf2016", "article", ("Zapf, Antonia", "Castell, Stefanie", "Morawietz, Lars", "Karch, André"),
+            "Measuring inter-rater reliability for nominal data – which coefficients and confidence intervals are "
+            "appropriate?", "BMC Medical Research Methodology", 2016, "16", "93",
         ),
     )
 }  # fmt: skip
@@ -124,7 +138,10 @@ class Facts:
     answers: int
     first: date | None
     last: date | None
-    alpha: Alpha | None
+    coding: CodingAgreement | None
+    """Agreement on codes with common names; None for partitions without."""
+    alpha: PairAlpha | None
+    """Agreement of partitions without common codes."""
     pairs: tuple[Estimate, ...]
     """Mean ARI over articles of every two labellings for which it is defined."""
     reliability: ReliabilityFact | None
@@ -218,15 +235,43 @@ def _work(facts: Facts) -> list[Sentence]:
 
 
 def _agreement(facts: Facts) -> list[Sentence]:
+    return _of_codes(facts.coding) if facts.coding is not None else _of_partitions(facts)
+
+
+def _of_codes(found: CodingAgreement) -> list[Sentence]:
+    """Return the sentences about agreement on codes with common names."""
+    if found.alpha.estimate is None or found.kappa.estimate is None:
+        reason = found.alpha.undefined or found.kappa.undefined
+        return [[f"Agreement on codes (Krippendorff's alpha and Cohen's kappa) is undefined, because {reason}."]]
+    two = found.coders == 2
+    several = "Both coders" if two else f"At least two of {found.coders:,} coders"
+    mean: list[Part] = [] if two else [", the mean over pairs of coders ", Cite("light1971"), ","]
+    sentences: list[Sentence] = [
+        [f"{several} judged {_count(found.sentences, 'sentence')}, and {found.observed:.0%} of their codes are equal."],
+        ["Krippendorff's alpha for nominal data is ", f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
+         " and Cohen's kappa", *mean, f" is {_estimate(found.kappa.estimate)} ", Cite("cohen1960"),
+         f", with 95 % bootstrap intervals over {found.over} ", Cite("zapf2016"), "."],
+    ]  # fmt: skip
+    by_code: list[Part] = []
+    for code in found.codes:
+        value = "undefined" if code.kappa.estimate is None else _estimate(code.kappa.estimate)
+        by_code += ["; " if by_code else "For each code against all others, kappa is "]
+        by_code += [f"{value} for “", Foreign(code.name), "”"]
+    return [*sentences, [*by_code, "."]] if by_code else sentences
+
+
+def _of_partitions(facts: Facts) -> list[Sentence]:
+    """Return the sentences about agreement of partitions without common codes."""
     sentences: list[Sentence] = []
     alpha = facts.alpha
     if alpha is not None and alpha.value is not None:
         sentences.append(
-            [f"Krippendorff's alpha over {_count(alpha.pairs, 'pair')} of sentences of the same article (together or "
-             f"apart) is {alpha.value:.3f} ", Cite("hayes2007"), "."]
+            ["The labellings have no common codes, so partitions were compared: Krippendorff's alpha over "
+             f"{_count(alpha.pairs, 'pair')} of sentences of the same article (together or apart) is "
+             f"{alpha.value:.3f} ", Cite("hayes2007"), "."]
         )  # fmt: skip
     elif alpha is not None:
-        sentences.append([f"Krippendorff's alpha is undefined, because {alpha.undefined}."])
+        sentences.append([f"Krippendorff's alpha over pairs of sentences is undefined, because {alpha.undefined}."])
     if len(facts.pairs) == 1:
         sentences.append(
             [f"The adjusted Rand index of the two labellings is {_estimate(facts.pairs[0])} ", Cite("hubert1985"), "."]
@@ -284,7 +329,8 @@ def _range(low: Estimate, high: Estimate) -> str:
 
 
 def _estimate(found: Estimate) -> str:
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]" if found.n > 1 else f"{found.value:.3f}"
+    known = found.n > 1 and found.low < found.high
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]" if known else f"{found.value:.3f}"
 
 
 def _count(n: int, noun: str, plural: str = "") -> str:

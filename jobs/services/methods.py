@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.agreement import alpha, compare
+from themescope.core.labelling.agreement import agreement_on_codes, compare, pair_alpha
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.markup import cited, latex_text, markdown
@@ -25,17 +25,15 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from themescope.core.labelling.partition import Partition
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Store, Unit
 from themescope.db.task_records import Reason, TaskRecord
 from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.common.placed import placed_sentences
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.starts import labels_on
+from themescope.jobs.services.labelling.agreement import coded_text
 
 _FREQUENT = 0.05
 """Share of the sentences from which on a language is mentioned."""
@@ -50,19 +48,6 @@ class MethodsSection:
     bibtex: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Labels:
-    """Labellings with what was read about them."""
-
-    records: list[LabellingRecord]
-    states: list[Partition]
-    steps: list[list[Step]]
-    ids: Ids
-    articles: Ids
-    judged: list[Labels]
-    """(n,) clusters of each labelling; -1 for sentences that nobody placed in it."""
-
-
 def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
     """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
     found = paragraphs(facts_of(store, labelling_ids))
@@ -75,58 +60,49 @@ def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSectio
 def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
     """Return what the store knows about labellings."""
     with store.reading() as r:
-        labels = _read(r, labelling_ids)
-        corpus = r.corpora.get(labels.records[0].corpus_id)
-        tasks = _tasks(r, labels.records)
-        starts = _starts(r, labels.records)
-        adjudications = _adjudications(r, labels.records)
-        training = _training(r, labels.records)
-        gold = [gold_on(r, task.gold_id, labels.ids)[0] for task in tasks]
+        records = [r.labellings.get(id) for id in labelling_ids]
+        if not records:
+            raise DataError("Name at least one labelling.")
+        if len({record.corpus_id for record in records}) > 1:
+            raise DataError("These labellings are of different corpora. A methods section describes those of one.")
+        text = coded_text(r, records)
+        histories = [r.label_steps.list(record.id) for record in records]
+        corpus = r.corpora.get(records[0].corpus_id)
+        tasks = _tasks(r, records)
+        starts = _starts(r, records)
+        adjudications = _adjudications(r, records)
+        training = _training(r, records)
+        gold = [gold_on(r, task.gold_id, text.ids)[0] for task in tasks]
+    judged, several = [coder.judged for coder in text.coders], len(records) > 1
+    coding = agreement_on_codes(judged, [c.names for c in text.coders], text.articles) if several else None
+    partitions = several and coding is None
     shares = corpus_shares(corpus)
-    counted, undone = _steps(labels.steps)
-    times = [step.when.date() for steps in labels.steps for step in steps]
+    counted, undone = _steps(histories)
+    times = [step.when.date() for steps in histories for step in steps]
     return Facts(
         corpus=corpus.name,
         languages=tuple(language_name(code) for code, share in shares.items() if share >= _FREQUENT),
-        articles=len(np.unique(labels.articles)),
-        sentences=len(labels.ids),
-        labellings=len(labels.records),
-        people=len({record.owner for record in labels.records} | {s.person for steps in labels.steps for s in steps}),
-        judged=int(np.any([own >= 0 for own in labels.judged], axis=0).sum()),
-        blind=sum(record.blind for record in labels.records),
+        articles=len(np.unique(text.articles)),
+        sentences=len(text.ids),
+        labellings=len(records),
+        people=len({record.owner for record in records} | {s.person for steps in histories for s in steps}),
+        judged=int(np.any([own >= 0 for own in judged], axis=0).sum()),
+        blind=sum(record.blind for record in records),
         starts=starts,
         tasks=tuple(_task(task, store) for task in tasks),
         steps=counted,
         undone=undone,
-        answers=sum(len(answers(state)) for state in labels.states),
+        answers=sum(len(answers(coder.state)) for coder in text.coders),
         first=min(times, default=None),
         last=max(times, default=None),
-        alpha=alpha(labels.judged, labels.articles) if len(labels.records) > 1 else None,
-        pairs=_pairs(labels),
-        reliability=_reliability(labels, gold),
+        coding=coding,
+        alpha=pair_alpha(judged, text.articles) if partitions else None,
+        pairs=_pairs(judged, text.articles) if partitions else (),
+        reliability=_reliability(judged, text.articles, gold),
         adjudications=adjudications,
         training=training,
         version=code_version(),
     )
-
-
-def _read(r: Unit, labelling_ids: Sequence[int]) -> _Labels:
-    records = [r.labellings.get(id) for id in labelling_ids]
-    if not records:
-        raise DataError("Name at least one labelling.")
-    if len({record.corpus_id for record in records}) > 1:
-        raise DataError("These labellings are of different corpora. A methods section describes those of one.")
-    states = [r.labellings.snapshot(record.id).partition for record in records]
-    ids = np.unique(np.concatenate([state.ids for state in states]))
-    sentences = r.corpora.sentences_by_id(ids)
-    articles = np.array([sentences[int(id)].article_id for id in ids], dtype=np.int64)
-    placed = [placed_sentences(r, *pair) for pair in zip(records, states, strict=True)]
-    judged = [
-        np.where(np.isin(ids, own), labels_on(state, ids), -1).astype(np.int32)
-        for state, own in zip(states, placed, strict=True)
-    ]
-    steps = [r.label_steps.list(record.id) for record in records]
-    return _Labels(records, states, steps, ids, articles, judged)
 
 
 def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
@@ -144,19 +120,19 @@ def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
     return dict(counted), undone
 
 
-def _pairs(labels: _Labels) -> tuple[Estimate, ...]:
-    found = (compare(first, second, labels.articles).ari for first, second in combinations(labels.judged, 2))
+def _pairs(judged: Sequence[Labels], articles: Ids) -> tuple[Estimate, ...]:
+    found = (compare(first, second, articles).ari for first, second in combinations(judged, 2))
     return tuple(estimate for estimate in found if estimate is not None)
 
 
-def _reliability(labels: _Labels, gold: Sequence[Labels]) -> ReliabilityFact | None:
+def _reliability(judged: Sequence[Labels], articles: Ids, gold: Sequence[Labels]) -> ReliabilityFact | None:
     from themescope.core.labelling.posterior import fit
 
     known = [own for own in gold if (own >= 0).any()][:1]
-    model = fit([*labels.judged, *known], labels.articles, [len(labels.judged)] if known else [])
+    model = fit([*judged, *known], articles, [len(judged)] if known else [])
     rates = [
         (one.sensitivity, one.specificity)
-        for one in model.reliabilities[: len(labels.judged)]
+        for one in model.reliabilities[: len(judged)]
         if one.sensitivity is not None and one.specificity is not None
     ]
     if not rates:

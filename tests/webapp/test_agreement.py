@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
 from themescope.core.labelling import operations as op
-from themescope.db.label_records import NewLabelling, Sharing
+from themescope.core.labelling.partition import UNASSIGNED, start
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.methods import methods_section
 from themescope.webapp.features.agreement import groups, results, state
 from themescope.webapp.features.agreement.groups import Rater
 from themescope.webapp.shared.text import count, score
@@ -42,22 +47,34 @@ def labelled(filled_store: Store) -> Store:
     return filled_store
 
 
+@pytest.fixture
+def open_both(labelled: Store, open_page: Open) -> Callable[..., AppTest]:
+    """Open the page and choose Ada's labelling, too, in which she has placed nothing."""
+
+    def opened(**view: str) -> AppTest:
+        at = open_page("agreement", **view)
+        assert "nobody placed a sentence in it" in words(at)
+        return at.multiselect[0].set_value(["Ada's", HOSTILE]).run()
+
+    return opened
+
+
 def test_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
     at = open_page("agreement")
     assert not at.exception
     assert "No labellings yet" in words(at)
 
 
-def test_people_sections_and_models_side_by_side(labelled: Store, open_page: Open) -> None:
-    at = open_page("agreement", counted=groups.ALL)
+def test_people_sections_and_models_side_by_side(labelled: Store, open_both: Open) -> None:
+    at = open_both(counted=groups.ALL)
     assert not at.exception
     assert not at.error
-    pairs = at.dataframe[0].value
+    pairs = next(d.value for d in at.dataframe if "ARI" in d.value)
     assert pairs["First"].tolist()[0] in ("Ada's", HOSTILE)
     row = pairs[(pairs["First"] == "Ada's") & (pairs["Second"] == "Sections")].iloc[0]
     assert row["ARI"] == "1.000"
     assert "Remark" not in pairs and "One article, so no intervals." in words(at)
-    disputed = at.dataframe[2].value
+    disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
     assert len(disputed) == 2
     next(b for b in at.button if b.label == "Create gold labelling").click().run()
     with labelled.reading() as r:
@@ -71,22 +88,24 @@ def test_a_labelling_may_be_called_like_a_column(labelled: Store, open_page: Ope
     with labelled.writing() as w:
         w.labellings.rename(w.labellings.by_name("Ada's").id, "Sentence", "ada")
     at = open_page("agreement", counted=groups.ALL)
+    at.multiselect[0].set_value(["Sentence", HOSTILE]).run()
     disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
     assert "Sentence (2)" in disputed and disputed["Sentence"].str.len().min() > 20
 
 
-def test_two_people_alone_are_taken_to_be_equally_reliable(labelled: Store, open_page: Open) -> None:
-    said = words(open_page("agreement", counted=groups.ALL))
+def test_two_people_alone_are_taken_to_be_equally_reliable(open_both: Open) -> None:
+    said = words(open_both(counted=groups.ALL))
     assert "Undefined because two people alone do not show" in said
     assert "because undefined" not in said
 
 
-def test_what_nobody_touched_is_no_agreement_of_people(labelled: Store, open_page: Open) -> None:
-    at = open_page("agreement")
+def test_what_nobody_touched_is_no_agreement_of_people(open_both: Open) -> None:
+    at = open_both()
     assert not at.exception
     assert {m.label: m.value for m in at.metric} == {
-        "Krippendorff's alpha": "undefined", "Sentences": "0", "Sentence pairs": "0",
+        "Alpha over pairs": "undefined", "Sentences": "0", "Sentence pairs": "0",
     }  # fmt: skip
+    assert "no codes with common names" in words(at), "Ben has placed sentences in a cluster of his own only"
     pairs = at.dataframe[0].value.set_index(["First", "Second"])["Sentences"]
     assert pairs.to_dict()[HOSTILE, "Sections"] == 2 and pairs.to_dict()["Ada's", "Sections"] == 0
     assert "both people set themselves" in words(at) and groups.ALL in words(at)
@@ -96,8 +115,8 @@ def test_what_nobody_touched_is_no_agreement_of_people(labelled: Store, open_pag
     assert {m.label: m.value for m in at.metric}["Sentences"] == "24"
 
 
-def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, open_page: Open) -> None:
-    at = open_page("agreement")
+def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, open_both: Open) -> None:
+    at = open_both()
     next(b for b in at.button if b.label == "Create gold labelling").click().run()
     with labelled.reading() as r:
         (gold,) = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
@@ -144,9 +163,100 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
 def test_matched_clusters_stand_on_the_diagonal() -> None:
     first = Rater("a", np.array([1, 1, 1, 2, 2, -1], dtype=np.int32), {1: "x", 2: "x"})
     second = Rater("b", np.array([7, 7, 4, 4, 4, 4], dtype=np.int32), {7: "p", 4: "q"})
-    table = results.contingency(first, second)
-    assert table.to_numpy().tolist() == [[2, 1], [0, 2]]
+    table, by_name = results.contingency(first, second)
+    assert not by_name and table.to_numpy().tolist() == [[2, 1], [0, 2]]
     assert list(table.index) == ["x", "x (2)"]
     nothing = Rater("c", np.full(6, -1, dtype=np.int32), {})
-    assert results.contingency(first, nothing).empty
+    assert results.contingency(first, nothing)[0].empty
     assert results.pair_row(first, nothing, np.ones(6, dtype=np.int64))[-1].startswith("undefined because")
+
+
+# --- codes with common names ------------------------------------------------------------------------------------------
+
+NAMES = ("Israel and Gaza", "Religion", "Society", "Economy")
+TABLE = [[3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 10, 2], [1, 1, 1, 9]]
+"""25 of 30 sentences have the same code: nominal alpha .759, kappa .755."""
+
+
+@pytest.fixture
+def coded(sqlite_store: Store) -> Store:
+    """A text of 30 sentences, the template of a codebook, and two codings with the same names and other numbers."""
+    with sqlite_store.writing() as w:
+        corpus = w.corpora.create("Survey", "en")
+        paragraphs = tuple(Paragraph("", (f"Answer number {n} of the survey.",)) for n in range(30))
+        w.corpora.add_articles(corpus.id, [Article("Answers", (Section("", 1, paragraphs),))])
+        w.corpora.finish(corpus.id, {})
+        article = w.corpora.articles(corpus.id)[0]
+        ids = [sentence.id for sentence in w.corpora.sentences(article.id)]
+    cells = [(row, column) for row, counts in enumerate(TABLE) for column, n in enumerate(counts) for _ in range(n)]
+    for owner, name, side, order in (("anna", "Pilot", None, 1), ("anna", "Anna", 0, 1), ("ben", "Ben", 1, -1)):
+        numbers = [0] * 30 if side is None else [NAMES[::order].index(NAMES[cell[side]]) + 1 for cell in cells]
+        code(sqlite_store, NewLabelling(corpus.id, name, owner, article_id=article.id), ids, numbers, NAMES[::order])
+    return sqlite_store
+
+
+def code(store: Store, new: NewLabelling, ids: Sequence[int], numbers: Sequence[int], names: Sequence[str]) -> None:
+    """Make a labelling with empty clusters, and place its sentences as its owner."""
+    begin = start(ids, [UNASSIGNED] * len(ids), starts.clusters(names))
+    with store.writing() as w:
+        record = w.labellings.create(replace(new, origin={"from": "clusters", "name": "Pilot"}), begin)
+    session = LabellingSession(store, record.id, new.owner)
+    for number in range(1, len(names) + 1):
+        if chosen := [id for id, given in zip(ids, numbers, strict=True) if given == number]:
+            session.do(op.assign(session.partition, chosen, number))
+
+
+def test_the_headline_is_agreement_on_named_codes(coded: Store, open_page: Open) -> None:
+    at = open_page("agreement")
+    assert not at.exception and at.multiselect[0].value == ["Ben", "Anna"]
+    assert {m.label: m.value for m in at.metric} == {
+        "Krippendorff's alpha": ".759", "Cohen's kappa": ".755", "Equal": "83%", "Sentences": "30",
+    }  # fmt: skip
+    assert all(re.fullmatch(r"\[\.\d{3}, \.\d{3}\]", m.delta) for m in at.metric[:2])
+    codes = at.dataframe[0].value.set_index("Code")
+    assert codes.loc["Society", ["Anna", "Ben", "All"]].tolist() == [12, 11, 10]
+    assert codes.loc["Economy", "Kappa"].startswith(".") and "[" in codes.loc["Economy", "Alpha"]
+    assert at.subheader[0].value == "Pairwise agreement of partitions"
+    assert "25 of 30 sentences" in words(at) and "Codes of the same name are on the diagonal" in words(at)
+    assert "**Pilot** (nobody placed a sentence in it)" in words(at)
+
+
+def test_two_coders_who_swap_two_codes_do_not_agree(coded: Store, open_page: Open) -> None:
+    with coded.reading() as r:
+        known = r.labellings.by_name("Anna")
+        state_of = r.labellings.snapshot(known.id).partition
+    swapped = [{3: 4, 4: 3}.get(int(number), int(number)) for number in state_of.numbers]
+    code(coded, replace_owner(known, "cara", "Cara"), state_of.ids.tolist(), swapped, NAMES)
+    at = open_page("agreement")
+    at.multiselect[0].set_value(["Anna", "Cara"]).run()
+    value = {m.label: m.value for m in at.metric}
+    assert value["Equal"] == "20%" and float(value["Krippendorff's alpha"]) < 0.1
+    assert "over 435 pairs of sentences: 1.000" in words(at)
+    assert "6 of 30 sentences" in words(at)
+
+
+def replace_owner(known: LabellingRecord, owner: str, name: str) -> NewLabelling:
+    return NewLabelling(known.corpus_id, name, owner, article_id=known.article_id)
+
+
+def test_copies_of_ones_own_labelling_do_not_count_and_say_so(coded: Store, open_page: Open) -> None:
+    with coded.reading() as r:
+        known = r.labellings.by_name("Anna")
+        state_of = r.labellings.snapshot(known.id).partition
+    code(coded, replace_owner(known, "anna", "Anna 2"), state_of.ids.tolist(), state_of.numbers.tolist(), NAMES)
+    at = open_page("agreement")
+    assert at.multiselect[0].value == ["Ben", "Anna"]
+    assert "**Anna 2** (a copy of “Anna” by the same person)" in words(at)
+    assert {m.label: m.value for m in at.metric}["Krippendorff's alpha"] == ".759"
+    at.multiselect[0].set_value(["Anna", "Anna 2"]).run()
+    assert {m.label: m.value for m in at.metric}["Krippendorff's alpha"] == "1.000"
+
+
+def test_the_methods_section_has_the_measure_of_the_headline(coded: Store, open_page: Open) -> None:
+    with coded.reading() as r:
+        ids = [r.labellings.by_name(name).id for name in ("Anna", "Ben")]
+    found = methods_section(coded, ids).markdown
+    assert "Both coders judged 30 sentences, and 83% of their codes are equal." in found
+    assert re.search(r"alpha for nominal data is 0\.759 \[0\.\d+, 0\.\d+\]", found)
+    assert re.search(r"Cohen's kappa is 0\.755 \[0\.\d+, 0\.\d+\]", found)
+    assert "Rand index of the two" not in found

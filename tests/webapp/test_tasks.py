@@ -224,6 +224,21 @@ def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open
     assert len(disputed) == 2 and disputed["Probability"].between(0, 1).all()
 
 
+def test_a_labelling_with_open_items_does_not_count_for_agreement(
+    task: TaskRecord, filled_store: Store, open_page: Open
+) -> None:
+    finish(filled_store, task, "ada", 1)
+    finish(filled_store, task, HOSTILE, 2)
+    with filled_store.writing() as w:
+        w.tasks.reopen(w.tasks.items(task.id, HOSTILE)[-1].id)
+    at = open_page("agreement", person="ada", scope="Task: pilot")
+    assert at.multiselect[0].value == ["pilot · ada"] and "1 of 3 items of its task are open" in words(at)
+    with filled_store.writing() as w:
+        w.tasks.close(task.id, True)
+    at = open_page("agreement", person="ada", scope="Task: pilot")
+    assert len(at.multiselect[0].value) == 2 and "Left out" not in words(at)
+
+
 def test_items_are_given_away_and_a_task_is_closed_and_deleted(
     task: TaskRecord, filled_store: Store, open_page: Open
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from themescope.core.metrics.coding_agreement import Agreement, Coding, alpha, kappa
+from themescope.core.metrics.coding_agreement import Agreement, Coding, category_kappa, set_alpha
 from themescope.db.notebook_records import ErrorCase, ErrorCategory, Notebook
 
 
@@ -49,7 +49,7 @@ def most_common_pair(notebook: Notebook) -> tuple[str, str] | None:
 def agreement_of_all(notebook: Notebook, seed: int = 0) -> Agreement:
     """Return Krippendorff's alpha of all analysts."""
     coded = notebook.coded()
-    return alpha([_coding(notebook, coded[person]) for person in analysts(notebook)], seed)
+    return set_alpha([_coding(notebook, coded[person]) for person in analysts(notebook)], seed)
 
 
 def agreement(notebook: Notebook, people: tuple[str, str], seed: int = 0) -> PairAgreement:
@@ -64,12 +64,12 @@ def agreement(notebook: Notebook, people: tuple[str, str], seed: int = 0) -> Pai
             sum(category.id in first[case.id] for case in common),
             sum(category.id in second[case.id] for case in common),
             sum(category.id in first[case.id] & second[case.id] for case in common),
-            kappa(*codings, category.id, seed),
+            category_kappa(*codings, category.id, seed),
         )
         for category in notebook.current_categories()
     ]
     differ = [(case, first[case.id], second[case.id]) for case in common if first[case.id] != second[case.id]]
-    return PairAgreement(people, alpha(codings, seed), rows, differ)
+    return PairAgreement(people, set_alpha(codings, seed), rows, differ)
 
 
 def in_words(found: Agreement) -> str:

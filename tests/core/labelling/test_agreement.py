@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.labelling.agreement import adjudicate, alpha, compare
+from themescope.core.labelling.agreement import adjudicate, agreement_on_codes, common_codes, compare, pair_alpha
 
 
 def labels(*values: int) -> np.ndarray:
@@ -23,16 +23,16 @@ def test_perfect_agreement_whatever_the_clusters_are_called() -> None:
     assert found.ari is not None and found.ami is not None
     assert found.ari.value == pytest.approx(1.0)
     assert found.ami.value == pytest.approx(1.0)
-    assert alpha([a, b], ONE).value == pytest.approx(1.0)
+    assert pair_alpha([a, b], ONE).value == pytest.approx(1.0)
 
 
 def test_disagreement_by_hand() -> None:
     # {1,2},{3} against {1},{2,3}: of three pairs one is apart for both, two are judged differently.
     # D_o = (2+2)/6, D_e = 2·2·4/(6·5), alpha = 1 - (4/6)/(16/30) = -1/4.
     a, b = labels(0, 0, 1), labels(0, 1, 1)
-    assert alpha([a, b], ONE[:3]).value == pytest.approx(-0.25)
+    assert pair_alpha([a, b], ONE[:3]).value == pytest.approx(-0.25)
     # Total disagreement: one puts all together, the other all apart. N1 = N0 = 3, D_o = 1, D_e = 18/30.
-    assert alpha([labels(0, 0, 0), labels(0, 1, 2)], ONE[:3]).value == pytest.approx(1 - 30 / 18)
+    assert pair_alpha([labels(0, 0, 0), labels(0, 1, 2)], ONE[:3]).value == pytest.approx(1 - 30 / 18)
     found = compare(labels(0, 0, 0), labels(0, 1, 2), ONE[:3])
     assert found.ari is not None and found.ari.value == pytest.approx(0.0)
 
@@ -43,7 +43,7 @@ def test_missing_labels_are_left_out() -> None:
     assert (found.shared, found.articles) == (4, 1)
     assert found.ari is not None and found.ari.value == pytest.approx(1.0)
     # Three raters, the third judged one pair only: together, with the others.
-    three = alpha([a, b, labels(3, 3, -1, -1, -1, -1)], ONE)
+    three = pair_alpha([a, b, labels(3, 3, -1, -1, -1, -1)], ONE)
     assert three.value == pytest.approx(1.0)
     assert three.pairs == 6
 
@@ -60,7 +60,7 @@ def test_what_is_undefined_says_why(a: np.ndarray, b: np.ndarray, why: str) -> N
     found = compare(a, b, ONE[:3])
     assert found.ari is None and found.ami is None
     assert why in found.undefined
-    whole = alpha([a, b], ONE[:3])
+    whole = pair_alpha([a, b], ONE[:3])
     assert whole.value is None
     assert whole.undefined
 
@@ -71,16 +71,16 @@ def test_articles_are_compared_one_by_one() -> None:
     assert found.articles == 2
     assert found.ari is not None
     assert found.ari.low < found.ari.value < found.ari.high
-    assert alpha([a, b], np.array([1, 1, 1, 2, 2, 2])).pairs == 6
+    assert pair_alpha([a, b], np.array([1, 1, 1, 2, 2, 2])).pairs == 6
 
 
 @given(st.lists(st.tuples(*[st.integers(-1, 3)] * 3), min_size=1, max_size=12), st.permutations(range(4)))
 def test_alpha_knows_no_names_and_no_order(rows: list[tuple[int, int, int]], names: list[int]) -> None:
     raters = list(np.array(rows, dtype=np.int32).T)
     where = np.arange(len(rows)) % 2
-    first = alpha(raters, where)
+    first = pair_alpha(raters, where)
     renamed = [np.array([names[x] if x >= 0 else -1 for x in raters[0]], dtype=np.int32), *raters[1:]]
-    again = alpha(renamed[::-1], where)
+    again = pair_alpha(renamed[::-1], where)
     assert first.pairs == again.pairs
     assert (first.value is None) == (again.value is None)
     if first.value is not None:
@@ -97,3 +97,53 @@ def test_adjudication_counts_matched_clusters() -> None:
     assert set(found.labels.tolist()) <= {*found.names, -1}
     assert found.votes.shape == (3, 6)
     assert adjudicate([a, a[::-1].copy()]).dispute.max() <= 0.5
+
+
+# --- codes with common names ------------------------------------------------------------------------------------------
+
+CODES = {1: "Politics", 2: "Religion", 3: "Economy"}
+
+
+def test_clusters_with_the_same_name_are_one_code_whatever_their_numbers_are() -> None:
+    a, b = labels(1, 1, 2, 2, 3, -1), labels(7, 7, 5, 5, 7, 7)
+    found = common_codes([a, b], [CODES, {7: " politics", 5: "Religion"}])
+    assert found is not None
+    (first, second), codes, own = found
+    assert first.tolist() == [0, 0, 1, 1, 2, -1] and second.tolist() == [0, 0, 1, 1, 0, 0]
+    assert codes == ["Politics", "Religion", "Economy"] and own == ["Economy"]
+
+
+def test_partitions_without_common_names_have_no_agreement_on_codes() -> None:
+    a, b = labels(1, 1, 2, 2), labels(1, 1, 2, 2)
+    assert agreement_on_codes([a, b], [CODES, {1: "bridge", 2: "river"}], ONE[:4]) is None
+    assert agreement_on_codes([a, b], [{1: "", 2: ""}, {1: "", 2: ""}], ONE[:4]) is None
+    one_of_four = {1: "bridge", 2: "river", 3: "Economy"}
+    assert agreement_on_codes([labels(1, 2, 2, 3)] * 2, [CODES, one_of_four], ONE[:4]) is None
+
+
+def test_two_people_who_swap_two_codes_agree_on_partitions_and_not_on_codes() -> None:
+    a, b = labels(1, 1, 1, 2, 2, 2), labels(2, 2, 2, 1, 1, 1)
+    assert pair_alpha([a, b], ONE).value == pytest.approx(1.0)
+    found = agreement_on_codes([a, b], [CODES, CODES], ONE)
+    assert found is not None and found.observed == 0
+    assert found.kappa.estimate is not None and found.kappa.estimate.value == pytest.approx(-1.0)
+    assert found.alpha.estimate is not None and found.alpha.estimate.value < 0
+
+
+def test_each_code_is_compared_with_all_others() -> None:
+    a, b = labels(1, 1, 2, 2, 3, 3), labels(1, 1, 2, 3, 3, 2)
+    found = agreement_on_codes([a, b], [CODES, CODES], ONE)
+    assert found is not None and (found.coders, found.sentences, found.over) == (2, 6, "sentences")
+    by_name = {code.name: code for code in found.codes}
+    assert {name: (code.counts, code.both) for name, code in by_name.items()} == {
+        "Politics": ((2, 2), 2), "Religion": ((2, 2), 1), "Economy": ((2, 2), 1),
+    }  # fmt: skip
+    kappas = {name: code.kappa.estimate.value for name, code in by_name.items() if code.kappa.estimate is not None}
+    # Religion: equal 4 of 6, expected (2·2 + 4·4)/36, so kappa = (24 - 20)/(36 - 20).
+    assert kappas == pytest.approx({"Politics": 1.0, "Religion": 0.25, "Economy": 0.25})
+
+
+def test_intervals_are_drawn_over_articles_if_there_are_enough() -> None:
+    a, b = np.tile(labels(1, 2, 3), 8), np.tile(labels(1, 2, 2), 8)
+    found = agreement_on_codes([a, b], [CODES, CODES], np.repeat(np.arange(8), 3))
+    assert found is not None and found.over == "articles"

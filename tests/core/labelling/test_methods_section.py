@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.labelling.agreement import Alpha
+from themescope.core.labelling.agreement import CodeAgreement, CodingAgreement, PairAlpha
 from themescope.core.labelling.markup import Cite, Foreign, cited, latex, latex_text, markdown
 from themescope.core.labelling.methods_section import (
     REFERENCES,
@@ -22,10 +22,11 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
+from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.types import Estimate
 
 NOTHING = Facts(
-    "Towns", (), 1, 12, 1, 1, 0, 0, (), (), {}, 0, 0, None, None, None, (), None, (), (), "0.2.0"
+    "Towns", (), 1, 12, 1, 1, 0, 0, (), (), {}, 0, 0, None, None, None, None, (), None, (), (), "0.2.0"
 )  # fmt: skip
 EVERYTHING = Facts(
     corpus="Towns_&_Co",
@@ -43,7 +44,8 @@ EVERYTHING = Facts(
     answers=44,
     first=date(2026, 11, 1),
     last=date(2026, 11, 24),
-    alpha=Alpha(0.71234, 5_678, ""),
+    coding=None,
+    alpha=PairAlpha(0.71234, 5_678, ""),
     pairs=(Estimate(0.6, 0.5, 0.7, 9), Estimate(0.8, 0.7, 0.9, 9), Estimate(0.65, 0.5, 0.7, 9)),
     reliability=ReliabilityFact(
         3, (Estimate(0.61, 0.5, 0.7, 9), Estimate(0.82, 0.7, 0.9, 9)),
@@ -69,6 +71,7 @@ seed 5
 321 changes between 2026-11-01 and 2026-11-24 (assign 312, merge 9); 13 more
 44 questions
 5,678 pairs
+no common codes, so partitions were compared
 is 0.712
 0.600 to 0.800 over 3 pairs
 0.610 [0.500, 0.700] to 0.820 [0.700, 0.900]
@@ -105,7 +108,18 @@ def test_without_facts_there_are_no_sentences() -> None:
 @pytest.mark.parametrize("name", [field.name for field in fields(Facts)])
 def test_each_fact_adds_words_of_its_own(name: str) -> None:
     """Leaving one fact out removes something and adds nothing but what stands for its absence."""
-    if name in ("corpus", "articles", "sentences", "labellings", "people", "version", "undone", "first", "last"):
+    if name in (
+        "coding",
+        "corpus",
+        "articles",
+        "sentences",
+        "labellings",
+        "people",
+        "version",
+        "undone",
+        "first",
+        "last",
+    ):
         return
     without = replace(EVERYTHING, **{name: getattr(NOTHING, name)})
     left, whole = set(text(without).split()), set(text(EVERYTHING).split())
@@ -114,8 +128,34 @@ def test_each_fact_adds_words_of_its_own(name: str) -> None:
 
 
 def test_undefined_agreement_says_why() -> None:
-    found = text(replace(EVERYTHING, alpha=Alpha(None, 0, "no pair was judged by two raters")))
-    assert "alpha is undefined, because no pair was judged by two raters." in found
+    found = text(replace(EVERYTHING, alpha=PairAlpha(None, 0, "no pair was judged by two raters")))
+    assert "alpha over pairs of sentences is undefined, because no pair was judged by two raters." in found
+
+
+def coefficient(value: float, low: float, high: float) -> Agreement:
+    return Agreement(Estimate(value, low, high, 30), 30, "")
+
+
+def test_agreement_on_codes_replaces_that_of_partitions() -> None:
+    one = CodeAgreement("Israel_1", (12, 11), 10, coefficient(0.7, 0.5, 0.9), coefficient(0.71, 0.52, 0.91))
+    undefined = CodeAgreement("Other", (1, 0), 0, Agreement(None, 1, "x"), Agreement(None, 1, "x"))
+    coding = CodingAgreement(
+        2, 30, 25 / 30, coefficient(0.759, 0.55, 0.91), coefficient(0.755, 0.54, 0.9), (one, undefined), (), "sentences"
+    )
+    found = text(replace(EVERYTHING, coding=coding))
+    for words in (
+        "Both coders judged 30 sentences, and 83% of their codes are equal.",
+        "Krippendorff's alpha for nominal data is 0.759 [0.550, 0.910]",
+        "Cohen's kappa is 0.755 [0.540, 0.900] (Cohen 1960)", "95 % bootstrap intervals over sentences",
+        "kappa is 0.710 [0.520, 0.910] for “Israel\\_1”; undefined for “Other”.",
+    ):  # fmt: skip
+        assert words in found, words
+    assert "pairs of sentences of the same article" not in found and "Rand index of two labellings" not in found
+    three = text(replace(EVERYTHING, coding=replace(coding, coders=3)))
+    assert "At least two of 3 coders" in three and "the mean over pairs of coders (Light 1971)" in three
+    empty = Agreement(None, 0, "nothing was judged by two people")
+    nothing = text(replace(EVERYTHING, coding=replace(coding, alpha=empty, kappa=empty)))
+    assert "is undefined, because nothing was judged by two people" in nothing
 
 
 def test_majority_and_equal_reliability_are_named() -> None:

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
 from themescope.core.metrics import coding_agreement
-from themescope.core.metrics.coding_agreement import Coding, alpha, kappa, masi
+from themescope.core.metrics.coding_agreement import Coding, alpha, category_kappa, kappa, masi, set_alpha
 
+LABELS = st.integers(1, 20).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 3), min_size=n, max_size=n)] * 3))
 SETS = st.frozensets(st.integers(0, 3), max_size=3)
 CODINGS = st.integers(1, 12).flatmap(lambda n: st.tuples(*[st.lists(st.none() | SETS, min_size=n, max_size=n)] * 2))
 
@@ -18,8 +21,12 @@ def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coding_agreement, "RESAMPLES", 50)
 
 
-def single(values: str) -> list[frozenset[int] | None]:
-    return [None if value == "." else frozenset([int(value)]) for value in values]
+def single(values: str) -> np.ndarray:
+    return np.array([-1 if value == "." else int(value) for value in values], dtype=np.int32)
+
+
+def sets(labels: np.ndarray) -> Coding:
+    return [None if value < 0 else frozenset([int(value)]) for value in labels]
 
 
 def test_kappa_of_the_example_of_cohens_coefficient() -> None:
@@ -27,7 +34,7 @@ def test_kappa_of_the_example_of_cohens_coefficient() -> None:
     yes, no = frozenset([1]), frozenset[int]()
     first = [yes] * 25 + [no] * 25
     second = [yes] * 20 + [no] * 5 + [yes] * 10 + [no] * 15
-    found = kappa(first, second, 1)
+    found = category_kappa(first, second, 1)
     assert found.estimate is not None and found.cases == 50
     assert math.isclose(found.estimate.value, 0.4)
     assert found.estimate.low < 0.4 < found.estimate.high
@@ -55,25 +62,25 @@ def test_masi_of_passonneaus_definition() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
-        ([None], [frozenset([1])], "no case was judged by both"),
+        ([None], [frozenset([1])], "nothing was judged by two people"),
         ([frozenset([2])], [frozenset([2])], "neither gave this category"),
         ([frozenset([1])], [frozenset([1])], "both gave this category to every case"),
     ],
 )
 def test_undefined_kappa_says_why(first: Coding, second: Coding, reason: str) -> None:
-    found = kappa(first, second, 1)
+    found = category_kappa(first, second, 1)
     assert found.estimate is None and reason in found.undefined
 
 
 def test_undefined_alpha_says_why() -> None:
     assert "two people" in alpha([single("1."), single(".1")]).undefined
-    assert "same categories" in alpha([single("11"), single("11")]).undefined
+    assert "the same code" in alpha([single("11"), single("11")]).undefined
 
 
 @given(CODINGS)
 def test_agreement_is_symmetric_at_most_one_and_ignores_the_order_of_cases(codings: tuple[Coding, Coding]) -> None:
     first, second = codings
-    for measure in (lambda a, b: alpha([a, b]), lambda a, b: kappa(a, b, 1)):
+    for measure in (lambda a, b: set_alpha([a, b]), lambda a, b: category_kappa(a, b, 1)):
         found, swapped, turned = measure(first, second), measure(second, first), measure(first[::-1], second[::-1])
         assert found.undefined == swapped.undefined == turned.undefined
         assert (found.estimate is None) == bool(found.undefined)
@@ -85,7 +92,7 @@ def test_agreement_is_symmetric_at_most_one_and_ignores_the_order_of_cases(codin
 
 @given(st.lists(SETS, min_size=2, max_size=12))
 def test_equal_codings_agree_fully_or_are_undefined(coding: list[frozenset[int]]) -> None:
-    found = alpha([coding, coding])
+    found = set_alpha([coding, coding])
     assert found.undefined or (found.estimate is not None and found.estimate.value == 1.0)
 
 
@@ -96,3 +103,100 @@ def test_masi_is_a_symmetric_dissimilarity(one: frozenset[int], other: frozenset
         and 0 <= masi(one, other) <= 1
         and (masi(one, other) == 0) == (one == other)
     )
+
+
+def pair(table: list[list[int]]) -> list[np.ndarray]:
+    """Return the codes of two coders with a contingency table."""
+    cells = [(row, column) for row, counts in enumerate(table) for column, n in enumerate(counts) for _ in range(n)]
+    return list(np.array(cells, dtype=np.int32).T)
+
+
+def value(found: coding_agreement.Agreement) -> float:
+    assert found.estimate is not None
+    return found.estimate.value
+
+
+def test_coefficients_of_a_table_of_four_codes_by_hand() -> None:
+    """25 of 30 equal; the codes of the two are 3, 3, 12, 12 and 4, 4, 11, 11.
+
+    kappa = (750 - 288) / (900 - 288), with 288 = 3·4 + 3·4 + 12·11 + 12·11;
+    alpha = 1 - (10/60) / (1 - sum of t(t - 1) / (60 · 59)) with t = 7, 7, 23, 23.
+    """
+    codes = pair([[3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 10, 2], [1, 1, 1, 9]])
+    assert value(kappa(codes)) == pytest.approx(462 / 612) and f"{462 / 612:.3f}" == "0.755"
+    expected = 1 - (1 / 6) / (1 - (2 * 7 * 6 + 2 * 23 * 22) / (60 * 59))
+    assert value(alpha(codes)) == pytest.approx(expected) and f"{expected:.3f}" == "0.759"
+
+
+def test_two_coders_who_swap_two_codes_do_not_agree() -> None:
+    first = single("00001111")
+    assert value(kappa([first, 1 - first])) == pytest.approx(-1.0) and value(alpha([first, 1 - first])) < -0.8
+
+
+def test_kappa_of_three_coders_is_the_mean_over_pairs() -> None:
+    a, b, c = single("0011220120"), single("0012220110"), single(".01122012.")
+    known = c >= 0
+    pairs = [cohen_kappa_score(a, b), cohen_kappa_score(a[known], c[known]), cohen_kappa_score(b[known], c[known])]
+    assert value(kappa([a, b, c])) == pytest.approx(np.mean(pairs))
+
+
+@given(LABELS)
+def test_kappa_is_that_of_scikit_learn(rows: tuple[list[int], ...]) -> None:
+    first, second = (np.array(row, dtype=np.int32) for row in rows[:2])
+    both = (first >= 0) & (second >= 0)
+    found = kappa([first, second])
+    if found.estimate is not None:
+        assert found.estimate.value == pytest.approx(cohen_kappa_score(first[both], second[both]))
+    else:
+        assert not both.any() or len(np.unique(np.concatenate([first[both], second[both]]))) == 1
+
+
+@given(LABELS)
+def test_alpha_of_single_categories_is_nominal_alpha(rows: tuple[list[int], ...]) -> None:
+    coders = [np.array(row, dtype=np.int32) for row in rows]
+    nominal, of_sets = alpha(coders), set_alpha([sets(labels) for labels in coders])
+    assert (nominal.cases, nominal.undefined) == (of_sets.cases, of_sets.undefined)
+    assert nominal.estimate == of_sets.estimate or value(nominal) == pytest.approx(value(of_sets))
+
+
+@given(LABELS, st.permutations(range(4)))
+def test_codes_may_be_renamed_together_and_coders_may_change_places(
+    rows: tuple[list[int], ...], names: list[int]
+) -> None:
+    coders = [np.array(row, dtype=np.int32) for row in rows]
+    renamed = [np.where(labels < 0, -1, np.array(names)[labels]).astype(np.int32) for labels in coders[::-1]]
+    for measure in (alpha, kappa):
+        found, again = measure(coders), measure(renamed)
+        assert found.undefined == again.undefined and found.cases == again.cases
+        if found.estimate is not None:
+            assert value(found) == pytest.approx(value(again)) and value(found) <= 1 + 1e-9
+            assert found.estimate.low <= found.estimate.high
+
+
+def test_the_interval_covers_the_true_kappa_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two coders who give the true one of three codes with probability .8; 100 sentences, 200 studies."""
+    monkeypatch.setattr(coding_agreement, "RESAMPLES", 400)
+    random, hits = np.random.default_rng(5), 0
+    equal = 0.8**2 + 2 * 0.1**2
+    true = (equal - 1 / 3) / (1 - 1 / 3)
+    for seed in range(200):
+        truth = random.integers(0, 3, 100)
+        coders = [
+            np.where(random.random(100) < 0.8, truth, (truth + random.integers(1, 3, 100)) % 3).astype(np.int32)
+            for _ in range(2)
+        ]
+        found = kappa(coders, seed=seed).estimate
+        assert found is not None
+        hits += found.low <= true <= found.high
+    assert 180 <= hits <= 198
+
+
+def test_whole_groups_are_drawn_and_their_intervals_are_wider() -> None:
+    """Units of a group are all equal, so there is no more information than groups."""
+    first, second = single("01010101"), single("01010110")
+    groups = np.repeat(np.arange(8), 20)
+    wide, narrow = (kappa([first.repeat(20), second.repeat(20)], of).estimate for of in (groups, None))
+    single_units = kappa([first, second]).estimate
+    assert wide is not None and narrow is not None and single_units is not None
+    assert wide.value == pytest.approx(single_units.value)
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)

@@ -48,8 +48,9 @@ def test_facts_are_those_of_the_store(labelled: tuple[Store, list[int]]) -> None
     (task,) = facts.tasks
     assert (task.items, task.people, task.shared, task.gold) == (10, 2, 8, 2)
     assert len({item.range for item in items}) == task.items
-    assert facts.alpha is not None and facts.alpha.value is not None and 0 < facts.alpha.value < 1
-    assert len(facts.pairs) == 1
+    coding = facts.coding
+    assert coding is not None and coding.alpha.estimate is not None and 0 < coding.alpha.estimate.value < 1
+    assert coding.over == "articles" and not facts.alpha and not facts.pairs, "both began with the same sections"
     assert facts.reliability is not None and facts.reliability.people == 2
     (adjudication,) = facts.adjudications
     assert adjudication.sentences == gold.sentences and adjudication.expected_ari == gold.origin["expected_ari"]
@@ -64,13 +65,15 @@ def test_every_number_of_the_text_is_a_fact(labelled: tuple[Store, list[int]]) -
         section.markdown.split("## References")[0].replace(facts.version, "").replace("95 %", "").replace("(80%)", "")
     )
     body = re.sub(r"\([A-Z][^()]* (19|20)\d\d\)", "", body)
-    known = {f"{facts.alpha.value:.3f}", f"{facts.alpha.pairs:,}"} if facts.alpha and facts.alpha.value else set()
+    coding = facts.coding
+    assert coding is not None
+    known = {f"{coding.sentences:,}", f"{coding.observed:.0%}".rstrip("%")}
     known |= {f"{value:,}" for value in (facts.articles, facts.sentences, facts.labellings, facts.people, facts.judged)}
     known |= {f"{value:,}" for value in (*facts.steps.values(), sum(facts.steps.values()), facts.undone, 8, 2, 10)}
     known |= {part for day in (facts.first, facts.last) for part in str(day).split("-")}
-    estimates = (
-        [*facts.pairs, *facts.reliability.sensitivity, *facts.reliability.specificity] if facts.reliability else []
-    )
+    estimates = [*facts.reliability.sensitivity, *facts.reliability.specificity] if facts.reliability else []
+    coefficients = [coding.alpha, coding.kappa, *(code.kappa for code in coding.codes)]
+    estimates += [found.estimate for found in coefficients if found.estimate is not None]
     known |= {f"{value:.3f}" for e in estimates for value in (e.value, e.low, e.high)}
     known |= {f"{made.expected_ari:.3f}" for made in facts.adjudications if made.expected_ari}
     known |= {f"{made.sentences:,}" for made in facts.adjudications} | {str(task.seed) for task in facts.tasks}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import LabellingRecord
-from themescope.jobs.common.placed import placed_sentences
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.starts import labels_on
+from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.people import current_person
 
@@ -127,26 +125,35 @@ def _task_scopes(corpus_id: int) -> list[Scope]:
     return found
 
 
-def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
-    """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
+@dataclass(frozen=True, slots=True)
+class Labellings:
+    """The labellings of a scope, and which of them do not count by default."""
+
+    text: CodedText
+    left_out: Mapping[str, str]
+    """Name → reason."""
+
+
+def labellings(scope: Scope) -> Labellings:
+    """Return the labellings of a scope."""
     with queries.store().reading() as r:
-        states: list[Partition] = [r.labellings.snapshot(record.id).partition for record in chosen]
-        placed = [placed_sentences(r, record, state) for record, state in zip(chosen, states, strict=True)]
-        ids = np.unique(np.concatenate([state.ids for state in states]))
-        known = r.corpora.sentences_by_id(ids)
+        text = coded_text(r, scope.labellings)
+        reasons = left_out(r, text.coders)
+    names = {record.id: record.name for record in scope.labellings}
+    return Labellings(text, {names[id]: reason for id, reason in reasons.items()})
+
+
+def group(scope: Scope, text: CodedText, chosen: Collection[str]) -> Group:
+    """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
+    people = [
+        Rater(coder.record.name, coder.labels, dict(coder.names), coder.record, coder.placed)
+        for coder in text.coders
+        if coder.record.name in chosen
+    ]
+    ids, others = text.ids, list[Rater]()
+    with queries.store().reading() as r:
         articles = r.corpora.articles_by_id([scope.article_id] if scope.article_id else [])
         gold, called = gold_on(r, scope.gold_id, ids)
-    people = [
-        Rater(
-            record.name,
-            labels_on(state, ids),
-            {c.number: c.name for c in state.clusters.values()},
-            record,
-            np.isin(ids, own),
-        )
-        for record, state, own in zip(chosen, states, placed, strict=True)
-    ]
-    others: list[Rater] = []
     if scope.article_id in articles:
         corpus = next(c for c in queries.corpora() if c.id == scope.corpus_id)
         for partition in partition_queries.partitions(articles[scope.article_id], corpus.created):
@@ -158,7 +165,5 @@ def group(scope: Scope, chosen: Sequence[LabellingRecord]) -> Group:
             labels[at] = division.labels[place]
             if len(shared):
                 others.append(Rater(partition.name, labels, dict(division.names)))
-    sentences = [known[int(i)] for i in ids]
     right = Rater("gold labels", gold, dict(called)) if (gold >= 0).any() else None
-    of = np.array([s.article_id for s in sentences], dtype=np.int64)
-    return Group(ids, of, sentences, people, others, right)
+    return Group(ids, text.articles, text.sentences, people, others, right)

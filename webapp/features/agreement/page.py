@@ -9,22 +9,27 @@ from themescope.webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.text import plain
 
 
 def results_of(scope: Scope) -> None:
     """Draw the choice of labellings and the results; nothing while the person labels the text blind."""
-    records = {record.name: record for record in scope.labellings}
+    found = groups.labellings(scope)
+    names = [record.name for record in scope.labellings]
     chosen = st.multiselect(
-        "Labellings", list(records), default=list(records), help="The labellings to compare.",
-        key=f"{LABELLINGS}_{scope.name}",
+        "Labellings", names, default=[name for name in names if name not in found.left_out],
+        help="The labellings to compare.", key=f"{LABELLINGS}_{scope.name}",
     )  # fmt: skip
     own = [r for r in scope.labellings if r.blind and r.owner == current_person()]
     if own and not st.toggle("My blind labelling is finished; show the others", key=f"{REVEAL}_{scope.name}"):
         st.info("You label this text blind. The other labellings are hidden until yours is finished.")
-    elif not chosen:
-        nothing("No labelling selected.", "Select at least one above.")
+        return
+    if left := [f"**{plain(name)}** ({plain(why)})" for name, why in found.left_out.items() if name not in chosen]:
+        st.caption(f"Left out: {' · '.join(left)}. Choose them above to count them.")
+    if chosen:
+        results.show(scope, groups.group(scope, found.text, chosen))
     else:
-        results.show(scope, groups.group(scope, [records[name] for name in chosen]))
+        nothing("No labelling selected.", "Select at least one above.")
 
 
 scopes = groups.scopes(projects.current_id())

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.agreement import Comparison, alpha, compare
+from themescope.core.labelling.agreement import (
+    CodingAgreement,
+    PartitionComparison,
+    agreement_on_codes,
+    common_codes,
+    compare,
+    pair_alpha,
+)
+from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.matching import match_clusters
-from themescope.core.types import Estimate
+from themescope.core.types import Estimate, Labels
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement import posterior
 from themescope.webapp.features.agreement.groups import ALL, BOTH, COUNTS, Group, Rater, Scope, counted, judged
-from themescope.webapp.features.agreement.state import COUNTED, PAIRS
+from themescope.webapp.features.agreement.state import CODES_FILE, COUNTED, PAIRS
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download
-from themescope.webapp.shared.text import distinct, ends, interval, plain, score, shorten
+from themescope.webapp.shared.text import count, distinct, ends, interval, plain, score, shorten
 
 _NAME = 40
 _ONE_ARTICLE = "one article: no interval"
+_PAIRWISE = "Pairwise agreement of partitions"
 
 
 def show(scope: Scope, found: Group) -> None:
@@ -33,11 +43,16 @@ def show(scope: Scope, found: Group) -> None:
             "relabel",
             "Open Relabel",
         )
-    else:
-        _alpha(found, which)
+        _pairs(found, which)
+        return
+    labels = judged(found.people, which)
+    coding = agreement_on_codes(labels, [person.names for person in found.people], found.articles)
+    if coding is not None:
+        _codes(coding, found.people, which)
+        st.subheader(_PAIRWISE, anchor=False)
+    _partitions(labels, found, which, coding is not None)
     _pairs(found, which)
-    if len(found.people) >= 2:
-        posterior.show(scope, found, which)
+    posterior.show(scope, found, which)
 
 
 def _choose_counted() -> str:
@@ -49,23 +64,79 @@ def _choose_counted() -> str:
     return chosen or BOTH
 
 
-def _alpha(found: Group, which: str) -> None:
-    labels = judged(found.people, which)
-    whole = alpha(labels, found.articles)
+# --- codes ------------------------------------------------------------------------------------------------------------
+
+
+def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
+    """Draw the agreement on codes with common names, overall and for each code."""
+    two = found.coders == 2
+    with st.container(horizontal=True):
+        help = "For nominal data: 1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative "
+        _coefficient("Krippendorff's alpha", found.alpha, help + "conclusions.")
+        help = "Two coders, corrected for chance by the codes of each." if two else "Mean over all pairs of labellings."
+        _coefficient("Cohen's kappa", found.kappa, help)
+        help = "Share of equal codes, without a correction for chance."
+        st.metric("Equal", "–" if np.isnan(found.observed) else f"{found.observed:.0%}", border=True, help=help)
+        help = f"Sentences that count in at least two labellings: {COUNTS[which]}."
+        st.metric("Sentences", f"{found.sentences:,}", border=True, help=help)
+    undefined = found.alpha.undefined or found.kappa.undefined
+    if undefined:
+        st.caption(f"Undefined because {undefined}.{_more(which)}")
+        return
+    own = f" Not everybody has: {plain(', '.join(found.own))}." if found.own else ""
+    st.caption(
+        f"Codes with the same name are the same code. In brackets are 95 % bootstrap intervals over {found.over}. "
+        f"Counted are {COUNTS[which]}.{own}"
+    )
+    names = distinct(["Code", *(shorten(person.name, _NAME) for person in people), "All", "Alpha", "Kappa"])
+    rows = [(c.name, *c.counts, c.both, _coded(c.alpha), _coded(c.kappa)) for c in found.codes]
+    st.dataframe(pd.DataFrame(rows, columns=names), hide_index=True)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("One code against all others: how often each labelling has it, where all have it, and agreement.")
+        st.space("stretch")
+        download("CSV", lambda: csv_text(names, rows), "agreement_by_code.csv", key=CODES_FILE)
+
+
+def _coefficient(label: str, found: Agreement, help: str) -> None:
+    text = "undefined" if found.estimate is None else score(found.estimate.value)
+    st.metric(label, text, border=True, help=help, delta=_interval(found), delta_color="off", delta_arrow="off")
+
+
+def _interval(found: Agreement) -> str | None:
+    """Return the interval of a coefficient; there is none if nobody differs."""
+    e = found.estimate
+    return None if e is None or e.n < 2 or e.low == e.high else f"[{score(e.low)}, {score(e.high)}]"
+
+
+def _coded(found: Agreement) -> str:
+    return "–" if found.estimate is None else " ".join(filter(None, (score(found.estimate.value), _interval(found))))
+
+
+# --- partitions -------------------------------------------------------------------------------------------------------
+
+
+def _partitions(labels: Sequence[Labels], found: Group, which: str, common: bool) -> None:
+    """Draw Krippendorff's alpha over pairs of sentences, which is the headline if labellings have no common codes."""
+    whole = pair_alpha(labels, found.articles)
+    about = (
+        "Are two sentences of the same article in the same cluster or not? Names of clusters do not count, so two "
+        "people who swap two codes agree fully here."
+    )
+    value = "undefined" if whole.value is None else score(whole.value)
+    why = f" Undefined because {whole.undefined}.{_more(which)}" if whole.undefined else ""
+    if common:
+        over = f" over {count(whole.pairs, 'pair')} of sentences" if whole.pairs else ""
+        st.caption(f"{about} Krippendorff's alpha{over}: {value}.{why}")
+        return
     several = int((np.sum([own >= 0 for own in labels], axis=0) >= 2).sum())
     with st.container(horizontal=True):
-        value = "undefined" if whole.value is None else score(whole.value)
         help = "1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative conclusions."
-        st.metric("Krippendorff's alpha", value, border=True, help=help)
+        st.metric("Alpha over pairs", value, border=True, help=help)
         help = f"Sentences that count in at least two labellings: {COUNTS[which]}."
         st.metric("Sentences", f"{several:,}", border=True, help=help)
         st.metric("Sentence pairs", f"{whole.pairs:,}", border=True, help="Pairs that at least two labellings decide.")
-    st.caption(
-        f"Undefined because {whole.undefined}.{_more(which)}"
-        if whole.undefined
-        else f"Computed over pairs of sentences of the same article: are they in the same cluster or not? Counted are "
-        f"{COUNTS[which]}."
-    )
+    st.caption(f"The labellings have no codes with common names. {about} Counted are {COUNTS[which]}.{why}")
+    st.subheader(_PAIRWISE, anchor=False)
 
 
 def _more(which: str) -> str:
@@ -77,7 +148,7 @@ def pair_row(
     first: Rater, second: Rater, articles: np.ndarray, which: str = ALL
 ) -> tuple[str, str, int, str, str, str]:
     """Return names, shared sentences, ARI, AMI, and a remark where a value or an interval is undefined."""
-    result: Comparison = compare(*counted(first, second, which), articles)
+    result: PartitionComparison = compare(*counted(first, second, which), articles)
     numbers = [_estimate(value) for value in (result.ari, result.ami)]
     remark = f"undefined because {result.undefined}" if result.undefined else ""
     if not remark and result.articles == 1:
@@ -101,7 +172,8 @@ def _pairs(found: Group, which: str) -> None:
     pairs = [*combinations(found.people, 2), *((p, other) for p in found.people for other in found.others)]
     if not pairs:
         return
-    st.subheader("Pairwise agreement", anchor=False)
+    if len(found.people) < 2:
+        st.subheader(_PAIRWISE, anchor=False)
     rows = [pair_row(first, second, found.articles, which) for first, second in pairs]
     remarks = {row[-1] for row in rows}
     shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark on all rows is drawn once, below
@@ -131,24 +203,35 @@ def _measured(remarks: set[str]) -> str:
     return f"Means over articles with 95 % intervals{f'; {same}' if same else ''}."
 
 
-def contingency(first: Rater, second: Rater, which: str = ALL) -> pd.DataFrame:
-    """Return the contingency table of two labellings, with matched clusters on the diagonal."""
+def contingency(first: Rater, second: Rater, which: str = ALL) -> tuple[pd.DataFrame, bool]:
+    """Return the contingency table of two labellings, and whether its diagonal has codes of the same name.
+
+    If they have no common codes, matched clusters are on the diagonal.
+    """
     own, other = counted(first, second, which)
     both = (own >= 0) & (other >= 0)
     a, b = own[both], other[both]
-    matching = match_clusters(a, b)
-    rows = [*(pair.first for pair in matching.pairs), *matching.only_first]
-    columns = [*(pair.second for pair in matching.pairs), *matching.only_second]
+    coded = None
+    if first.placed is not None and second.placed is not None:
+        coded = common_codes([a, b], [first.names, second.names])
+    if coded is not None:
+        (a, b), codes, _ = coded
+        rows = columns = list(range(len(codes)))
+        names = [[shorten(name, _NAME) for name in codes]] * 2
+    else:
+        matching = match_clusters(a, b)
+        rows = [*(pair.first for pair in matching.pairs), *matching.only_first]
+        columns = [*(pair.second for pair in matching.pairs), *matching.only_second]
+        names = [
+            [shorten(rater.called(label), _NAME) for label in found]
+            for rater, found in ((first, rows), (second, columns))
+        ]
     table = [[int(((a == row) & (b == column)).sum()) for column in columns] for row in rows]
-    return pd.DataFrame(
-        table,
-        index=distinct([shorten(first.called(row), _NAME) for row in rows]),
-        columns=distinct([shorten(second.called(column), _NAME) for column in columns]),
-    )
+    return pd.DataFrame(table, index=distinct(names[0]), columns=distinct(names[1])), coded is not None
 
 
 def _contingency(first: Rater, second: Rater, which: str) -> None:
-    table = contingency(first, second, which)
+    table, by_name = contingency(first, second, which)
     st.markdown(f"**{plain(first.name)}** (rows) and **{plain(second.name)}** (columns)")
     if table.empty:
         st.caption(f"No sentence counts in both.{_more(which)}")
@@ -161,7 +244,5 @@ def _contingency(first: Rater, second: Rater, which: str) -> None:
         column_config={"_index": st.column_config.Column(width=190)},
         placeholder="",
     )
-    st.caption(
-        f"Clusters are matched one-to-one (Hungarian method): {same:,} of {total:,} sentences ({same / total:.0%}) are "
-        "on the diagonal."
-    )
+    how = "Codes of the same name are" if by_name else "Clusters are matched one-to-one (Hungarian method) and"
+    st.caption(f"{how} on the diagonal: {same:,} of {total:,} sentences ({same / total:.0%}).")

@@ -1,0 +1,110 @@
+"""Labellings as coders of the same sentences, and which of them count for agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.labelling.agreement import common_codes
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids, Labels, Sentence
+from themescope.db.label_records import LabellingRecord, Sharing
+from themescope.db.store import Unit
+from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.services.labelling.starts import labels_on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coder:
+    """A labelling on the n sentences of a :class:`CodedText`."""
+
+    record: LabellingRecord
+    state: Partition
+    labels: Labels
+    """(n,) cluster numbers; -1 is unassigned."""
+    placed: npt.NDArray[np.bool_]
+    """(n,) mask of the sentences that people placed."""
+    names: Mapping[int, str]
+    """Number → name of the clusters, of sub-themes with the name of their theme."""
+
+    @property
+    def judged(self) -> Labels:
+        """Return the (n,) cluster numbers of the sentences that people placed; -1 for all others."""
+        return np.where(self.placed, self.labels, -1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedText:
+    """Labellings of the same sentences; row i of every array is sentence ``ids[i]``."""
+
+    ids: Ids
+    articles: Ids
+    sentences: Sequence[Sentence]
+    coders: Sequence[Coder]
+
+
+def coded_text(r: Unit, records: Sequence[LabellingRecord]) -> CodedText:
+    """Return labellings on all sentences that one of them has."""
+    states = [r.labellings.snapshot(record.id).partition for record in records]
+    ids = np.unique(np.concatenate([state.ids for state in states]))
+    known = r.corpora.sentences_by_id(ids)
+    sentences = [known[int(id)] for id in ids]
+    coders = []
+    for record, state in zip(records, states, strict=True):
+        placed = np.isin(ids, placed_sentences(r, record, state))
+        coders.append(Coder(record, state, labels_on(state, ids), placed, _names(state)))
+    return CodedText(ids, np.array([s.article_id for s in sentences], dtype=np.int64), sentences, coders)
+
+
+def _names(state: Partition) -> dict[int, str]:
+    themes = {number: cluster.name for number, cluster in state.clusters.items()}
+    return {
+        number: cluster.name if cluster.parent is None else f"{themes.get(cluster.parent, '')} › {cluster.name}"
+        for number, cluster in state.clusters.items()
+    }
+
+
+def left_out(r: Unit, coders: Sequence[Coder]) -> dict[int, str]:
+    """Return labelling id → reason for the labellings that are no independent, finished coding.
+
+    They are templates in which nobody placed a sentence, gold labellings, labellings of a task with open items, and
+    copies of another labelling of the same person that counts. A labelling is a copy if it began with the other one, or
+    if both have the same codes wherever people placed a sentence.
+    """
+    reasons: dict[int, str] = {}
+    counted: list[Coder] = []
+    for coder in sorted(coders, key=lambda coder: coder.record.id):
+        reason = _reason(r, coder) or next((found for other in counted if (found := _copy(coder, other))), "")
+        if reason:
+            reasons[coder.record.id] = reason
+        else:
+            counted.append(coder)
+    return reasons
+
+
+def _reason(r: Unit, coder: Coder) -> str:
+    """Return why a labelling does not count, whatever the others are."""
+    if not coder.placed.any():
+        return "nobody placed a sentence in it"
+    if coder.record.kind is Sharing.GOLD:
+        return "a gold labelling, made from others"
+    known = r.tasks.of_labelling(coder.record.id)
+    if known is None or known[0].closed is not None:
+        return ""
+    items = r.tasks.items(known[0].id, known[1])
+    still = sum(item.done is None for item in items)
+    return f"{still:,} of {len(items):,} items of its task are open" if still else ""
+
+
+def _copy(coder: Coder, other: Coder) -> str:
+    if coder.record.owner != other.record.owner:
+        return ""
+    reason = f"a copy of “{other.record.name}” by the same person"
+    if coder.record.origin.get("from") == "labelling" and coder.record.origin.get("name") == other.record.name:
+        return reason
+    both = coder.placed & other.placed
+    found = common_codes([coder.judged, other.judged], [coder.names, other.names]) if both.any() else None
+    return reason if found is not None and (found[0][0] == found[0][1])[both].all() else ""
