@@ -128,7 +128,7 @@ def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
             frame,
             f"{state.TABLE}_{by}_{'-'.join(str(e.run.id) for e in shown)}_{hash(tuple(row.names for row in rows))}",
             lambda row: st.query_params.update({state.PART: list(rows[row].names)}),
-            height="content" if len(rows) < 10 else 420,
+            height="content" if len(rows) <= 11 else 420,
             column_config={
                 "Triplets": COUNTED,
                 "Articles": COUNTED,
@@ -138,8 +138,8 @@ def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
         cut = f" Showing {_LISTED} of {len(found.rows):,}; export for all." if len(found.rows) > _LISTED else ""
         opens = " Click a row to open its triplets." if any(row.opens is not None for row in rows) else ""
         st.caption(f"{found.about}{cut}{opens}")
-        download("CSV", lambda: export(found, names), "themescope-triplet-accuracy.csv")
         _open(found, shown)
+        download("CSV", lambda: export(found, names), "themescope-triplet-accuracy.csv")
     if right is not None:
         with right:
             figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
