@@ -209,14 +209,12 @@ def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 def _move(state: RelabelState, action: Mapping[str, Any]) -> None:
-    number = action.get("cluster")
-    if not is_int(number):
-        return
-    state.select(ids_of(action.get("ids")), DRAGGED)
-    if number == UNASSIGNED:
-        state.apply_to_selection(op.unassign)
-    else:
-        state.apply_to_selection(lambda p, ids: op.assign(p, ids, number))
+    if is_int(action.get("cluster")):
+        state.select(ids_of(action.get("ids")), DRAGGED)
+        if action["cluster"] == UNASSIGNED:
+            state.apply_to_selection(op.unassign)
+        else:
+            _assign(state, action)
 
 
 def _rename(state: RelabelState, action: Mapping[str, Any]) -> None:

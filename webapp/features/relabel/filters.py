@@ -31,25 +31,9 @@ TOP_K = 50
 """Sentences that a search by meaning shows."""
 
 
-def _all(state: RelabelState) -> Ids:
-    return state.texts.ids
-
-
 def _in_reading_order(state: RelabelState, ids: Ids) -> Ids:
     found: Ids = state.texts.ids[np.isin(state.texts.ids, ids)]
     return found
-
-
-def _unassigned(state: RelabelState) -> Ids:
-    return _in_reading_order(state, state.partition.members(UNASSIGNED))
-
-
-def _uncertain(state: RelabelState) -> Ids:
-    return _in_reading_order(state, state.partition.ids[state.partition.uncertain])
-
-
-def _with_note(state: RelabelState) -> Ids:
-    return _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64))
 
 
 def _differs_from_model(state: RelabelState) -> Ids:
@@ -107,10 +91,10 @@ def _chosen_clusters(state: RelabelState) -> Ids:
 
 
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
-    ALL: _all,
-    "Unassigned": _unassigned,
-    "Uncertain": _uncertain,
-    "With a note": _with_note,
+    ALL: lambda state: state.texts.ids,
+    "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
+    "Uncertain": lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
+    "With a note": lambda state: _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64)),
     CHOSEN: _chosen_clusters,
     DIFFERS_FROM_MODEL: _differs_from_model,
     DIFFERS_FROM_SECTIONS: _differs_from_sections,
