@@ -383,13 +383,10 @@ def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouri
         found[place >= 0] = place[place >= 0] + len(names)
         steps = np.linspace(1, 0.3, len(ends)) if wrong else np.linspace(0.3, 1, len(ends))
         shades += [float(-s if wrong else s) for s in steps]
-        names += [_range_name(low, high) for low, high in ends]
+        for low, high in ends:
+            texts = [f"{value:.2f}".replace("-", "−") for value in (low, high)]
+            names.append(texts[0] if texts[0] == texts[1] else " … ".join(texts))
     return Colouring(found, names, other, shades=shades, column=column, values=values)
-
-
-def _range_name(low: float, high: float) -> str:
-    texts = [f"{value:.2f}".replace("-", "−") for value in (low, high)]
-    return texts[0] if texts[0] == texts[1] else f"{texts[0]} … {texts[1]}"
 
 
 SOURCES: list[Callable[[View], list[Option]]] = [
