@@ -68,7 +68,7 @@ def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Inde
         words = nn.functional.dropout(table[torch.from_numpy(ids)], 0.2)
         optimizer.zero_grad()
         vectors = net(words, torch.from_numpy(lengths))
-        loss(vectors, torch.arange(len(ids)).reshape(-1, 3), torch.ones(len(batch))).value.backward()
+        loss(vectors, torch.arange(len(ids)).reshape(-1, 3), torch.ones(len(batch))).backward()
         optimizer.step()
 
     return step
@@ -83,7 +83,7 @@ def bucketed_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], 
         rows, inverse = np.unique(data.triplets[batch], return_inverse=True)
         optimizer.zero_grad()
         vectors = encoder.encode(rows, lambda: None, drop)
-        loss(vectors, torch.from_numpy(inverse.reshape(-1, 3)), torch.ones(len(batch))).value.backward()
+        loss(vectors, torch.from_numpy(inverse.reshape(-1, 3)), torch.ones(len(batch))).backward()
         optimizer.step()
 
     return step

@@ -1,8 +1,8 @@
-"""What the training loops of networks share: counters, updates of the weights, checkpoints and exact resume.
+"""What the training loops of networks share: epochs, validation, updates of the weights, checkpoints and exact resume.
 
-Several processes may run the same loop, each on a part of every batch (:mod:`themescope.core.models.processes`). All of
-them count the same steps and have the same weights; the first writes the checkpoints, which any number of processes can
-read.
+No random state is carried from step to step: the order of batches depends on (seed, epoch), dropout masks and samples
+on (seed, step). A training that resumes from a checkpoint therefore takes the same steps as one that was not
+interrupted, and on a processor with one thread ends with the same weights.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -28,37 +29,55 @@ from themescope.core.models.checkpoints import (
     restore_adam,
     write_checkpoint,
 )
-from themescope.core.models.processes import Mean, current
 from themescope.core.protocols import Report
 
-T = TypeVar("T")
+B = TypeVar("B")
 Weights: TypeAlias = Mapping[str, Tensor]
+LEAST_WEIGHT = 1e-12
+"""Smallest sum of weights that a loss is divided by."""
 
 
-class TrainingLoop(ABC):
-    """One training: an optimizer, and counters in ``self.at``; subclasses add the network and its steps.
+@dataclass(frozen=True)
+class Trained:
+    """The best weights of a training, its history and its metrics."""
 
-    Their settings have the fields gradient_clip, checkpoint_seconds and threads. A checkpoint belongs to the settings,
-    the seed and the digests ``data``; the interval of checkpoints and the numbers of threads and devices may change.
+    weights: dict[str, Tensor]
+    """The parameters that were trained, by name."""
+    history: list[dict[str, float]]
+    """One row for each validation: epoch, the measure that decides, training loss, learning rate and others."""
+    metrics: dict[str, float]
+
+
+class TrainingLoop(ABC, Generic[B]):
+    """One training on batches of type ``B``: an optimizer, and counters in ``self.at``; subclasses add the network.
+
+    Their settings have the fields epochs, gradient_clip, checkpoint_seconds and threads. A checkpoint belongs to the
+    settings, the seed and the digests ``data``; the interval of checkpoints and the number of threads may change.
     """
 
     optimizer: torch.optim.Optimizer
     advice: ClassVar[str] = "Lower the learning rate."
     """What the error of a loss that is not finite recommends."""
+    points: ClassVar[int] = 20
+    """Number of points of the live curve in an epoch."""
 
     def __init__(self, config: Config, seed: int, data: Iterable[Any], report: Report, rate: float) -> None:
-        self.report = report
+        self.report, self.seed = report, seed
         self._settings: Any = config
         self.at = Progress(rate=rate)
         self.recent: list[float] = []
         """Losses since the last point of the live curve."""
-        self.processes = current()
+        self._epoch: tuple[int, Sequence[B]] = (-1, [])
         self.key = digest_of([config.result_settings() | {"checkpoint_seconds": 0, "threads": 0}, seed, *data])
         self.saved = self.clock = time.monotonic()
 
     @abstractmethod
-    def _going(self) -> bool:
-        """Take at most one step; return whether training goes on."""
+    def _batches_of(self, epoch: int) -> Sequence[B]:
+        """Return the batches of an epoch."""
+
+    @abstractmethod
+    def _step(self, batch: B, batches: int) -> None:
+        """Change the weights by a batch, by :meth:`_descend`; ``batches`` is their number in an epoch."""
 
     @abstractmethod
     def _weights(self) -> tuple[Weights, Weights]:
@@ -67,6 +86,14 @@ class TrainingLoop(ABC):
     @abstractmethod
     def _restore(self, weights: Weights, best: Weights) -> None:
         """Take the weights of a checkpoint."""
+
+    @abstractmethod
+    def _done(self) -> tuple[float, float]:
+        """Return how much is done, and how much there is, in any unit."""
+
+    def _validated(self, batches: int) -> bool:
+        """Validate if it is due; return whether training goes on."""
+        return True
 
     def _run(self) -> None:
         """Resume from a checkpoint if there is one, and train to the end, or write a checkpoint when cancelled."""
@@ -79,27 +106,44 @@ class TrainingLoop(ABC):
         except Cancelled:
             self._save()
             raise
-        if (folder := self.report.checkpoint_folder()) and self.processes.first:
+        if folder := self.report.checkpoint_folder():
             drop_checkpoint(folder)
 
-    def _descend(
-        self, part_loss: Callable[[T], Sequence[Mean]], part: T, parameters: Iterable[nn.Parameter], items: int
-    ) -> None:
-        """Take a step down the gradient of the loss of a batch of ``items``, of which this process has ``part``.
+    def _going(self) -> bool:
+        """Validate if it is due, then take a step or begin the next epoch; return whether training goes on."""
+        batches = self._batches()
+        if not self._validated(len(batches)):
+            return False
+        if self.at.batch == len(batches):
+            self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
+            return bool(self.at.epoch < self._settings.epochs)
+        self._step(batches[self.at.batch], len(batches))
+        if not self.at.batch % max(len(batches) // self.points, 1):
+            self._point(float(np.mean(self.recent)), self.at.epoch + self.at.batch / len(batches))
+            self.recent = []
+        return True
 
-        ``part_loss`` is that of :meth:`themescope.core.models.processes.Processes.replicate`.
-        """
-        self.optimizer.zero_grad(set_to_none=True)
-        means = self.processes.agree(lambda: part_loss(part))
-        differentiable, loss = self.processes.loss(means)
-        differentiable.backward()
-        self._update(loss, parameters, items)
+    def _batches(self) -> Sequence[B]:
+        """Return the batches of the present epoch, which are computed once."""
+        if self._epoch[0] != self.at.epoch:
+            self._epoch = self.at.epoch, self._batches_of(self.at.epoch)
+        return self._epoch[1]
 
-    def _update(self, loss: Tensor, parameters: Iterable[nn.Parameter], items: int) -> None:
-        """Change the parameters by their gradients, and count the ``items`` of the batch, which has this ``loss``.
+    def _point(self, loss: float, epoch: float) -> None:
+        """Add a point to the live curve."""
+        self.report.metric("loss", epoch, loss)
+
+    def _tick(self) -> None:
+        """Report progress; may raise ``Cancelled``."""
+        self.report.progress(*self._done(), f"epoch {self.at.epoch + 1} of {self._settings.epochs}")
+
+    def _descend(self, loss: Tensor, parameters: Iterable[nn.Parameter], items: int) -> None:
+        """Change the parameters down the gradient of the loss of a batch of ``items``, and count them.
 
         Raises ``TrainingError`` for a loss that is not finite.
         """
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, self._settings.gradient_clip)
         value = float(loss.detach())
         if not math.isfinite(value):
@@ -115,14 +159,6 @@ class TrainingLoop(ABC):
             loss_count=at.loss_count + 1,
         )
 
-    def _announce(self, batches: int, points: int = 20) -> float | None:
-        """Add a point to the live curve where it is due, and return its loss; an epoch has about ``points`` points."""
-        if self.at.batch % max(batches // points, 1):
-            return None
-        value, self.recent = float(np.mean(self.recent)), []
-        self.report.metric("loss", self.at.epoch + self.at.batch / batches, value)
-        return value
-
     def _resume(self) -> bool:
         """Continue from the checkpoint of the same settings, seed and data; return whether there is one."""
         folder = self.report.checkpoint_folder()
@@ -136,7 +172,7 @@ class TrainingLoop(ABC):
 
     def _save(self) -> None:
         folder = self.report.checkpoint_folder()
-        if folder is not None and self.processes.first:
+        if folder is not None:
             self.at = self.at.advanced(seconds=self._seconds())
             self.clock = time.monotonic()
             write_checkpoint(folder, self.key, Checkpoint(self.at, *self._weights(), adam_tensors(self.optimizer)))
@@ -146,7 +182,84 @@ class TrainingLoop(ABC):
         """Return the seconds of training so far, those before an interruption included."""
         return self.at.seconds + time.monotonic() - self.clock
 
+    def _speed(self) -> float:
+        """Return the items per second so far."""
+        return self.at.triplets / max(self._seconds(), 1e-9)
+
     def _set_rate(self, rate: float) -> None:
         self.at = self.at.advanced(rate=rate)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+
+
+class ValidatedLoop(TrainingLoop[B]):
+    """A training that keeps the weights with the best value of ``measure``, and ends after validations without a gain.
+
+    The initial network is a candidate too. The settings also have the fields evaluations_per_epoch and patience_stop.
+    """
+
+    measure: ClassVar[str]
+    """Name of the measure on the validation data; the more the better."""
+    curves: ClassVar[tuple[str, ...]]
+    """Names of the values of a validation that are shown as curves."""
+    best: dict[str, Tensor]
+
+    @abstractmethod
+    def _state(self) -> dict[str, Tensor]:
+        """Return a copy of the weights of the network, as they are kept."""
+
+    @abstractmethod
+    def _measured(self) -> dict[str, float]:
+        """Return values on the validation data by name, with that of ``measure``."""
+
+    def _trained(self, counts: Mapping[str, float]) -> Trained:
+        """Train to the end; return the best weights, with metrics that include ``counts``."""
+        self._run()
+        metrics = {
+            self.measure: self.at.best,
+            "best step": float(self.at.best_step),
+            "steps": float(self.at.step),
+            **counts,
+            "training seconds": self._seconds(),
+        }
+        return Trained(self.best, self.at.history, metrics)
+
+    def _tick(self) -> None:
+        best = f", best {self.measure} {self.at.best:.3f}" if self.at.best >= 0 else ""
+        message = f"epoch {self.at.epoch + 1} of at most {self._settings.epochs}{best}"
+        self.report.progress(*self._done(), message)
+
+    def _validated(self, batches: int) -> bool:
+        parts = self._settings.evaluations_per_epoch
+        places = {math.ceil(batches * part / parts) for part in range(1, parts + 1)}
+        due = self.at.batch in places or self.at.step == 0
+        if due and self.at.evaluated != self.at.step:
+            self._validate(self.at.epoch + self.at.batch / max(batches, 1))
+        return bool(self.at.without_gain < self._settings.patience_stop)
+
+    def _validate(self, epoch: float) -> None:
+        """Measure the network and keep the best weights."""
+        started = time.monotonic()
+        values = self._measured()
+        self.clock += time.monotonic() - started  # validation does not count as training time
+        gained = values[self.measure] > self.at.best
+        loss = self.at.loss_sum / self.at.loss_count if self.at.loss_count else math.nan
+        row = {"epoch": epoch, **values, "training loss": loss, "learning rate": self.at.rate}
+        row = {name: value for name, value in row.items() if math.isfinite(value)}
+        if gained:
+            self.best = self._state()
+            self.at = self.at.advanced(best=values[self.measure], best_step=self.at.step)
+        self.at = self.at.advanced(
+            evaluated=self.at.step,
+            without_gain=0 if gained else self.at.without_gain + 1,
+            history=[*self.at.history, row],
+            loss_sum=0.0,
+            loss_count=0,
+        )
+        self._adapt()
+        for name in self.curves:
+            if name in row:
+                self.report.metric(name, epoch, row[name])
+
+    def _adapt(self) -> None:
+        """Change the training after a validation."""

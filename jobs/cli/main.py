@@ -22,7 +22,6 @@ from themescope.jobs.cli.mcp import mcp
 from themescope.jobs.cli.methods import methods
 from themescope.jobs.cli.names import name_themes
 from themescope.jobs.cli.personal_data import export_person, forget
-from themescope.jobs.cli.plan import plan
 from themescope.jobs.cli.reproduce import reproduce
 from themescope.jobs.cli.shell import Commands
 from themescope.jobs.cli.tokens import token
@@ -41,7 +40,7 @@ def main() -> None:
 
 COMMANDS = (
     import_, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate, reproduce,
-    map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, plan, demo, doctor,
+    map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -88,7 +88,7 @@ def test_a_teacher_is_optional_and_its_articles_are_recorded(store: Store) -> No
     assert records["taught"]["train_titles"] == records["teacher"]["train_titles"] != records["alone"]["train_titles"]
 
 
-def test_a_model_is_found_again_whatever_the_number_of_devices(store: Store) -> None:
+def test_a_model_is_found_again_by_a_job_of_0_2_that_names_devices(store: Store) -> None:
     settings = {"dim": 6, "vocabulary_limit": 200, "least_count": 1, "epochs": 1, "threads": 1, "device": "cpu"}
     arguments = {"method": "static-encoder", "corpus": "C"}
     first = do(store, "train", name="one", settings=settings, **arguments)

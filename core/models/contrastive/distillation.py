@@ -24,9 +24,8 @@ from themescope.core.errors import DataError
 from themescope.core.models.base import unit_length
 from themescope.core.models.checkpoints import read_arrays, write_arrays
 from themescope.core.models.contrastive.config import DistillationConfig
-from themescope.core.models.contrastive.loss import distillation_loss
+from themescope.core.models.contrastive.loss import Mean, distillation_loss
 from themescope.core.models.contrastive.sampling import Batch, Index, SectionedArticles
-from themescope.core.models.processes import Mean
 from themescope.core.protocols import Report
 from themescope.core.types import Corpus, FittedModel, Sentence
 

@@ -9,14 +9,34 @@ Distillation compares the same softmax over K(i) with that of a teacher (Hinton 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from themescope.core.models.processes import Mean
+from themescope.core.models.training_loop import LEAST_WEIGHT
 
 Floats = npt.NDArray[np.float32]
+
+
+class Mean(NamedTuple):
+    """A weighted mean of losses over the items of a batch."""
+
+    total: Tensor
+    """() sum of the weighted losses, with their gradient."""
+    weight: Tensor
+    """() sum of the weights, a constant."""
+
+    @property
+    def value(self) -> Tensor:
+        """The mean; 0 without items."""
+        return self.total / self.weight.clamp(min=LEAST_WEIGHT)
+
+    def times(self, factor: float) -> Mean:
+        """Return ``factor`` times the mean."""
+        return Mean(factor * self.total, self.weight)
 
 
 def section_masks(articles: Tensor, sections: Tensor) -> tuple[Tensor, Tensor]:

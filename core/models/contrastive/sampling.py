@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.models.parts import balanced
 from themescope.core.types import Corpus, Sentence, Split
 
 Index = npt.NDArray[np.int64]
@@ -132,17 +131,6 @@ class Batch:
     def __len__(self) -> int:
         """Return the number of sentences."""
         return len(self.rows)
-
-    def parts(self, count: int) -> list[Batch]:
-        """Divide the articles into ``count`` batches with about as many sentences each; some may be empty.
-
-        The loss compares sentences of one article only, so that its sum over the parts is that of the whole.
-        """
-        return [self._only(articles) for articles in balanced(np.bincount(self.articles).astype(np.float64), count)]
-
-    def _only(self, articles: Index) -> Batch:
-        kept = np.isin(self.articles, articles)
-        return Batch(self.rows[kept], np.searchsorted(articles, self.articles[kept]), self.sections[kept])
 
 
 class EpochBatches(Sequence[Batch]):

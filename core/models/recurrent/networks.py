@@ -88,7 +88,7 @@ class _AutoencoderTraining(WordTraining):
         random = np.random.default_rng([self.seed, step, _NOISE])
         seen, left = self.tensors(*corrupted(clean, lengths, *self.config.noise, random))
         encoded = net.encoder(self._masked(net.table(seen)), left)
-        self.tick()
+        self._tick()
         before, after, real = shifted(*self.tensors(clean, lengths), net.table)
         states = net.project(net.decoder(self._masked(before), encoded)[real])
         total = self.drawn.loss(states, after[real], self.drawn.at(step), net.table, net.bias)
@@ -140,7 +140,7 @@ class _SkipTraining(WordTraining):
         for side, decoder in enumerate(self.net.decoders):
             has = np.flatnonzero(self.data.neighbours[rows, side] >= 0)
             if len(has):
-                self.tick()
+                self._tick()
                 targets = self.tensors(*self.data.padded(self.data.neighbours[rows[has], side]))
                 total = total + self._decoded(decoder, encoded[torch.from_numpy(has).to(self.device)], targets, drawn)
                 words += int(targets[1].sum()) + len(has)

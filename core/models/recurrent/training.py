@@ -1,13 +1,13 @@
-"""Training loop of recurrent encoders that predict words: Adam, sampled softmax, checkpoints and exact resume.
+"""Training loop of recurrent encoders that predict words: Adam and sampled softmax.
 
-No random state is carried from step to step: batches depend on (seed, epoch), sampled words on (seed, step). A training
-that resumes from a checkpoint therefore takes the same steps as one that was not interrupted.
+See :mod:`themescope.core.models.training_loop`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -20,7 +20,6 @@ from themescope.core.models.recurrent.gru import GruEncoder
 from themescope.core.models.training_loop import TrainingLoop, Weights
 from themescope.core.protocols import Report
 
-_POINTS = 40  # number of points of the live curve in an epoch
 _FLATTENED = 0.75  # words are sampled with probability ∝ frequency to this power
 
 
@@ -90,20 +89,20 @@ def shifted(ids: Tensor, lengths: Tensor, table: torch.nn.Embedding) -> tuple[Te
     return before, after, real
 
 
-class WordTraining(TrainingLoop):
+class WordTraining(TrainingLoop[Index]):
     """One training of an encoder; subclasses add its decoders."""
+
+    points: ClassVar[int] = 40
 
     def __init__(self, config: RecurrentTrainingConfig, seed: int, data: WordRows, report: Report) -> None:
         digests = [len(data.words), data.ids[:10_000].tolist(), len(data.ids)]
         super().__init__(config, seed, digests, report, rate=config.learning_rate)
-        self.seed = seed
         self._config, self._rows = config, data
         self.device = pick_device(config.device)
         with seeded(seed):
             self._net = self.network(SPECIAL + len(data.words)).to(self.device)
         self.optimizer = torch.optim.Adam(self._net.parameters(), lr=config.learning_rate)
         self.drawn = SampledWords(data.counts, config.negatives, seed, self.device)
-        self._order: tuple[int, list[Index]] = (-1, [])
 
     @abstractmethod
     def network(self, rows: int) -> WordNet:
@@ -121,44 +120,26 @@ class WordTraining(TrainingLoop):
         table = self._net.table.weight.detach().cpu().numpy()[SPECIAL:].copy()
         return TrainedEncoder(weights, table, self._metrics())
 
-    def tick(self) -> None:
-        """Report progress; may raise ``Cancelled``."""
-        usable, config = len(self._rows.usable), self._config
-        per_epoch = min(config.sentences_per_epoch or usable, usable)
-        message = f"epoch {self.at.epoch + 1} of {config.epochs}"
-        self.report.progress(self.at.triplets, per_epoch * config.epochs, message)
-
     def tensors(self, ids: Index, lengths: Index) -> tuple[Tensor, Tensor]:
         """Return padded ids and lengths on the device of the network."""
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device)
 
-    def _going(self) -> bool:
-        """Take a step, or begin the next epoch; return whether training goes on."""
-        batches = self._batches()
-        if self.at.batch == len(batches):
-            self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
-            return self.at.epoch < self._config.epochs
-        self._step(batches[self.at.batch])
-        if (value := self._announce(len(batches), _POINTS)) is not None:
-            self.at = self.at.advanced(loss_sum=value, loss_count=1)
-        return True
+    def _batches_of(self, epoch: int) -> list[Index]:
+        return self._rows.batches(self._config.batch_size, self._config.sentences_per_epoch, self.seed, epoch)
 
-    def _batches(self) -> list[Index]:
-        """Return the batches of the present epoch, which are computed once."""
-        if self._order[0] != self.at.epoch:
-            config = self._config
-            batches = self._rows.batches(config.batch_size, config.sentences_per_epoch, self.seed, self.at.epoch)
-            self._order = self.at.epoch, batches
-        return self._order[1]
+    def _step(self, batch: Index, batches: int) -> None:
+        self._tick()
+        total, words = self.loss(batch)
+        self._tick()
+        self._descend(total / words, self._net.parameters(), len(batch))
 
-    def _step(self, rows: Index) -> None:
-        self.tick()
-        self.optimizer.zero_grad(set_to_none=True)
-        total, words = self.loss(rows)
-        loss = total / words
-        self.tick()
-        loss.backward()
-        self._update(loss, self._net.parameters(), len(rows))
+    def _point(self, loss: float, epoch: float) -> None:
+        super()._point(loss, epoch)
+        self.at = self.at.advanced(loss_sum=loss, loss_count=1)
+
+    def _done(self) -> tuple[float, float]:
+        usable, config = len(self._rows.usable), self._config
+        return self.at.triplets, min(config.sentences_per_epoch or usable, usable) * config.epochs
 
     def _weights(self) -> tuple[Weights, Weights]:
         return self._net.state_dict(), {}
@@ -167,11 +148,10 @@ class WordTraining(TrainingLoop):
         self._net.load_state_dict(dict(weights))
 
     def _metrics(self) -> dict[str, float]:
-        seconds = self._seconds()
         return {
             "loss": self.at.loss_sum / max(self.at.loss_count, 1),
             "steps": float(self.at.step),
             "training sentences": float(len(self._rows.usable)),
-            "training seconds": seconds,
-            "sentences/s": self.at.triplets / max(seconds, 1e-9),
+            "training seconds": self._seconds(),
+            "sentences/s": self._speed(),
         }

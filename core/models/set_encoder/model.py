@@ -52,7 +52,7 @@ class SetEncoder(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: validation precision, steps, seconds, sentences/s, weight of tf-idf."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.contrastive.training.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
         self._models: tuple[FittedModel, ...] = ()
         self._network: SetTransformer | None = None
 

@@ -67,7 +67,7 @@ class StaticEncoder(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: validation precision, steps, seconds, sentences/s, words."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.contrastive.training.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
         self._words: WordVectors | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:

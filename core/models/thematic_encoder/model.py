@@ -67,7 +67,7 @@ class ThematicEncoder(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: validation precision, steps, seconds, sentences/s."""
         self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.contrastive.training.Trained`."""
+        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
         self._encoder: Encoder | None = None
         self._pooling = Pooling()
         self._delta: dict[str, Any] = {}

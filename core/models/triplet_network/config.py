@@ -5,7 +5,9 @@ This module imports no torch, so that a form can be drawn without it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError
@@ -95,12 +97,12 @@ class TrainingConfig(Config):
     threads: int = option(
         0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
     )
-    devices: int = option(
-        1, "Number of processes that train together, each on a part of every batch: on a GPU of its own, or on a share "
-        "of the cores. With 2 or more, threads are those of each process.",
-        low=1, high=256, affects_result=False,
-    )  # fmt: skip
     checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
+
+    @classmethod
+    def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return stored settings as today; ``devices`` of version 0.2 had no effect on results."""
+        return {name: value for name, value in super().current_names(values).items() if name != "devices"}
 
     @property
     def measured(self) -> str:

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor, nn
 from torch.nn import functional
 
-from themescope.core.models.processes import Mean
+from themescope.core.models.training_loop import LEAST_WEIGHT
 
 _THETA_LIMIT = 3.0
 Mask = npt.NDArray[np.bool_]
@@ -99,7 +99,7 @@ def relations(triplets: npt.NDArray[np.int64], sentences: int) -> tuple[Mask, Ma
     return together, apart[piece][:, piece]
 
 
-def section_loss(distances: Tensor, together: Tensor, apart: Tensor, weights: Tensor) -> Mean:
+def section_loss(distances: Tensor, together: Tensor, apart: Tensor, weights: Tensor) -> Tensor:
     """Return the mean over anchors of the mean over their pairs of −log(e^{−d⁺} / (e^{−d⁺} + Σ e^{−d⁻})).
 
     The log loss over all related sentences of a batch: every pair of a component is compared with every sentence of
@@ -113,7 +113,8 @@ def section_loss(distances: Tensor, together: Tensor, apart: Tensor, weights: Te
     pairs = usable.sum(dim=1)
     of_anchor = (losses * usable).sum(dim=1) / pairs.clamp(min=1)
     shares = weights * (pairs > 0)
-    return Mean((of_anchor * shares).sum(), shares.sum())
+    total: Tensor = (of_anchor * shares).sum()
+    return total / shares.sum().clamp(min=LEAST_WEIGHT)
 
 
 def _sentence_weights(triplets: Tensor, weights: Tensor, sentences: int) -> Tensor:
@@ -151,7 +152,7 @@ class TripletLoss(nn.Module):
         near = distances(pivot, vectors[triplets[:, 1]], self.distance)
         return near - distances(pivot, vectors[triplets[:, 2]], self.distance)
 
-    def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Mean:
+    def forward(self, vectors: Tensor, triplets: Tensor, weights: Tensor) -> Tensor:
         """Return the mean loss over triplets, weighted by (n,) ``weights``.
 
         "section" weighs each sentence with the mean weight of its triplets. "facenet" averages over all triplets,
@@ -167,4 +168,4 @@ class TripletLoss(nn.Module):
             losses = facenet_losses(deltas, self.margin)
         else:
             losses = triplet_losses(deltas / self.temperature, self.loss)
-        return Mean((losses * weights).sum(), weights.sum())
+        return (losses * weights).sum() / weights.sum().clamp(min=LEAST_WEIGHT)

@@ -15,9 +15,8 @@ from themescope.core.errors import Cancelled, DataError
 from themescope.core.models.contrastive import distillation
 from themescope.core.models.contrastive.config import DistillationConfig
 from themescope.core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
-from themescope.core.models.contrastive.loss import contrastive_loss, distillation_loss, section_masks
+from themescope.core.models.contrastive.loss import Mean, contrastive_loss, distillation_loss, section_masks
 from themescope.core.models.contrastive.sampling import Batch, EpochBatches, sectioned_articles
-from themescope.core.models.processes import Mean
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Corpus, Sentence
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.core.models.contrastive.sending import assert_processes_get_the_training
 from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.models.set_encoder.config import SetEncoderConfig
 from themescope.core.models.set_encoder.model import SetEncoder
@@ -77,11 +76,6 @@ def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
         SetEncoder(CONFIG, 0).fit(corpus(), Cancelling(tmp_path))
     again, whole = (SetEncoder(CONFIG, 0).fit(corpus(), report) for report in (NullReport(tmp_path), SILENT))
     assert np.array_equal(again.embed(sections(80, 2)), whole.embed(sections(80, 2)))
-
-
-def test_several_devices_get_the_training(tmp_path):
-    config = dataclasses.replace(CONFIG, devices=2)
-    assert_processes_get_the_training(lambda: SetEncoder(config, 0).fit(corpus()), tmp_path)
 
 
 def test_several_base_models_have_the_same_weight():

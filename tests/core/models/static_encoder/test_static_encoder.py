@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.models.contrastive.sending import assert_processes_get_the_training
 from themescope.core.errors import Cancelled, ConfigError, DataError
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.base import cosine_distances
@@ -121,11 +120,6 @@ def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
     again, whole = (StaticEncoder(CONFIG, 0).fit(corpus(teacher), report) for report in (NullReport(tmp_path), SILENT))
     assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
     assert not list(tmp_path.iterdir())
-
-
-def test_several_devices_get_the_training(tmp_path):
-    config = dataclasses.replace(CONFIG, devices=2)
-    assert_processes_get_the_training(lambda: StaticEncoder(config, 0).fit(corpus()), tmp_path)
 
 
 def test_a_teacher_changes_the_vectors(fitted):

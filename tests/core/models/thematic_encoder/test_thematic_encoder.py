@@ -108,22 +108,6 @@ def test_a_cancelled_training_goes_on_to_the_same_vectors(installed, tmp_path):
     assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
 
 
-def test_two_processes_train_as_one_does(encoder, tmp_path):
-    exact, checkpoints = shutil.copytree(encoder, tmp_path / "exact"), tmp_path / "checkpoints"
-    config = json.loads((exact / "config.json").read_text("utf-8"))
-    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (exact / "config.json").write_text(json.dumps(config), "utf-8")
-    checkpoints.mkdir()
-    settings = {"folder": str(exact), "lora_dropout": 0.0, "epochs": 2, "checkpoint_seconds": 0}
-    alone, both = fit(**settings), fit(NullReport(checkpoints), devices=2, **settings)
-    for name in ("training loss", "validation precision"):
-        ours, theirs = ([row[name] for row in model.history if name in row] for model in (both, alone))
-        assert len(ours) == len(theirs) > 1
-        np.testing.assert_allclose(ours, theirs, atol=2e-3)
-    np.testing.assert_allclose(both.embed(sections(50, 1)), alone.embed(sections(50, 1)), atol=0.02)
-    assert not list(checkpoints.iterdir())
-
-
 def test_vectors_do_not_depend_on_the_chunks(installed):
     model = fit(epochs=1)
     sentences = [Sentence("river " * n) for n in range(1, 30)]

@@ -1,11 +1,8 @@
 """The BiLSTM trained by the contrastive loss."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
-from tests.core.models.contrastive.sending import assert_processes_get_the_training
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
 from themescope.core.models.triplet_network.model import TripletNet, TripletNetConfig
@@ -56,11 +53,6 @@ def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
         ContrastiveNet(CONFIG, 0).fit(corpus(), Cancelling(tmp_path))
     again, whole = (ContrastiveNet(CONFIG, 0).fit(corpus(), report) for report in (NullReport(tmp_path), SILENT))
     assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
-
-
-def test_several_devices_get_the_training(tmp_path):
-    config = dataclasses.replace(CONFIG, devices=2)
-    assert_processes_get_the_training(lambda: ContrastiveNet(config, 0).fit(corpus()), tmp_path)
 
 
 def test_the_network_is_no_base_model_of_the_triplet_network():

@@ -40,7 +40,7 @@ def test_a_triplet_is_compared_from_both_ends_of_its_pair():
     d = torch.tensor([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     masks = [torch.from_numpy(m) for m in relations(np.array([[0, 1, 2]]), 3)]
     expected = (math.log1p(math.exp(1 - 3)) + math.log1p(math.exp(1 - 2))) / 2
-    assert float(section_loss(d, *masks, torch.ones(3)).value) == pytest.approx(expected)
+    assert float(section_loss(d, *masks, torch.ones(3))) == pytest.approx(expected)
 
 
 def by_definition(d, together, apart, weights):
@@ -59,7 +59,7 @@ def test_the_loss_equals_its_definition(batch, seed):
     random = np.random.default_rng(seed)
     d, weights = random.uniform(0, 4, (SENTENCES, SENTENCES)), random.uniform(0.1, 1, SENTENCES)
     together, apart = relations(batch[1], SENTENCES)
-    ours = section_loss(*map(torch.from_numpy, (d, together, apart, weights))).value
+    ours = section_loss(*map(torch.from_numpy, (d, together, apart, weights)))
     assert float(ours) == pytest.approx(by_definition(d, together, apart, weights), abs=1e-9)
 
 
@@ -75,7 +75,7 @@ def test_all_distances_are_the_distances_of_rows(kind):
 @pytest.mark.parametrize("kind", ["l1", "l2", "cosine"])
 def test_equal_and_distant_sentences_have_a_finite_gradient(kind):
     x = torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1e4, -1e4]], requires_grad=True)
-    loss = TripletLoss("section", kind)(x, torch.tensor([[0, 1, 3], [1, 2, 3]]), torch.ones(2)).value
+    loss = TripletLoss("section", kind)(x, torch.tensor([[0, 1, 3], [1, 2, 3]]), torch.ones(2))
     loss.backward()
     assert torch.isfinite(loss) and torch.isfinite(x.grad).all()
 
@@ -83,7 +83,5 @@ def test_equal_and_distant_sentences_have_a_finite_gradient(kind):
 def test_triplets_with_small_weights_count_less():
     x = torch.tensor([[0.0], [1.0], [1.5], [10.0], [11.0], [50.0]])
     triplets = torch.tensor([[0, 1, 2], [3, 4, 5]])  # the first is hard, the second easy
-    hard, easy = (
-        float(TripletLoss("section", "l1")(x, triplets, torch.tensor(w)).value) for w in ([1.0, 0.1], [0.1, 1.0])
-    )
+    hard, easy = (float(TripletLoss("section", "l1")(x, triplets, torch.tensor(w))) for w in ([1.0, 0.1], [0.1, 1.0]))
     assert hard > 2 * easy
