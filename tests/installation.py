@@ -23,7 +23,7 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 _START_S = 120.0
 _LIBRARY = """

@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 _MOST_S = 600
 """Seconds that a build takes at most: a process that was killed never says that it has ended."""

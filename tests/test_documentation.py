@@ -31,7 +31,7 @@ import numpy as np
 import pytest
 
 import themescope
-from tests.strings import PACKAGES, ROOT
+from tests.places import PACKAGES, ROOT
 from themescope.core.models import REGISTRY as METHODS
 from themescope.db import settings
 from themescope.db.label_records import Role

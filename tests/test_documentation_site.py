@@ -10,8 +10,8 @@ import click
 import pytest
 
 import themescope
+from tests.places import ROOT
 from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
-from tests.strings import ROOT
 from themescope.jobs.cli.main import main
 from themescope.webapp import documentation
 from themescope.webapp.content_policy import documentation_policy

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 FILES = {
     "model.py": '''

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 PACKAGES = ("core", "db", "jobs", "webapp")
 USES = """

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 LOCKS = ("all", "cpu", "build", "tools")
 PYTHONS = ("3.11", "3.12", "3.13")

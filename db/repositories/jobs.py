@@ -98,7 +98,7 @@ class Jobs(RecordRepository[JobRecord]):
         """Take the job that was queued first, or that is running and still has the heartbeat in ``silent``.
 
         ``silent`` and the answers are those of :meth:`claim`. Jobs with an id in ``leave`` are not taken. On PostgreSQL
-        a row that another worker is taking is passed over; SQLite has one writer at a time.
+        a row that another worker is taking is left out; SQLite has one writer at a time.
         """
         silent, left = silent or {}, {*leave}
         while True:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WITHOUT_EXTRAS = """

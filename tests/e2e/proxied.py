@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.strings import ROOT
+from tests.places import ROOT
 
 CONFIGURATION = ROOT / "docs" / "deploy" / "nginx.conf"
 START_S = 120.0

@@ -13,7 +13,7 @@ from typing import Any
 from mcp import Client
 
 from tests.event_loops import run
-from tests.strings import ROOT
+from tests.places import ROOT
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.access import Actor
 from themescope.db.label_records import Role
