@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime
 from functools import wraps
+from inspect import signature
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -38,7 +39,8 @@ _PAIRS = 10
 """Number of suggested merges that are listed at most, besides those that were dismissed."""
 
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _cached(
@@ -50,8 +52,10 @@ def _cached(
     """
 
     def decorate(function: Callable[Concatenate[RelabelState, P], T]) -> Callable[Concatenate[RelabelState, P], T]:
+        call: Callable[..., T] = function
+
         def compute(key: tuple[Any, ...], args: tuple[Any, ...], _state: RelabelState) -> T:
-            return function(_state, *args)  # type: ignore[call-arg]
+            return call(_state, *args)
 
         compute.__qualname__ = function.__qualname__  # Streamlit tells caches apart by the name of their function.
         stored = st.cache_resource(show_spinner=spinner, max_entries=entries)(compute)
@@ -61,7 +65,7 @@ def _cached(
             model, record = model_of(state), state.record
             step = state.session.snapshot.step if of_step else 0
             key = (model.digest if model else "", record.id, record.created, step)
-            return stored(key, args, state)
+            return stored(key, signature(function).bind(state, *args, **kwargs).args[1:], state)
 
         return lookup
 

@@ -99,15 +99,17 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
         "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
         help="Answers merge them. More small clusters are purer, but need more answers.",
     )  # fmt: skip
-    st.button(
-        "Make small clusters", icon=":material/grain:",
+
+    def divide() -> None:
         # Of the session: a number that was typed right before the click has not been drawn yet.
-        on_click=lambda: state.apply(
-            lambda p: service.make_small_clusters(
-                chosen.state(p), state.session.texts, int(st.session_state[key]), state.session.next_number
-            ),
+        number, session = int(st.session_state[key]), state.session
+        state.apply(
+            lambda p: service.make_small_clusters(chosen.state(p), session.texts, number, session.next_number),
             keep_selection=True,
-        ),
+        )
+
+    st.button(
+        "Make small clusters", icon=":material/grain:", on_click=divide,
         help="Replaces all clusters of this labelling. Undo restores them.",
     )  # fmt: skip
 

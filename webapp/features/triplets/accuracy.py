@@ -266,6 +266,7 @@ def _by_pair(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts | N
         message = f"No pair is frequent enough: the most frequent has {most} {widest}. Lower the minimums."
         st.info(message, icon=":material/info:")
         return None
+    keys: np.ndarray
     if order == "frequent":
         keys = -pairs.counts[kept]
     elif order == "errors":
