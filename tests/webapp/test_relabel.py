@@ -61,6 +61,16 @@ def press(at: AppTest, labelling: LabellingRecord, key: str) -> AppTest:
     return at.run()
 
 
+@pytest.mark.usefixtures("labelling")
+def test_one_of_three_layouts_is_always_chosen(open_page: Open) -> None:
+    at = open_page("relabel", layout="Clusters")
+    chosen = {group.label: group for group in at.button_group}
+    assert chosen["Layout"].options == ["Columns", "Map", "Clusters"]
+    assert chosen["Show"].options == ["Themes", "Merge suggestions", "Outliers", "Questions"]
+    # The browser deselects no button of such a group, so that another click on the layout changes nothing.
+    assert chosen["Layout"].proto.required and chosen["Show"].proto.required
+
+
 def test_links_of_version_0_1_name_filters_and_tabs_that_exist() -> None:
     assert set(KEYS.urls[FILTER].values.values()) <= set(FILTERS)
     assert set(KEYS.urls[MATCH].values.values()) <= set(MATCHES)
