@@ -95,10 +95,6 @@ def answered(asked: Locator, before: int, more: int = 1) -> None:
     expect(asked).to_have_attribute("data-waiting", "0")
 
 
-def count_of(asked: Locator) -> int:
-    return int(asked.get_attribute("data-answers") or 0)
-
-
 def questions_by_keys(page: Page, app: App, themes: dict[str, int]) -> None:
     """Answer 20 questions by single keys, undo one, and go on after a reload."""
     asked = open_questions(page, app, "By keys")

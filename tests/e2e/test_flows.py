@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, wait_for
-from tests.e2e.hands import at_rest, choose, drawn_around, exported_ids, open_page
+from tests.e2e.hands import at_rest, open_page
 from themescope.db.records import CorpusRecord, JobStatus
 from themescope.jobs.queue import control as commands
 from themescope.jobs.queue.foreground import run_here
@@ -139,25 +139,3 @@ def test_triplets_are_read_by_key(page: Page, app: App, learned: None) -> None:
     for _ in range(5):
         page.keyboard.press("u")
     expect(page.get_by_text("in this filter reviewed").filter(has_text="0 of")).to_be_visible()
-
-
-def test_a_lasso_shows_exactly_the_sentences_inside(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
-    made = commands.enqueue(app.store, "project", {"corpus": CORPUS, "model": MODEL, "limit": 400})
-    wait_for_job(app, made.id, 90)
-    with app.store.reading() as r:
-        sampled = [m for m in r.maps.list() if m.sampled_from > 400]
-        drawn = next(m for m in sampled if len(r.maps.points(m.id).sentence_ids) == 400)
-        ids = r.maps.places(r.maps.points(drawn.id).sentence_ids).ids
-    open_page(page, address(app, "map", corpus=CORPUS, map=drawn.name), "Map")
-    expect(page.locator(".map-view[data-ready]")).to_be_visible()
-    at_rest(page)
-    inside = {int(ids[row]) for row in drawn_around(page, "l")[0]}
-    assert 5 < len(inside) < 400
-    expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
-    assert exported_ids(page) == inside
-    # With another colouring the same sentences stay selected.
-    choose(page, "Colour by", "Article")
-    expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
-    assert exported_ids(page) == inside
-    page.get_by_role("button", name="Clear selection", exact=True).click()
-    expect(page.get_by_text("All 400 sentences shown")).to_be_visible()

@@ -1,15 +1,29 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.jobs import toy
 from tests.jobs.helpers import PatientRunner
 from themescope.db.records import JobRecord
+from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.queue.control import enqueue
+
+
+@pytest.fixture
+def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
+    """Another, empty store."""
+    home = tmp_path / "other home"
+    home.mkdir()
+    shutil.copy(empty_sqlite_file, home / "themescope.db")
+    store = Store(Settings.in_folder(home))
+    yield store
+    store.close()
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,17 +62,6 @@ def fill(store: Store, model: bool = False) -> None:
     if model:
         do(store, "train", method="mean-vectors", name="net", settings={"vocabulary_limit": 200})
         do(store, "embed", corpus=corpus.name, model="net")
-
-
-@pytest.fixture
-def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
-    """Another, empty store."""
-    home = tmp_path / "other home"
-    home.mkdir()
-    shutil.copy(empty_sqlite_file, home / "themescope.db")
-    store = Store(Settings.in_folder(home))
-    yield store
-    store.close()
 
 
 def test_what_is_imported_is_what_was_exported(store: Store, other: Store, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from themescope.core.columns import ColumnLevel, ColumnType, plain_values
 from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
-from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.columns import LEFT_OUT, KeptColumns
 from themescope.jobs.queue.foreground import run_here
@@ -122,17 +119,6 @@ def test_documents_and_articles_have_columns_of_their_own(sqlite_store: Store, t
         "year": ("article", "number", [0, 1]),
         "by": ("article", "category", ['{"name": "x"}'] * 2),
     }
-
-
-@pytest.fixture
-def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
-    """Another, empty store."""
-    home = tmp_path / "other home"
-    home.mkdir()
-    shutil.copy(empty_sqlite_file, home / "themescope.db")
-    store = Store(Settings.in_folder(home))
-    yield store
-    store.close()
 
 
 def test_a_bundle_carries_columns(sqlite_store: Store, other: Store, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -28,7 +26,6 @@ from themescope.core.labelling.error_cases import (
     margins_in_words,
 )
 from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
-from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here
@@ -49,17 +46,6 @@ HOSTILE = "<script>alert(1)</script> | `code` [x](javascript:alert(1)) =1+1"
 def filled(sqlite_store: Store) -> Store:
     fill(sqlite_store)
     return sqlite_store
-
-
-@pytest.fixture
-def other(tmp_path: Path, empty_sqlite_file: Path) -> Iterator[Store]:
-    """Another, empty store."""
-    home = tmp_path / "other home"
-    home.mkdir()
-    shutil.copy(empty_sqlite_file, home / "themescope.db")
-    store = Store(Settings.in_folder(home))
-    yield store
-    store.close()
 
 
 def notebook(
