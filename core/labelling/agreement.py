@@ -110,7 +110,7 @@ def common_codes(
         for name in own.values():
             spelled.setdefault(_folded(name), name)
     place: dict[str, int] = {}
-    coded = []
+    coded: list[Labels] = []
     for own, given in zip(folded, labels, strict=True):
         codes, counts = np.unique(given[given >= 0], return_counts=True)
         # A cluster without a name is a code of nobody else.

@@ -72,7 +72,8 @@ def kappa(coders: Sequence[Labels], groups: Ids | None = None, seed: int = 0) ->
             expected = ((drawn @ a) * (drawn @ b)).sum(axis=1) / n**2
             found = _corrected(1 - (drawn @ same) / n, np.where(drawn @ both > 0, 1 - expected, 0))
             total, known = total + np.nan_to_num(found), known + np.isfinite(found)
-        return np.divide(total, known, out=np.full(len(drawn), np.nan), where=known > 0)
+        mean: Floats = np.divide(total, known, out=np.full(len(drawn), np.nan), where=known > 0)
+        return mean
 
     return _estimated(value, weights, len(rows), _ONE_CODE)
 
@@ -177,7 +178,8 @@ def _counts(patterns: Labels, codes: Labels) -> sparse.csr_array:
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
     """Return 1 - observed / expected disagreement; NaN without any expected one."""
-    return 1 - np.divide(observed, expected, out=np.full(len(observed), np.nan), where=expected > 1e-12)
+    found: Floats = 1 - np.divide(observed, expected, out=np.full(len(observed), np.nan), where=expected > 1e-12)
+    return found
 
 
 def _estimated(value: Callable[[Floats], Floats], weights: Iterator[Floats], units: int, undefined: str) -> Agreement:
