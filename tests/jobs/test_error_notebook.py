@@ -17,6 +17,7 @@ from tests.db.test_error_notebook import case
 from tests.db.texts import add_corpus
 from tests.webapp.filled import MODEL, SET, fill
 from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling import markup
 from themescope.core.labelling.error_cases import (
     MOST_SENTENCES,
     CaseFacts,
@@ -29,7 +30,7 @@ from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding
 from themescope.db.store import Store
 from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services.notebook import agreement, documents, files
+from themescope.jobs.services.notebook import agreement, files
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.notebook.counts import OTHER_SECTIONS, Scope, count_categories
 from themescope.jobs.services.notebook.report import ReportOptions, report
@@ -201,7 +202,7 @@ def hostile(store: Store) -> Notebook:
 
 def test_a_report_is_whole_and_escapes_every_text(sqlite_store: Store) -> None:
     blocks = report(sqlite_store, hostile(sqlite_store), options())
-    html, markdown = documents.as_html(blocks, HOSTILE), documents.as_markdown(blocks)
+    html, markdown = markup.as_html(blocks, HOSTILE), markup.as_markdown(blocks)
     parsed = _Tags()
     parsed.feed(html)
     assert "script" not in parsed.tags and parsed.tags.count("svg") == 1 and "table" in parsed.tags
@@ -213,7 +214,7 @@ def test_a_report_is_whole_and_escapes_every_text(sqlite_store: Store) -> None:
 
 
 def test_a_report_of_nothing_says_so(sqlite_store: Store) -> None:
-    html = documents.as_html(report(sqlite_store, notebook({}, notes=("one",)), options()), "x")
+    html = markup.as_html(report(sqlite_store, notebook({}, notes=("one",)), options()), "x")
     assert "No case has a category yet." in html and "Undefined because only one analyst" in html
 
 

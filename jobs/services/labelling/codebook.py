@@ -16,6 +16,7 @@ from themescope.core.labelling.codebook.entries import SENTENCES, codes
 from themescope.core.labelling.codebook.portable import PortableCode, one_line, portable, reference, text_of
 from themescope.core.labelling.codebook.qda_xml import codebook as qda_codebook
 from themescope.core.labelling.codebook.qda_xml import read_codebook
+from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord
@@ -66,13 +67,14 @@ def references(store: Store, ids: Ids) -> dict[int, str]:
 def markdown(store: Store, labelling_id: int) -> str:
     """Return a codebook as Markdown."""
     found = exported(store, labelling_id)
-    return documents.markdown(f"Codebook: {found.title}", found.about, found.codes)
+    return as_markdown(documents.blocks(f"Codebook: {found.title}", found.about, found.codes))
 
 
 def web_page(store: Store, labelling_id: int) -> str:
     """Return a codebook as one HTML file for printing."""
     found = exported(store, labelling_id)
-    return documents.web_page(f"Codebook: {found.title}", found.about, found.codes)
+    title = f"Codebook: {found.title}"
+    return as_html(documents.blocks(title, found.about, found.codes), title, documents.PRINTED)
 
 
 def json_text(store: Store, labelling_id: int) -> str:

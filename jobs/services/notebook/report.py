@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from themescope.core.labelling.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
+from themescope.core.labelling.markup import Block, Figure, Heading, Links, Paragraph, Quotation, Table
 from themescope.db.notebook_records import ErrorCase, ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.notebook import agreement, figures
 from themescope.jobs.services.notebook.counts import Counts, CountTable, Scope, codes_of, count_categories
-from themescope.jobs.services.notebook.documents import Block, Figure, Heading, Links, Paragraph, Quotation, Table
 
 _PASSAGES = 6
 _ROLES = {PIVOT: "Pivot", POSITIVE: "Positive (same section)", NEGATIVE: "Negative (other section)"}

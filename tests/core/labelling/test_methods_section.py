@@ -80,7 +80,7 @@ is 0.712
 is 0.876
 21 changes in it
 987 triplets were sampled (seed 3)
-labels\-net”
+labels-net”
 Themescope 0.2.0
 Dawid and Skene 1979
 Bayesian Analysis 4

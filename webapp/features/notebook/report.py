@@ -7,10 +7,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from themescope.core.labelling import markup
+from themescope.core.labelling.markup import Block
 from themescope.db.notebook_records import ErrorCase, Notebook
 from themescope.db.records import CorpusRecord
-from themescope.jobs.services.notebook import documents, files
-from themescope.jobs.services.notebook.documents import Block
+from themescope.jobs.services.notebook import files
 from themescope.jobs.services.notebook.report import ReportOptions
 from themescope.jobs.services.notebook.report import report as write_report
 from themescope.webapp.features.notebook import state
@@ -44,10 +45,10 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     title, origin = f"Error analysis of {corpus.name}", options.origin_address
     with st.container(horizontal=True):
         download(
-            "Report (HTML)", lambda: documents.as_html(blocks(), title), file_name(title, "html"), type="primary",
+            "Report (HTML)", lambda: markup.as_html(blocks(), title), file_name(title, "html"), type="primary",
             key=f"{state.EXPORT}_html",
         )  # fmt: skip
-        download("Report (Markdown)", lambda: documents.as_markdown(blocks()), file_name(title, "md"))
+        download("Report (Markdown)", lambda: markup.as_markdown(blocks()), file_name(title, "md"))
         download("Cases (CSV)", lambda: files.csv(notebook, origin), file_name(f"{corpus.name} cases", "csv"))
         download("Cases (JSONL)", lambda: files.jsonl(notebook, origin), file_name(f"{corpus.name} cases", "jsonl"))
     st.caption(f"{count(len(notebook.cases), 'case')}. The HTML report is one file with all figures.")

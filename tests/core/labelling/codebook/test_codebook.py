@@ -18,12 +18,11 @@ from themescope.core.labelling.changes import ChangeSet, apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.documents import (
     HEADER,
+    blocks,
     from_json,
     from_rows,
     json_text,
-    markdown,
     rows,
-    web_page,
 )
 from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
@@ -48,6 +47,7 @@ from themescope.core.labelling.codebook.portable import (
 )
 from themescope.core.labelling.codebook.versions import differences, only_examples, versions, word_difference
 from themescope.core.labelling.history import replay, rewind
+from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import COLOURS, Cluster, Partition, start
 from themescope.core.labelling.training import share_right, training_items
 
@@ -205,11 +205,11 @@ def test_another_file_is_no_codebook() -> None:
 
 def test_the_texts_of_users_are_not_markup() -> None:
     code = PortableCode("# <b>x</b>", texts={"definition": "*a*\n1. b\n- c <script>"}, examples=("_e_ & <i>",))
-    page, text = web_page("<t>", "", [code]), markdown("<t>", "", [code])
+    page, text = as_html(blocks("<t>", "", [code]), "<t>"), as_markdown(blocks("<t>", "", [code]))
     assert "<script>" not in page and "<b>" not in page and "<i>" not in page and "<t>" not in page
     assert "\\<script\\>" in text and "\\*a\\*" in text and "1\\. b" in text and "\\- c" in text
     lines = PortableCode("x", texts={"definition": "Title\n---\nmore\n\n===\n- - -"})
-    shown = markdown("t", "", [lines]).splitlines()
+    shown = as_markdown(blocks("t", "", [lines])).splitlines()
     assert not any(re.fullmatch(r"[-=]+\\?", line) for line in shown)
 
 
