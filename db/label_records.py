@@ -13,29 +13,10 @@ import numpy as np
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, apply
 from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.core.types import Ids
 
-
-class Role(StrEnum):
-    """Role of a person, which decides what they may change."""
-
-    VIEWER = "viewer"
-    """Read only."""
-    LABELLER = "labeller"
-    """Change their own labellings and the shared ones, and review triplets."""
-    ADMIN = "admin"
-    """Everything: other people's labellings, imports, jobs, deletion and roles."""
-
-
-class Sharing(StrEnum):
-    """Who may change a labelling."""
-
-    OWN = "own"
-    """Its owner."""
-    SHARED = "shared"
-    """Everybody."""
-    GOLD = "gold"
-    """Everybody; it is the outcome of an adjudication."""
+__all__ = ["LabellingRecord", "Role", "Sharing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +90,6 @@ HIDDEN = (
     "these articles are done."
 )
 """Why a person cannot open a labelling yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabellingRecord:
-    """A labelling without its sentences."""
-
-    id: int
-    corpus_id: int
-    name: str
-    kind: Sharing
-    owner: str
-    blind: bool
-    """Whether sections, suggestions and other people's labels are hidden during labelling."""
-    article_id: int | None
-    """The article of the labelling; None for more than one."""
-    origin: Mapping[str, Any]
-    """Initial state: "from" ("run", "sections", "labelling", "nothing", "file"), and its name."""
-    sentences: int
-    created: datetime
-    deleted: datetime | None = None
-
-    def editable_by(self, person: str, role: Role) -> bool:
-        """Return whether a person with that role may change it: a private one belongs to its owner and to admins."""
-        return role is not Role.VIEWER and (self.kind is not Sharing.OWN or self.owner == person or role is Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True)

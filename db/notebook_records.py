@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind
+from themescope.core.records.stored import ErrorCase
 from themescope.db.types import dump_json
+
+__all__ = ["ErrorCase"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +36,6 @@ class NewCase:
         texts = [passage.text for passage in self.facts.passages]
         key += texts if len(texts) > len(self.sentence_ids) else []
         return hashlib.sha256(dump_json(key).encode()).hexdigest()[:32]
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorCase:
-    """A case of an error notebook."""
-
-    id: int
-    corpus_id: int
-    kind: CaseKind
-    sentence_ids: tuple[int, ...]
-    facts: CaseFacts
-    permalink: str
-    sample_id: int | None
-    """The random sample that it is part of; None for a case that was picked by hand."""
-    person: str
-    created: datetime
-    deleted: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Records of stored objects.
+"""Records of stored objects, with those that the HTTP API sends as well (:mod:`themescope.core.records`).
 
 ``id`` is the store's stable id; a record that has not been stored yet has id 0. Times are UTC and aware.
 """
@@ -6,107 +6,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.columns import ColumnLevel
+from themescope.core.records.stored import (
+    ArticleRecord,
+    ColumnRecord,
+    CorpusRecord,
+    JobRecord,
+    JobStatus,
+    Json,
+    MapRecord,
+    ModelRecord,
+    RunRecord,
+    ScoreRecord,
+    SelectionRecord,
+)
 from themescope.core.types import Ids, Matrix, Points, Split
 
-Json = Mapping[str, Any]
-
-
-class JobStatus(StrEnum):
-    """Status of a job; ``done``, ``failed`` and ``cancelled`` are final unless the job is retried."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def ended(self) -> bool:
-        """Return whether the status is final."""
-        return self in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusRecord:
-    """A corpus. ``ready`` is False while it is being imported; pages show only ready ones."""
-
-    id: int
-    name: str
-    language: str
-    ready: bool
-    created: datetime
-    articles: int = 0
-    sections: int = 0
-    paragraphs: int = 0
-    sentences: int = 0
-    report: Json = field(default_factory=dict)
-    """Import report: files, reader, config, and skipped items by reason."""
-
-    @property
-    def has_sections(self) -> bool:
-        """Whether an article has more than one section; lists of sentences have not."""
-        return self.sections > self.articles
-
-
-@dataclass(frozen=True, slots=True)
-class ArticleRecord:
-    """An article without its text."""
-
-    id: int
-    corpus_id: int
-    position: int
-    title: str
-    url: str
-    source: str
-    bucket: int
-    sections: int
-    sentences: int
-    topic: str = ""
-    """The document's label; "" where its source gives none."""
-    part: str = ""
-    """"train" or "test" as the source marks it, or ""."""
-
-    @property
-    def split(self) -> Split:
-        """Return the split, a hash of the title."""
-        from themescope.core.types import split_of_bucket
-
-        return split_of_bucket(self.bucket)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRecord:
-    """A column of a corpus: a further field of its articles or sentences."""
-
-    id: int
-    corpus_id: int
-    position: int
-    name: str
-    level: ColumnLevel
-    type: str
-    """One of :class:`themescope.core.columns.ColumnType`; "" while the corpus is being imported."""
-    about: Json
-    """``missing``; of a category ``categories``, most frequent first, with ``counts``; of a number ``low``, ``high``
-    and whether all are ``whole``; of a date ``low``, ``high`` and whether all are ``days``."""
-
-    @property
-    def categories(self) -> Sequence[str]:
-        """Names of the categories by code."""
-        return self.about.get("categories", ())
-
-    @property
-    def label(self) -> str:
-        """Name for a person, with the level of a column of articles."""
-        return self.name if self.level is ColumnLevel.SENTENCE else f"{self.name} (article)"
+__all__ = [
+    "ArticleRecord", "ColumnRecord", "CorpusRecord", "JobRecord", "JobStatus", "Json", "MapRecord", "ModelRecord",
+    "RunRecord", "ScoreRecord", "SelectionRecord",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,28 +122,6 @@ class TripletCard:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRecord:
-    """A fitted model. ``artifact`` is the digest of its folder in the data folder."""
-
-    id: int
-    name: str
-    method: str
-    config: Json
-    seed: int
-    digest: str
-    """Digest of the method with its revision, the config, the data and the seed."""
-    corpus_id: int | None
-    triplet_set_id: int | None
-    metrics: Json
-    artifact: str
-    created: datetime
-    revision: int = 1
-    """Revision of the method that the stored vectors of the model were computed with."""
-    multilingual: bool = False
-    """A person said that the model reads many languages, which its method does not tell."""
-
-
-@dataclass(frozen=True, slots=True)
 class BenchmarkRecord:
     """A clustering benchmark: articles, their sentences, and the section of each as true cluster."""
 
@@ -231,58 +134,6 @@ class BenchmarkRecord:
     created: datetime
     revision: int = 1
     """Revision of the job kind that built the benchmark."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """One measurement of a model: a clustering of a benchmark, a triplet accuracy, topics of a corpus and so on."""
-
-    id: int
-    kind: str
-    """What was measured: "clustering", "triplets", "relatedness", "topics", "summaries"."""
-    digest: str
-    model_id: int | None
-    """None for rows that need no vectors, such as random labels."""
-    benchmark_id: int | None
-    triplet_set_id: int | None
-    corpus_id: int | None
-    """The corpus, for runs on a whole one."""
-    clusterer: str
-    config: Json
-    seed: int
-    seconds: float
-    created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRecord:
-    """A metric of a run: for one article, or (``article_id`` None) the mean with its 95 % interval over articles."""
-
-    run_id: int
-    article_id: int | None
-    metric: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    n: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class MapRecord:
-    """A two-dimensional projection of the sentences of some articles by one model."""
-
-    id: int
-    corpus_id: int
-    model_id: int
-    name: str
-    config: Json
-    seed: int
-    digest: str
-    faithfulness: float
-    """Share of the true 15 nearest neighbours that are kept on the map, 0…1."""
-    sampled_from: int
-    """Number of candidate sentences; larger than the number of points if they are a sample."""
-    created: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,35 +197,6 @@ class VectorBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class JobRecord:
-    """A background job; its row, not the queue, holds its state."""
-
-    id: int
-    kind: str
-    title: str
-    args: Json
-    status: JobStatus
-    queue: str
-    progress: float
-    """Share done, 0…1."""
-    message: str
-    attempt: int
-    owner: str
-    after: int | None
-    """Id of a job that must be done before this one may start."""
-    cancel: bool
-    created: datetime
-    started: datetime | None
-    heartbeat: datetime | None
-    ended: datetime | None
-    error: str
-    """Error message for the user."""
-    traceback: str
-    """Traceback for the log; empty if the input caused the error."""
-    result: Json
-
-
-@dataclass(frozen=True, slots=True)
 class MetricPoint:
     """One point of a job's live curve."""
 
@@ -417,20 +239,3 @@ class SavedViewRecord:
     """Query string of the URL."""
     person: str
     created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionRecord:
-    """Selection of sentences that somebody named or shared; the ids are read separately."""
-
-    id: int
-    corpus_id: int
-    name: str
-    """Empty for a selection that was only shared as a link."""
-    person: str
-    created: datetime
-    origin: Json
-    """How the selection was made, see ``themescope.core.labelling.selections.Origin``."""
-    digest: str
-    """Hash of the ids."""
-    sentences: int

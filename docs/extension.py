@@ -195,7 +195,7 @@ def formats_page() -> str:
 
 def api_page() -> str:
     """Return the operations and records of the HTTP API, from its OpenAPI document."""
-    from themescope.webapp.api.application import TAGS, description
+    from themescope.jobs.api.application import TAGS, description
 
     document = description()
     about = document["info"]
@@ -260,7 +260,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 def _enumeration(name: str) -> list[str] | None:
     """Return the values of a schema that is an enumeration."""
-    from themescope.webapp.api.application import description
+    from themescope.jobs.api.application import description
 
     found: list[str] | None = description()["components"]["schemas"][name].get("enum")
     return found

@@ -5,15 +5,14 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from themescope.webapp import account, documentation, sign_in, status
-from themescope.webapp.api import application
+from themescope.webapp import account, api, documentation, sign_in, status
 from themescope.webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
 from themescope.webapp.sessions import SessionCheck
 from themescope.webapp.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES, *documentation.ROUTES, *application.ROUTES],
+    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES, *documentation.ROUTES, *api.ROUTES],
     middleware=[
         Middleware(RequestMetrics),
         Middleware(SecurityHeaders),

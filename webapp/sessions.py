@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.core.errors import ThemescopeError
 from themescope.db.repositories.accounts import NAME_KEPT
+from themescope.jobs.api import API
 from themescope.jobs.services.health import METRICS
 from themescope.webapp.shared import cookies
 from themescope.webapp.shared import store as server_store
@@ -21,10 +22,9 @@ from themescope.webapp.status import PROBES
 
 SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
 ACCOUNT = "/account"
-API = "/api/v1"
-"""Path of the HTTP API, which checks tokens itself."""
 _OF_API = re.compile(rf"{API}/.*")
-"""Paths that its route matches; others, with a line break, would reach the pages."""
+"""Paths that the route of the HTTP API matches, which checks tokens itself; others, with a line break, would reach the
+pages."""
 PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
 """Paths that are answered without a session. Metrics have a token of their own."""
 PUBLIC_FILES = "/static/"

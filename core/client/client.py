@@ -9,31 +9,33 @@ from types import TracebackType
 from typing import Any, Literal
 
 from themescope.core.client.connection import Connection
-from themescope.core.client.records import (
-    Article,
-    Clustering,
-    Column,
-    Corpus,
-    ErrorCase,
-    Job,
+from themescope.core.labelling.history import Step
+from themescope.core.records.answers import (
+    ArticleClustering,
+    CaseInNotebook,
+    Heading,
     JobKind,
-    Label,
-    Labelling,
     LabellingState,
-    Map,
-    MapPoints,
+    LocatedSentence,
     Me,
-    Model,
-    ModelCard,
+    ModelDescription,
     Page,
-    Run,
+    PointPage,
     SearchResult,
-    Section,
-    Selection,
-    Sentence,
-    Step,
+    SentenceLabel,
     ThemeMember,
     ThemeRun,
+)
+from themescope.core.records.stored import (
+    ArticleRecord,
+    ColumnRecord,
+    CorpusSummary,
+    JobSummary,
+    LabellingRecord,
+    MapRecord,
+    ModelRecord,
+    RunRecord,
+    SelectionRecord,
 )
 
 _POINTS = 50_000
@@ -44,7 +46,7 @@ _NO_STEP: Any = Step | None
 class Client:
     """Client of the HTTP API of a server.
 
-    Methods return records (:mod:`themescope.core.client.records`), and iterators over long lists, which are read page
+    Methods return records (:mod:`themescope.core.records`), and iterators over long lists, which are read page
     by page. Changes of a labelling return the step of its history, or None if nothing would change. Every method raises
     :class:`themescope.core.errors.RequestError` with the sentence of the server if it refuses the request.
 
@@ -85,50 +87,50 @@ class Client:
 
     # --- text and search --------------------------------------------------------------------------------------------
 
-    def corpora(self) -> list[Corpus]:
+    def corpora(self) -> list[CorpusSummary]:
         """Return all corpora, oldest first."""
-        return self._http.get(list[Corpus], "/corpora")
+        return self._http.get(list[CorpusSummary], "/corpora")
 
-    def corpus(self, corpus_id: int) -> Corpus:
+    def corpus(self, corpus_id: int) -> CorpusSummary:
         """Return a corpus."""
-        return self._http.get(Corpus, f"/corpora/{corpus_id}")
+        return self._http.get(CorpusSummary, f"/corpora/{corpus_id}")
 
-    def columns(self, corpus_id: int) -> list[Column]:
+    def columns(self, corpus_id: int) -> list[ColumnRecord]:
         """Return the columns of a corpus with their types, those of articles first."""
-        return self._http.get(list[Column], f"/corpora/{corpus_id}/columns")
+        return self._http.get(list[ColumnRecord], f"/corpora/{corpus_id}/columns")
 
-    def selections(self, corpus_id: int) -> list[Selection]:
+    def selections(self, corpus_id: int) -> list[SelectionRecord]:
         """Return the named selections of a corpus, newest first."""
-        return self._http.get(list[Selection], f"/corpora/{corpus_id}/selections")
+        return self._http.get(list[SelectionRecord], f"/corpora/{corpus_id}/selections")
 
-    def selection(self, selection_id: int) -> Selection:
+    def selection(self, selection_id: int) -> SelectionRecord:
         """Return a selection, also one that was only shared as a link."""
-        return self._http.get(Selection, f"/selections/{selection_id}")
+        return self._http.get(SelectionRecord, f"/selections/{selection_id}")
 
-    def articles(self, corpus_id: int, title: str = "") -> Iterator[Article]:
+    def articles(self, corpus_id: int, title: str = "") -> Iterator[ArticleRecord]:
         """Yield the articles of a corpus (with ``title`` in their title) in their order."""
-        return self._http.pages(Page[Article], f"/corpora/{corpus_id}/articles", title=title)
+        return self._http.pages(Page[ArticleRecord], f"/corpora/{corpus_id}/articles", title=title)
 
-    def article(self, article_id: int) -> Article:
+    def article(self, article_id: int) -> ArticleRecord:
         """Return an article without its text."""
-        return self._http.get(Article, f"/articles/{article_id}")
+        return self._http.get(ArticleRecord, f"/articles/{article_id}")
 
-    def sections(self, article_id: int) -> list[Section]:
+    def sections(self, article_id: int) -> list[Heading]:
         """Return the sections of an article in their order."""
-        return self._http.get(list[Section], f"/articles/{article_id}/sections")
+        return self._http.get(list[Heading], f"/articles/{article_id}/sections")
 
-    def sentences(self, *, corpus_id: int | None = None, article_id: int | None = None) -> Iterator[Sentence]:
+    def sentences(self, *, corpus_id: int | None = None, article_id: int | None = None) -> Iterator[LocatedSentence]:
         """Yield the sentences of a corpus or of an article in reading order."""
         owner = f"/corpora/{corpus_id}" if article_id is None else f"/articles/{article_id}"
-        return self._http.pages(Page[Sentence], f"{owner}/sentences")
+        return self._http.pages(Page[LocatedSentence], f"{owner}/sentences")
 
-    def selected_sentences(self, selection_id: int) -> Iterator[Sentence]:
+    def selected_sentences(self, selection_id: int) -> Iterator[LocatedSentence]:
         """Yield the sentences of a selection in reading order."""
-        return self._http.pages(Page[Sentence], f"/selections/{selection_id}/sentences")
+        return self._http.pages(Page[LocatedSentence], f"/selections/{selection_id}/sentences")
 
-    def sentence(self, sentence_id: int) -> Sentence:
+    def sentence(self, sentence_id: int) -> LocatedSentence:
         """Return a sentence."""
-        return self._http.get(Sentence, f"/sentences/{sentence_id}")
+        return self._http.get(LocatedSentence, f"/sentences/{sentence_id}")
 
     def search(
         self,
@@ -148,42 +150,42 @@ class Client:
 
     # --- models, maps, runs, themes ---------------------------------------------------------------------------------
 
-    def models(self) -> list[Model]:
+    def models(self) -> list[ModelRecord]:
         """Return all stored models, oldest first."""
-        return self._http.get(list[Model], "/models")
+        return self._http.get(list[ModelRecord], "/models")
 
-    def model_card(self, model_id: int) -> ModelCard:
-        """Return a model with its method, settings, numbers and limits."""
-        return self._http.get(ModelCard, f"/models/{model_id}")
+    def model_card(self, model_id: int) -> ModelDescription:
+        """Return a model with its method, card and limits."""
+        return self._http.get(ModelDescription, f"/models/{model_id}")
 
-    def maps(self, corpus_id: int | None = None) -> list[Map]:
+    def maps(self, corpus_id: int | None = None) -> list[MapRecord]:
         """Return all maps (of one corpus), oldest first."""
-        return self._http.get(list[Map], "/maps", corpus_id=corpus_id)
+        return self._http.get(list[MapRecord], "/maps", corpus_id=corpus_id)
 
-    def map_points(self, map_id: int) -> MapPoints:
+    def map_points(self, map_id: int) -> PointPage:
         """Return the points of a map."""
-        found = self._http.get(MapPoints, f"/maps/{map_id}/points", limit=_POINTS)
+        found = self._http.get(PointPage, f"/maps/{map_id}/points", limit=_POINTS)
         while (offset := len(found.sentence_ids)) < found.total:
-            more = self._http.get(MapPoints, f"/maps/{map_id}/points", offset=offset, limit=_POINTS)
+            more = self._http.get(PointPage, f"/maps/{map_id}/points", offset=offset, limit=_POINTS)
             for mine, other in ((found.sentence_ids, more.sentence_ids), (found.x, more.x), (found.y, more.y)):
                 mine.extend(other)  # type: ignore[arg-type]
         return found
 
-    def runs(self, kind: str | None = None, model_id: int | None = None) -> Iterator[Run]:
+    def runs(self, kind: str | None = None, model_id: int | None = None) -> Iterator[RunRecord]:
         """Yield runs (of one kind, of one model) with their scores, oldest first."""
-        return self._http.pages(Page[Run], "/runs", kind=kind, model_id=model_id)
+        return self._http.pages(Page[RunRecord], "/runs", kind=kind, model_id=model_id)
 
-    def run(self, run_id: int) -> Run:
+    def run(self, run_id: int) -> RunRecord:
         """Return a run with its scores."""
-        return self._http.get(Run, f"/runs/{run_id}")
+        return self._http.get(RunRecord, f"/runs/{run_id}")
 
     def clustered_articles(self, run_id: int) -> list[int]:
         """Return the ids of the articles whose sentences a run put into clusters."""
         return self._http.get(list[int], f"/runs/{run_id}/articles")
 
-    def clustering(self, run_id: int, article_id: int) -> Clustering:
+    def clustering(self, run_id: int, article_id: int) -> ArticleClustering:
         """Return the clusters of the sentences of an article in a run."""
-        return self._http.get(Clustering, f"/runs/{run_id}/articles/{article_id}")
+        return self._http.get(ArticleClustering, f"/runs/{run_id}/articles/{article_id}")
 
     def theme_runs(self, corpus_id: int | None = None) -> list[ThemeRun]:
         """Return the runs that found themes (in one corpus) with their themes, oldest first."""
@@ -203,13 +205,13 @@ class Client:
 
     # --- labellings -------------------------------------------------------------------------------------------------
 
-    def error_cases(self, corpus_id: int) -> Iterator[ErrorCase]:
+    def error_cases(self, corpus_id: int) -> Iterator[CaseInNotebook]:
         """Yield the cases of the error notebook of a corpus, oldest first."""
-        return self._http.pages(Page[ErrorCase], f"/corpora/{corpus_id}/error-cases")
+        return self._http.pages(Page[CaseInNotebook], f"/corpora/{corpus_id}/error-cases")
 
-    def labellings(self, corpus_id: int | None = None) -> list[Labelling]:
+    def labellings(self, corpus_id: int | None = None) -> list[LabellingRecord]:
         """Return all labellings (of one corpus), oldest first."""
-        return self._http.get(list[Labelling], "/labellings", corpus_id=corpus_id)
+        return self._http.get(list[LabellingRecord], "/labellings", corpus_id=corpus_id)
 
     def labelling(self, labelling_id: int) -> LabellingState:
         """Return a labelling with its clusters."""
@@ -222,25 +224,25 @@ class Client:
         start: Literal["nothing", "sections", "themes", "labelling"] = "nothing",
         source_id: int | None = None,
         **options: Any,
-    ) -> Labelling:
+    ) -> LabellingRecord:
         """Create a labelling; ``source_id`` is the run or the labelling to copy.
 
         Options are ``article_id``, to label one article, and ``shared``, to let everybody change it.
         """
         body = {"corpus_id": corpus_id, "name": name, "start": start, "source_id": source_id, **options}
-        return self._http.send(Labelling, "POST", "/labellings", body)
+        return self._http.send(LabellingRecord, "POST", "/labellings", body)
 
-    def rename_labelling(self, labelling_id: int, name: str) -> Labelling:
+    def rename_labelling(self, labelling_id: int, name: str) -> LabellingRecord:
         """Rename a labelling."""
-        return self._http.send(Labelling, "PATCH", f"/labellings/{labelling_id}", {"name": name})
+        return self._http.send(LabellingRecord, "PATCH", f"/labellings/{labelling_id}", {"name": name})
 
     def delete_labelling(self, labelling_id: int) -> None:
         """Delete a labelling. Its owner or an admin can restore it on the page Relabel."""
         self._http.send(type(None), "DELETE", f"/labellings/{labelling_id}")
 
-    def labels(self, labelling_id: int, cluster: int | None = None) -> Iterator[Label]:
+    def labels(self, labelling_id: int, cluster: int | None = None) -> Iterator[SentenceLabel]:
         """Yield the sentences of a labelling (of one cluster, -1 for unassigned ones) in reading order."""
-        return self._http.pages(Page[Label], f"/labellings/{labelling_id}/labels", cluster=cluster)
+        return self._http.pages(Page[SentenceLabel], f"/labellings/{labelling_id}/labels", cluster=cluster)
 
     def steps(self, labelling_id: int) -> Iterator[Step]:
         """Yield the history of a labelling, newest first."""
@@ -306,28 +308,30 @@ class Client:
         """Return the kinds of jobs with their settings."""
         return self._http.get(list[JobKind], "/job-kinds")
 
-    def jobs(self, status: str | None = None) -> Iterator[Job]:
+    def jobs(self, status: str | None = None) -> Iterator[JobSummary]:
         """Yield the jobs (with one status), newest first."""
-        return self._http.pages(Page[Job], "/jobs", status=status)
+        return self._http.pages(Page[JobSummary], "/jobs", status=status)
 
-    def job(self, job_id: int) -> Job:
+    def job(self, job_id: int) -> JobSummary:
         """Return a job."""
-        return self._http.get(Job, f"/jobs/{job_id}")
+        return self._http.get(JobSummary, f"/jobs/{job_id}")
 
-    def queue(self, kind: str, arguments: Mapping[str, Any], after: int | None = None) -> Job:
+    def queue(self, kind: str, arguments: Mapping[str, Any], after: int | None = None) -> JobSummary:
         """Queue a job; with ``after``, it starts when that job is done. Requires the admin role."""
-        return self._http.send(Job, "POST", "/jobs", {"kind": kind, "arguments": dict(arguments), "after": after})
+        return self._http.send(
+            JobSummary, "POST", "/jobs", {"kind": kind, "arguments": dict(arguments), "after": after}
+        )
 
-    def cancel(self, job_id: int) -> Job:
+    def cancel(self, job_id: int) -> JobSummary:
         """Cancel a job: a queued one at once, a running one within seconds. Requires the admin role."""
-        return self._http.send(Job, "POST", f"/jobs/{job_id}/cancel")
+        return self._http.send(JobSummary, "POST", f"/jobs/{job_id}/cancel")
 
-    def retry(self, job_id: int) -> Job:
+    def retry(self, job_id: int) -> JobSummary:
         """Queue a failed or cancelled job again. Requires the admin role."""
-        return self._http.send(Job, "POST", f"/jobs/{job_id}/retry")
+        return self._http.send(JobSummary, "POST", f"/jobs/{job_id}/retry")
 
-    def wait(self, job_id: int) -> Job:
+    def wait(self, job_id: int) -> JobSummary:
         """Wait until a job has ended, and return it. Its status says whether it is done, failed or was cancelled."""
-        while not (job := self.job(job_id)).has_ended:
+        while not (job := self.job(job_id)).status.ended:
             time.sleep(_POLL_S)
         return job

@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from themescope.core.client.records import Page
 from themescope.core.errors import ConfigError, DataError, RequestError, optional_module
+from themescope.core.records.answers import Page
 
 if TYPE_CHECKING:
     import httpx

@@ -111,7 +111,7 @@ class RecordRepository(Repository, Generic[R]):
 
     @property
     def _columns(self) -> list[sa.Column[Any]]:
-        return [self.table.c[field.name] for field in fields(self.record)]
+        return [self.table.c[field.name] for field in fields(self.record) if field.name in self.table.c]
 
     def _select(self) -> sa.Select[Any]:
         return sa.select(*self._columns)

@@ -30,7 +30,7 @@ from themescope.db.sql import (
 )
 from themescope.db.types import clean_text, dump_json
 
-_ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
+_ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__ if f in t.article.c]
 _SECTION = [t.section.c[f] for f in SectionRecord.__dataclass_fields__]
 _SENTENCE = [t.sentence.c[f] for f in Sentence.__dataclass_fields__]
 # The order of their index, so that nothing is sorted.

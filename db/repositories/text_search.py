@@ -15,7 +15,7 @@ from themescope.db.repositories.base import Repository
 from themescope.db.sql import contains
 
 _ASCII = re.compile(r"[ -~]+")
-_ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__]
+_ARTICLE = [t.article.c[f] for f in ArticleRecord.__dataclass_fields__ if f in t.article.c]
 _SENTENCE = [t.sentence.c[f] for f in Sentence.__dataclass_fields__]
 
 

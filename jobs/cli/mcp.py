@@ -28,12 +28,12 @@ def mcp(shell: Shell, read_only: bool, person: str) -> None:
     the data folder.
     """
     try:
-        from themescope.jobs.mcp.server import server_for
+        from themescope.jobs.mcp import serve, server_for
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("mcp", "pydantic"):
+        if (error.name or "").split(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise MissingExtraError("The command mcp", "mcp", "mcp") from None
-    server_for(shell.store, _actor(shell.store, tidy(person)), read_only).run("stdio")
+    serve(server_for(shell.store, _actor(shell.store, tidy(person)), read_only))
 
 
 def _actor(store: Store, person: str) -> Callable[[], Actor]:

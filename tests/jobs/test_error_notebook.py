@@ -26,8 +26,12 @@ from themescope.core.labelling.error_cases import (
     margin_in_words,
     margins_in_words,
 )
+from themescope.db.access import Actor
+from themescope.db.label_records import Role
 from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from themescope.db.store import Store
+from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.routes.corpora import list_error_cases
 from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.notebook import agreement, files
@@ -37,7 +41,6 @@ from themescope.jobs.services.notebook.report import ReportOptions, report
 from themescope.jobs.services.notebook.samples import draw, failures
 from themescope.jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
 from themescope.jobs.services.personal_data import find_traces, forget
-from themescope.jobs.services.remote.error_cases import error_cases
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script> | `code` [x](javascript:alert(1)) =1+1"
@@ -235,7 +238,8 @@ def test_large_notebooks_are_read_once(monkeypatch: pytest.MonkeyPatch, sqlite_s
         monkeypatch.setattr(Notebook, name, lambda of, wanted=wanted, name=name: (calls.append(name), wanted(of))[1])
     assert files.jsonl(found, lambda c: "") and sorted(calls) == ["coded", "notes_of"]
     calls.clear()
-    assert len(error_cases(sqlite_store, found.cases[0].corpus_id).items) == 3 and len(calls) == 2
+    page = list_error_cases(Caller(sqlite_store, Actor("", Role.ADMIN)), found.cases[0].corpus_id)
+    assert len(page.items) == 3 and len(calls) == 2
 
 
 # --- copies in other stores -------------------------------------------------------------------------------------------

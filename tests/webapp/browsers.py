@@ -14,8 +14,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from themescope.webapp import account, sign_in, status
-from themescope.webapp.api import application
+from themescope.webapp import account, api, sign_in, status
 from themescope.webapp.middleware import HostCheck, SecurityHeaders
 from themescope.webapp.sessions import REFUSED, SessionCheck
 from themescope.webapp.shared import cookies
@@ -42,7 +41,7 @@ APP = Starlette(
         *status.ROUTES,
         *sign_in.ROUTES,
         *account.ROUTES,
-        *application.ROUTES,
+        *api.ROUTES,
         Route("/{path:path}", inside, methods=["GET", "PUT", "DELETE", "POST"]),
         WebSocketRoute("/{path:path}", stream),
     ],

@@ -17,10 +17,10 @@ from themescope.db import label_tables as t
 from themescope.db.label_records import Role
 from themescope.db.sql import now
 from themescope.db.store import Store
+from themescope.jobs.api import application
 from themescope.jobs.services import api_tokens, people
 from themescope.jobs.services import sign_in as service
-from themescope.webapp.api import application
-from themescope.webapp.api.access import MISSING, MOST_BYTES
+from themescope.webapp.api import MISSING, MOST_BYTES
 from themescope.webapp.shared import cookies
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")

@@ -22,8 +22,8 @@ from themescope.core.errors import ConfigError, DataError, RequestError
 from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.store import Store
+from themescope.jobs.api.application import description
 from themescope.jobs.services import api_tokens, people
-from themescope.webapp.api.application import description
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -83,9 +83,9 @@ def test_cases_of_the_error_notebook_are_read(client: Client, sqlite_store: Stor
         added = w.error_notebook.add(case(1, (1, 2, 9)), "ada", "Why?")
         w.error_categories.code(added.id, w.error_categories.add(1, "Same words", "", "ada").id, "ada", True)
     (found,) = client.error_cases(1)
-    assert (found.id, found.kind, found.sentence_ids, found.notes) == (added.id, "triplet", [1, 2, 9], ["Why?"])
-    assert found.categories == {"ada": ["Same words"]} and found.margins == {"default": -0.125}
-    assert [s.role for s in found.sentences] == ["pivot", "positive", "negative"]
+    assert found.case == added and found.notes == ["Why?"]
+    assert found.categories == {"ada": ["Same words"]} and found.case.facts.margins == {"default": -0.125}
+    assert [s.role for s in found.case.facts.passages] == ["pivot", "positive", "negative"]
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:

@@ -36,12 +36,13 @@ from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
+from themescope.jobs.api import API
+from themescope.jobs.api.application import description
+from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.routes import labellings
+from themescope.jobs.api.routes.labellings import LabellingStart, LabellingToCreate
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.services import api_tokens, people
-from themescope.jobs.services.remote import labellings
-from themescope.jobs.services.remote.labellings import Start
-from themescope.webapp.api.application import description
-from themescope.webapp.sessions import API
 
 logger = logging.getLogger(__name__)
 OPERATIONS: list[APIOperation] = [
@@ -83,9 +84,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     for name in ("ada", "lea"):
         with store.reading() as r:
             actor = r.people.actor(name)
-        labellings.create(
-            store, actor, labellings.new_labelling(actor, 1, name, None, shared=name == "ada"), Start.SECTIONS
-        )
+        new = LabellingToCreate(corpus_id=1, name=name, shared=name == "ada", start=LabellingStart.SECTIONS)
+        labellings.create_labelling(Caller(store, actor), new)
     yield store
     store.close()
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from themescope.core.client.records import Sentence
 from themescope.core.errors import DataError, StoreError
+from themescope.core.records.answers import LocatedSentence
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord
 from themescope.db.sql import BATCH
@@ -22,7 +22,7 @@ from themescope.jobs.bundles.labellings import (
     to_lines,
 )
 from themescope.jobs.services.labelling.starts import LEAD
-from themescope.jobs.services.remote.corpora import sentences_of_ids
+from themescope.jobs.services.sentences import sentences_of_ids
 
 HEADER = (
     "sentence_id",
@@ -93,7 +93,7 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
     themes = {None: ""} | {number: cluster.name for number, cluster in p.clusters.items()}
     names = {number: (cluster.name, themes[cluster.parent]) for number, cluster in p.clusters.items()}
 
-    def row(sentence: Sentence, at: int) -> Row:
+    def row(sentence: LocatedSentence, at: int) -> Row:
         number = int(p.numbers[at])
         name, theme = names.get(number, ("", ""))
         mark, note = bool(p.uncertain[at]), p.notes.get(sentence.id, "")
@@ -102,12 +102,12 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
     return sentence_parts(store, p.ids, row)
 
 
-def place_cells(sentence: Sentence) -> Row:
+def place_cells(sentence: LocatedSentence) -> Row:
     """Return the first five cells of :data:`HEADER`."""
     return sentence.id, sentence.article, sentence.section.strip() or LEAD, sentence.position, sentence.text
 
 
-def sentence_parts(store: Store, ids: Ids, row: Callable[[Sentence, int], Row]) -> Iterator[list[Row]]:
+def sentence_parts(store: Store, ids: Ids, row: Callable[[LocatedSentence, int], Row]) -> Iterator[list[Row]]:
     """Yield ``row(sentence, place)`` for the sentences with ascending ids, which are in reading order, in parts.
 
     Raises ``StoreError`` if they are deleted meanwhile.

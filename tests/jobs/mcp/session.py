@@ -19,7 +19,7 @@ from themescope.db.access import Actor
 from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.mcp.server import server_for
+from themescope.jobs.mcp import server_for
 
 DOCUMENT = ROOT / "docs" / "other-tools.md"
 BEGIN, END = "<!-- session -->\n```text\n", "```\n<!-- end of session -->"
@@ -27,7 +27,7 @@ CLAIMS = (
     "Nuclear power emits little carbon.", "Wind farms disturb birds.", "A curfew lowers crime at night.",
     "Solar power is cheap by now.", "A curfew punishes the innocent.", "Power lines spoil the landscape.",
 )  # fmt: skip
-_LEFT_OUT = {"created", "started", "ended", "offset", "version"}
+_LEFT_OUT = {"created", "started", "ended", "when", "offset", "version"}
 
 
 def transcript() -> str:
@@ -65,16 +65,16 @@ async def _run(server: Any) -> str:
 
 
 async def _session(call: Callable[..., Any]) -> None:
-    await call("who_am_i")
+    await call("get_me")
     (corpus,) = await call("list_corpora")
     found = await call("search_sentences", corpus_id=corpus["id"], text="power", method="words")
     ids = [match["sentence"]["id"] for match in found["items"]]
     labelling = await call("create_labelling", corpus_id=corpus["id"], name="claims by topic", start="nothing")
     topic = {"labelling_id": labelling["id"]}
     await call("create_cluster", **topic, name="Energy", sentences=ids, reason="They contain the word power.")
-    await call("unassign_sentences", **topic, sentences=ids[2:], reason="About landscape.")
+    await call("unassign", **topic, sentences=ids[2:], reason="About landscape.")
     await call("undo", **topic)
-    await call("read_labelling", **topic)
+    await call("get_labelling", **topic)
 
 
 def _shown(value: Any) -> list[str]:

@@ -24,12 +24,9 @@ from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.mcp.label_tools import LabelTools
-from themescope.jobs.mcp.read_tools import ReadTools
-from themescope.jobs.mcp.server import server_for
+from themescope.jobs.mcp import server_for, tools
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services import api_tokens, people
-from themescope.jobs.services.remote import labellings
 
 PASSWORD = "correct horse battery"
 
@@ -79,48 +76,54 @@ async def names_of(client: Client) -> set[str]:
     return {tool.name for tool in (await client.list_tools()).tools}
 
 
-def names(tools: list[Callable[..., Any]]) -> set[str]:
-    return {tool.__name__ for tool in tools}
+READ = {tool.operation["operationId"] for tool in tools() if tool.reads}
+LABEL = {tool.operation["operationId"] for tool in tools() if not tool.reads}
+
+
+def labellings_of(store: Store) -> set[str]:
+    with store.reading() as r:
+        return {record.name for record in r.labellings.list()}
 
 
 def test_tools_depend_on_the_role(filled: Store) -> None:
     actor = actor_of(filled, "lea")
-    read, label = names(ReadTools(filled, actor).tools), names(LabelTools(filled, actor).tools)
-    assert talk(server_for(filled, actor), names_of) == read | label
-    assert talk(server_for(filled, actor, read_only=True), names_of) == read
-    assert talk(server_for(filled, actor_of(filled, "vic")), names_of) == read
+    assert talk(server_for(filled, actor), names_of) == READ | LABEL
+    assert talk(server_for(filled, actor, read_only=True), names_of) == READ
+    assert talk(server_for(filled, actor_of(filled, "vic")), names_of) == READ
+    assert {"assign", "create_labelling", "merge_clusters", "undo"} < LABEL and "search_sentences" in READ
+    assert not (READ | LABEL) & {"queue_job", "cancel_job", "export_labels"}
 
 
 def test_tools_are_described_and_marked(filled: Store) -> None:
     async def conversation(client: Client) -> Any:
         return (await client.list_tools()).tools
 
-    read = names(ReadTools(filled, actor_of(filled, "lea")).tools)
     for tool in talk(server_for(filled, actor_of(filled, "lea")), conversation):
         assert tool.description and tool.description[0].isupper(), tool.name
-        assert tool.annotations.read_only_hint is (tool.name in read)
-        assert all("description" in schema for schema in tool.input_schema["properties"].values()), tool.name
+        assert tool.annotations.read_only_hint is (tool.name in READ)
+        assert all(schema["description"] for schema in tool.input_schema["properties"].values()), tool.name
+        assert "$ref" not in str(tool.input_schema)
 
 
 def test_every_read_tool_answers(filled: Store) -> None:
     async def conversation(client: Client) -> None:
         (corpus,) = [c for c in await call(client, "list_corpora") if c["id"] == 1]
         articles = await call(client, "list_articles", corpus_id=1, limit=2)
-        text = await call(client, "read_article", article_id=articles["items"][0]["id"])
-        sentence = text["sentences"]["items"][1]
+        article = articles["items"][0]["id"]
+        sentence = (await call(client, "list_sentences_of_article", article_id=article))["items"][1]
         word = "river"
         for method in ("text", "words"):
             found = await call(client, "search_sentences", corpus_id=1, text=word, method=method)
             assert sentence["id"] in [match["sentence"]["id"] for match in found["items"]]
         near = await call(client, "search_sentences", corpus_id=1, text=word, method="meaning", limit=3)
         assert len(near["items"]) == 3
-        assert await call(client, "similar_sentences", corpus_id=1, sentence_id=sentence["id"], limit=1)
+        assert await call(client, "list_similar_sentences", sentence_id=sentence["id"], limit=1)
         assert await call(client, "list_models") and (await call(client, "list_jobs"))["total"] >= 0
-        for run in await call(client, "list_themes", corpus_id=1):
-            assert (await call(client, "theme_sentences", run_id=run["id"], theme=0))["total"] == run["themes"][0][
+        for run in await call(client, "list_theme_runs", corpus_id=1):
+            assert (await call(client, "list_theme_members", run_id=run["id"], theme=0))["total"] == run["themes"][0][
                 "size"
             ]
-        assert (await call(client, "who_am_i"))["rights"] == ["look"] and corpus["sentences"] > 0
+        assert (await call(client, "get_me"))["rights"] == ["look"] and corpus["sentences"] > 0
         resource = await client.read_resource(f"themescope://articles/{sentence['article_id']}")
         assert (
             resource.contents[0].text.startswith(f"# {sentence['article']}")
@@ -132,7 +135,7 @@ def test_every_read_tool_answers(filled: Store) -> None:
 
 def test_errors_are_messages(filled: Store) -> None:
     async def conversation(client: Client) -> None:
-        unknown = await client.call_tool("read_article", {"article_id": 999_999})
+        unknown = await client.call_tool("get_article", {"article_id": 999_999})
         assert unknown.is_error and "no article" in unknown.content[0].text
         invalid = await client.call_tool("list_articles", {"corpus_id": 1, "limit": 0})
         assert invalid.is_error and "limit" in invalid.content[0].text
@@ -152,7 +155,7 @@ def test_a_role_that_was_lowered_is_refused_by_the_store(filled: Store) -> None:
         assert refused.is_error and "may view" in refused.content[0].text
 
     talk(server, conversation)
-    assert "x" not in {labelling.name for labelling in labellings.labellings(filled)}
+    assert "x" not in labellings_of(filled)
 
 
 def command(store: Store, person: str, *options: str) -> StdioServerParameters:
@@ -170,18 +173,18 @@ async def label(client: Client) -> None:
     made = await call(client, "create_labelling", corpus_id=1, name="by a program", start="nothing")
     step = await call(client, "create_cluster", labelling_id=made["id"], name="Found", sentences=ids[:2])
     assert (step["person"], step["operation"]) == ("lea", "create")
-    state = await call(client, "read_labelling", labelling_id=made["id"])
+    state = await call(client, "get_labelling", labelling_id=made["id"])
     (cluster,) = state["clusters"]
     arguments = {"labelling_id": made["id"], "cluster": cluster["number"], "reason": "similar"}
-    await call(client, "assign_sentences", sentences=ids, **arguments)
+    await call(client, "assign", sentences=ids, **arguments)
     await call(client, "rename_cluster", labelling_id=made["id"], cluster=cluster["number"], name="Named")
-    state = await call(client, "read_labelling", labelling_id=made["id"])
+    state = await call(client, "get_labelling", labelling_id=made["id"])
     assert [(c["name"], c["size"]) for c in state["clusters"]] == [("Named", 4)] and state["can_undo"]
     await call(client, "undo", labelling_id=made["id"])
     await call(client, "undo", labelling_id=made["id"])
-    state = await call(client, "read_labelling", labelling_id=made["id"])
+    state = await call(client, "get_labelling", labelling_id=made["id"])
     assert [(c["name"], c["size"]) for c in state["clusters"]] == [("Found", 2)]
-    history = await call(client, "labelling_history", labelling_id=made["id"])
+    history = await call(client, "list_steps", labelling_id=made["id"])
     assert [step["kind"] for step in history["items"]] == ["undo", "undo", "do", "do", "do"]
     assert history["items"][3]["reason"] == "similar"
 
@@ -192,8 +195,8 @@ def test_the_official_client_searches_and_labels_through_the_command(filled: Sto
 
 def test_a_viewer_reads_through_the_command_and_changes_nothing(filled: Store) -> None:
     async def conversation(client: Client) -> None:
-        assert not await names_of(client) & names(LabelTools(filled, actor_of(filled, "vic")).tools)
-        assert (await call(client, "who_am_i"))["name"] == "vic"
+        assert not await names_of(client) & LABEL
+        assert (await call(client, "get_me"))["name"] == "vic"
         refused = await client.call_tool("create_labelling", {"corpus_id": 1, "name": "no", "start": "nothing"})
         assert refused.is_error
         for token in api_tokens.tokens_of(filled, "vic"):
@@ -202,7 +205,7 @@ def test_a_viewer_reads_through_the_command_and_changes_nothing(filled: Store) -
         assert refused.is_error and "revoked" in refused.content[0].text
 
     talk(command(filled, "vic"), conversation)
-    assert "no" not in {labelling.name for labelling in labellings.labellings(filled)}
+    assert "no" not in labellings_of(filled)
 
 
 def test_standard_output_carries_the_protocol_only(filled: Store) -> None:
@@ -217,7 +220,7 @@ def test_standard_output_carries_the_protocol_only(filled: Store) -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, themescope_home: Path) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    monkeypatch.delitem(sys.modules, "themescope.jobs.mcp.server")
+    monkeypatch.delitem(sys.modules, "themescope.jobs.mcp")
     result = CliRunner().invoke(main, ["mcp"])
     assert (result.exit_code, "themescope[mcp]" in result.stderr) == (2, True)
 

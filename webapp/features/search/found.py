@@ -12,7 +12,7 @@ from themescope.core.paths import default_models
 from themescope.core.types import Ids
 from themescope.db.records import CorpusRecord, ModelRecord
 from themescope.jobs.services.everything import COUNTED, Group, Result, find_everything, group_of, words_of
-from themescope.jobs.services.remote.search import find_similar
+from themescope.jobs.services.search import find_similar
 from themescope.webapp.features.search import links
 from themescope.webapp.features.search.links import Link
 from themescope.webapp.shared import queries

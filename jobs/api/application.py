@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.types import ASGIApp
 
-from themescope.webapp.api.access import OPENAPI, TokenCheck
-from themescope.webapp.api.problems import Problem, handle_problems
-from themescope.webapp.api.routes import corpora, jobs, labellings, models, runs
-from themescope.webapp.sessions import API
+from themescope.jobs.api import API
+from themescope.jobs.api.problems import Problem, handle_problems
+from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs
 
-VERSION = "1.1"
+OPENAPI = "/openapi.json"
+"""Path of the description, which is the same in every installation of a version and needs no token."""
+ROUTERS = (corpora.router, models.router, runs.router, labellings.router, jobs.router)
+VERSION = "1.2"
 """Version of the API: the second number grows with additions, the first one and the path with other changes."""
 DESCRIPTION = (
     "Read corpora, models, maps, runs and themes, change labellings, and queue jobs, with the same roles as on the "
@@ -42,7 +46,8 @@ def _name(route: APIRoute) -> str:
     return route.name
 
 
-def _application() -> FastAPI:
+def application(caller_check: Callable[..., ASGIApp], **options: Any) -> FastAPI:
+    """Return the application; ``caller_check`` is a middleware that puts the caller into the state of a request."""
     app = FastAPI(
         title="Themescope",
         version=VERSION,
@@ -51,38 +56,35 @@ def _application() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_name,
-        middleware=[Middleware(TokenCheck)],
+        middleware=[Middleware(caller_check, **options)],
     )
-    for routes in (corpora, models, runs, labellings, jobs):
-        app.include_router(routes.router)
+    for router in ROUTERS:
+        app.include_router(router)
     handle_problems(app)
+    app.openapi = description  # type: ignore[method-assign]
     return app
 
 
-app = _application()
-
-
+@cache
 def description() -> dict[str, Any]:
     """Return the OpenAPI document."""
-    if app.openapi_schema is None:
-        found = get_openapi(
-            title="Themescope",
-            version=VERSION,
-            description=DESCRIPTION,
-            routes=app.routes,
-            tags=[{"name": name, "description": about} for name, about in TAGS.items()],
-            servers=[{"url": API}],
-        )
-        schemas = found["components"]["schemas"]
-        template = "#/components/schemas/{model}"
-        problem = Problem.model_json_schema(ref_template=template)
-        schemas |= problem.pop("$defs")
-        schemas["Problem"] = problem
-        for operation in (one for path in found["paths"].values() for one in path.values()):
-            operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
-        app.openapi_schema = found
-    return app.openapi_schema
-
-
-app.openapi = description  # type: ignore[method-assign]
-ROUTES = [Mount(API, app)]
+    app = FastAPI(generate_unique_id_function=_name)
+    for router in ROUTERS:
+        app.include_router(router)
+    found = get_openapi(
+        title="Themescope",
+        version=VERSION,
+        description=DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": about} for name, about in TAGS.items()],
+        servers=[{"url": API}],
+    )
+    schemas = found["components"]["schemas"]
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs")
+    schemas["Problem"] = problem
+    for name, schema in schemas.items():
+        schema["title"] = name  # those of parts of lists would all be "Page"
+    for operation in (one for path in found["paths"].values() for one in path.values()):
+        operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
+    return found

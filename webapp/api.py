@@ -7,55 +7,29 @@ asking, but no JSON.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from fastapi import Depends, Request, Security
-from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.core.errors import AccessError, ThemescopeError
-from themescope.db.access import Actor
 from themescope.db.label_records import SignInMethod
-from themescope.db.store import Store
+from themescope.jobs.api import API
+from themescope.jobs.api.application import OPENAPI, application
+from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.problems import MEANINGS, problem, problem_of
 from themescope.jobs.services import api_tokens, sign_in
-from themescope.webapp.api.problems import MEANINGS, problem, problem_of
 from themescope.webapp.shared import cookies
 from themescope.webapp.shared import store as server_store
 
-OPENAPI = "/openapi.json"
-"""Path of the description, which is the same in every installation of a version and needs no token."""
 MISSING = (
     "This request needs a token: send the header “Authorization: Bearer …”. Tokens are created on the page Account."
 )
 MOST_BYTES = 16_000_000
 """Maximum size of the body of a request."""
 _READING = ("GET", "HEAD")
-_BEARER = HTTPBearer(
-    auto_error=False,
-    description="Token of a person, created on the page Account or with `themescope people token create`. Not needed "
-    "where nobody signs in.",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The person who sent a request, and the store."""
-
-    store: Store
-    actor: Actor
-
-
-def _caller(request: Request, documented: Annotated[object, Security(_BEARER)]) -> Caller:
-    found: Caller = request.state.caller
-    return found
-
-
-CallerNow = Annotated[Caller, Depends(_caller)]
 
 
 class TokenCheck:
@@ -132,3 +106,6 @@ def _not_stored(send: Send) -> Send:
         await send(message)
 
     return send_with_header
+
+
+ROUTES = [Mount(API, application(TokenCheck))]

@@ -1,4 +1,4 @@
-"""The functions behind the HTTP API: pages are parts of the whole, changes are steps, exports are complete."""
+"""Operations of the HTTP API as functions: pages are parts of the whole, changes are steps, exports are complete."""
 
 from __future__ import annotations
 
@@ -15,20 +15,32 @@ from hypothesis import strategies as st
 
 from tests.webapp.columned import add, add_columns
 from tests.webapp.filled import fill
-from themescope.core.client.records import Page
 from themescope.core.columns import ColumnType
 from themescope.core.errors import AccessError, DataError, UnknownNameError
 from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.distribution import Plan
 from themescope.core.labelling.selections import Origin, selected
+from themescope.core.records.answers import Page
 from themescope.db.access import Actor
 from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.api import exports
+from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs
+from themescope.jobs.api.routes.labellings import (
+    Assignment,
+    ClusterName,
+    LabellingStart,
+    LabellingToCreate,
+    Merge,
+    NewCluster,
+    NewMark,
+    NewNote,
+    SentenceChange,
+)
+from themescope.jobs.services import people, search
 from themescope.jobs.services.labelling.files import HEADER
-from themescope.jobs.services.remote import corpora, exports, jobs, labellings, models, runs, search
-from themescope.jobs.services.remote.labellings import LabellingChanges, Start
 from themescope.jobs.services.tasks import making
 
 LEA = Actor("lea", Role.LABELLER)
@@ -44,17 +56,21 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-def new(store: Store, name: str, start: Start = Start.SECTIONS, actor: Actor = LEA) -> int:
-    wanted = labellings.new_labelling(actor, 1, name, None, shared=False)
-    return labellings.create(store, actor, wanted, start).id
+def lea(store: Store) -> Caller:
+    return Caller(store, LEA)
+
+
+def new(store: Store, name: str, start: LabellingStart = LabellingStart.SECTIONS, actor: Actor = LEA) -> int:
+    wanted = LabellingToCreate(corpus_id=1, name=name, start=start)
+    return labellings.create_labelling(Caller(store, actor), wanted).id
 
 
 LISTS: dict[str, Callable[[Store, int, int], Page]] = {
-    "articles": lambda s, offset, limit: corpora.articles(s, 1, offset=offset, limit=limit),
-    "sentences": lambda s, offset, limit: corpora.sentences(s, 1, offset, limit),
-    "sentences of an article": lambda s, offset, limit: corpora.article_sentences(s, 2, offset, limit),
-    "runs": lambda s, offset, limit: runs.runs(s, offset=offset, limit=limit),
-    "jobs": lambda s, offset, limit: jobs.jobs(s, offset=offset, limit=limit),
+    "articles": lambda s, offset, limit: corpora.list_articles(lea(s), 1, offset=offset, limit=limit),
+    "sentences": lambda s, offset, limit: corpora.list_sentences(lea(s), 1, offset, limit),
+    "sentences of an article": lambda s, offset, limit: corpora.list_sentences_of_article(lea(s), 2, offset, limit),
+    "runs": lambda s, offset, limit: runs.list_runs(lea(s), offset=offset, limit=limit),
+    "jobs": lambda s, offset, limit: jobs.list_jobs(lea(s), offset=offset, limit=limit),
 }
 
 
@@ -73,7 +89,7 @@ def test_pages_together_are_the_whole_list(filled: Store, name: str) -> None:
 
 
 def test_sentences_of_a_corpus_are_in_reading_order(filled: Store) -> None:
-    found = corpora.sentences(filled, 1, 0, 1_000).items
+    found = corpora.list_sentences(lea(filled), 1, 0, 1_000).items
     with filled.reading() as r:
         whole = [s.id for _, _, sentences in r.corpora.iterate(1) for s in sentences]
     assert [s.id for s in found] == whole
@@ -81,12 +97,15 @@ def test_sentences_of_a_corpus_are_in_reading_order(filled: Store) -> None:
 
 
 def test_an_unknown_id_is_told(filled: Store) -> None:
+    caller = lea(filled)
     calls: list[Callable[[], object]] = [
-        lambda: corpora.corpus(filled, 9), lambda: corpora.articles(filled, 9), lambda: corpora.article(filled, 9),
-        lambda: corpora.sections(filled, 9), lambda: corpora.sentence(filled, 999), lambda: runs.run(filled, 99),
-        lambda: runs.theme_run(filled, 1), lambda: runs.clustering(filled, 2, 3), lambda: models.model_card(filled, 9),
-        lambda: models.map_(filled, 9), lambda: labellings.labelling(filled, LEA, 99), lambda: jobs.job_kind("x"),
-        lambda: jobs.job(filled, 99), lambda: search.find(filled, 9, "x"),
+        lambda: corpora.get_corpus(caller, 9), lambda: corpora.list_articles(caller, 9),
+        lambda: corpora.get_article(caller, 9), lambda: corpora.list_sections(caller, 9),
+        lambda: corpora.get_sentence(caller, 999), lambda: runs.get_run(caller, 99),
+        lambda: runs.get_theme_run(caller, 1), lambda: runs.get_clustering(caller, 2, 3),
+        lambda: models.get_model_card(caller, 9), lambda: models.get_map(caller, 9),
+        lambda: labellings.get_labelling(caller, 99), lambda: jobs.get_job_kind(caller, "x"),
+        lambda: jobs.get_job(caller, 99), lambda: search.find(filled, 9, "x"),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(UnknownNameError):
@@ -105,34 +124,35 @@ def test_search_by_text_and_words(filled: Store) -> None:
 
 def test_changes_are_steps_with_undo(filled: Store) -> None:
     id = new(filled, "steps")
-    changes = LabellingChanges(filled, LEA, id, "a reason")
-    step = changes.assign([1, 2, 5], 3)
+    caller = lea(filled)
+    change = Assignment(sentences=[1, 2, 5], cluster=3, reason="a reason")
+    step = labellings.assign(caller, id, change)
     assert step is not None and (step.person, step.reason, step.size) == ("lea", "a reason", 3)
-    assert changes.assign([1, 2], 3) is None
-    assert {1, 2, 5} <= {label.sentence.id for label in labellings.labels(filled, LEA, id, 3).items}
-    (
-        changes.rename_cluster(3, "Past"),
-        changes.merge_clusters([3, 4], 3),
-        changes.note([1], "sure"),
-        changes.mark([1], True),
-    )
-    changes.create_cluster("New", [7]), changes.unassign([7]), changes.delete_cluster(5)
-    state = labellings.labelling(filled, LEA, id)
+    assert labellings.assign(caller, id, change) is None
+    assert {1, 2, 5} <= {label.sentence.id for label in labellings.list_labels(caller, id, 3).items}
+    labellings.rename_cluster(caller, id, 3, ClusterName(name="Past"))
+    labellings.merge_clusters(caller, id, Merge(clusters=[3, 4], into=3))
+    labellings.note(caller, id, NewNote(sentences=[1], text="sure"))
+    labellings.mark(caller, id, NewMark(sentences=[1], uncertain=True))
+    labellings.create_cluster(caller, id, NewCluster(name="New", sentences=[7]))
+    labellings.unassign(caller, id, SentenceChange(sentences=[7]))
+    labellings.delete_cluster(caller, id, 5)
+    state = labellings.get_labelling(caller, id)
     assert state.can_undo and not state.can_redo and state.clusters[2].name == "Past"
-    assert labellings.steps(filled, LEA, id).total == 8
+    assert labellings.list_steps(caller, id).total == 8
     for _ in range(8):
-        assert changes.undo() is not None
-    assert changes.undo() is None and changes.redo() is not None
-    assert labellings.labels(filled, LEA, id, 3).items[0].sentence.id == 1
+        assert labellings.undo(caller, id) is not None
+    assert labellings.undo(caller, id) is None and labellings.redo(caller, id) is not None
+    assert labellings.list_labels(caller, id, 3).items[0].sentence.id == 1
 
 
 def test_a_change_of_what_others_changed_is_a_conflict(filled: Store) -> None:
     id = new(filled, "conflict")
-    step = LabellingChanges(filled, LEA, id).assign([1], 2)
+    step = labellings.assign(lea(filled), id, Assignment(sentences=[1], cluster=2))
     assert step is not None
     with pytest.raises(StaleChangeError):
-        LabellingChanges(filled, LEA, id, seen=step.id - 1).assign([1, 2], 3)
-    assert LabellingChanges(filled, LEA, id, seen=step.id).assign([1, 2], 3) is not None
+        labellings.assign(lea(filled), id, Assignment(sentences=[1, 2], cluster=3, seen=step.id - 1))
+    assert labellings.assign(lea(filled), id, Assignment(sentences=[1, 2], cluster=3, seen=step.id)) is not None
 
 
 def test_roles_are_looked_up_in_the_transaction(filled: Store) -> None:
@@ -142,31 +162,34 @@ def test_roles_are_looked_up_in_the_transaction(filled: Store) -> None:
     with pytest.raises(AccessError):
         new(filled, "not allowed", actor=val)
     with pytest.raises(AccessError):
-        LabellingChanges(filled, val, id).assign([1], 2)
+        labellings.assign(Caller(filled, val), id, Assignment(sentences=[1], cluster=2))
     for refused in (LEA, val):
         with pytest.raises(AccessError):
-            jobs.queue(filled, refused, "embed", {"corpus": "Rivers", "model": "x"})
+            jobs.queue_job(
+                Caller(filled, refused), jobs.NewJob(kind="embed", arguments={"corpus": "Rivers", "model": "x"})
+            )
 
 
 def test_only_the_owner_changes_a_labelling_of_their_own(filled: Store) -> None:
     id = new(filled, "of ada", actor=Actor("ada", Role.ADMIN))
     with pytest.raises(AccessError, match="belongs to ada"):
-        LabellingChanges(filled, LEA, id).assign([1], 2)
+        labellings.assign(lea(filled), id, Assignment(sentences=[1], cluster=2))
     with pytest.raises(AccessError):
-        labellings.delete(filled, LEA, id)
+        labellings.delete_labelling(lea(filled), id)
 
 
 def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
-    wanted = labellings.new_labelling(LEA, 1, "copy", None, shared=True)
+    wanted = LabellingToCreate(corpus_id=1, name="copy", shared=True, start=LabellingStart.THEMES)
     with pytest.raises(DataError, match="source"):
-        labellings.create(filled, LEA, wanted, Start.THEMES)
+        labellings.create_labelling(lea(filled), wanted)
     with pytest.raises(UnknownNameError):
-        labellings.create(filled, LEA, wanted, Start.THEMES, 1)
-    made = labellings.create(filled, LEA, wanted, Start.LABELLING, new(filled, "original"))
-    assert made.sharing == "shared" and len(labellings.labelling(filled, LEA, made.id).clusters) == 6
-    labellings.delete(filled, LEA, made.id)
+        labellings.create_labelling(lea(filled), wanted.model_copy(update={"source_id": 1}))
+    copied = {"start": LabellingStart.LABELLING, "source_id": new(filled, "original")}
+    made = labellings.create_labelling(lea(filled), wanted.model_copy(update=copied))
+    assert made.kind == "shared" and len(labellings.get_labelling(lea(filled), made.id).clusters) == 6
+    labellings.delete_labelling(lea(filled), made.id)
     with pytest.raises(UnknownNameError):
-        labellings.labelling(filled, LEA, made.id)
+        labellings.get_labelling(lea(filled), made.id)
 
 
 def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) -> None:
@@ -175,24 +198,25 @@ def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) 
         articles = tuple(article.id for article in r.corpora.articles(1))
     form = making.TaskForm(1, "blind", "ada", articles, Plan(("lea",), 0.0, 2), blind=True)
     task = making.make(filled, form)
-    wanted = labellings.new_labelling(LEA, 1, "copy", None, shared=False)
+    copied = {"start": LabellingStart.LABELLING, "source_id": id}
+    wanted, caller = LabellingToCreate(corpus_id=1, name="copy", **copied), lea(filled)
     for read in (
-        lambda: labellings.labelling(filled, LEA, id), lambda: labellings.labels(filled, LEA, id),
-        lambda: labellings.steps(filled, LEA, id), lambda: exports.labels(filled, LEA, id),
-        lambda: labellings.create(filled, LEA, wanted, Start.LABELLING, id),
+        lambda: labellings.get_labelling(caller, id), lambda: labellings.list_labels(caller, id),
+        lambda: labellings.list_steps(caller, id), lambda: exports.labels(filled, LEA, id),
+        lambda: labellings.create_labelling(caller, wanted),
     ):  # fmt: skip
         with pytest.raises(AccessError, match="blind task"):
             read()
     with filled.writing() as w:
         w.tasks.delete(task.id)
-    assert labellings.labels(filled, LEA, id).total
+    assert labellings.list_labels(caller, id).total
 
 
-@pytest.mark.parametrize("format", exports.Format)
-def test_exports_have_every_row(filled: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("format", exports.ExportFormat)
+def test_exports_have_every_row(filled: Store, format: exports.ExportFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(filled, f"export {format}")
-    LabellingChanges(filled, LEA, id).unassign([72])
+    labellings.unassign(lea(filled), id, SentenceChange(sentences=[72]))
     data = b"".join(exports.labels(filled, LEA, id).stream(format))
     rows = _read(format, data)
     assert [*rows[0]] == list(HEADER) and [int(row["sentence_id"]) for row in rows] == [*range(1, 73)]
@@ -213,27 +237,29 @@ def columned(filled: Store) -> Store:
 
 
 def test_columns_and_selections_are_read(columned: Store) -> None:
-    found = {(column.level, column.name): column for column in corpora.columns(columned, 1)}
+    found = {(column.level, column.name): column for column in corpora.list_columns(lea(columned), 1)}
     assert {key: column.type for key, column in found.items()} == {
         ("article", "note"): "text", ("sentence", "side"): "category", ("sentence", "score"): "number",
         ("sentence", "day"): "date", ("sentence", "cluster"): "number",
     }  # fmt: skip
     assert set(found["sentence", "side"].categories) == {"left", "right", "<b>*centre*</b>"}
-    assert (found["sentence", "score"].low, found["sentence", "score"].missing) == (1.0, 8)
-    assert str(found["sentence", "day"].low).startswith("1970-01-01")
-    (named,) = corpora.selections(columned, 1)
-    assert (named.name, named.person, named.origin, named.sentences) == ("some", "lea", "by hand", 3)
-    page = corpora.selected_sentences(columned, named.id, 1, 9)
+    assert (found["sentence", "score"].about["low"], found["sentence", "score"].about["missing"]) == (1.0, 8)
+    assert str(found["sentence", "day"].about["low"]).startswith("1970-01-01")
+    (named,) = corpora.list_selections(lea(columned), 1)
+    assert (named.name, named.person, named.sentences) == ("some", "lea", 3) and "by hand" in str(named.origin)
+    page = corpora.list_selected_sentences(lea(columned), named.id, 1, 9)
     assert ([sentence.id for sentence in page.items], page.total) == ([4, 9], 3)
-    assert corpora.selection(columned, named.id + 1).name == ""
-    for call in (corpora.columns, corpora.selections, corpora.selection, corpora.selected_sentences):
+    assert corpora.get_selection(lea(columned), named.id + 1).name == ""
+    for call in (
+        corpora.list_columns, corpora.list_selections, corpora.get_selection, corpora.list_selected_sentences,
+    ):  # fmt: skip
         with pytest.raises(UnknownNameError):
-            call(columned, 99)
+            call(lea(columned), 99)
 
 
-@pytest.mark.parametrize("format", exports.Format)
+@pytest.mark.parametrize("format", exports.ExportFormat)
 def test_exports_have_columns_where_wanted(
-    columned: Store, format: exports.Format, monkeypatch: pytest.MonkeyPatch
+    columned: Store, format: exports.ExportFormat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("themescope.jobs.services.labelling.files.BATCH", 7)
     id = new(columned, f"with columns as {format}")
@@ -246,15 +272,15 @@ def test_exports_have_columns_where_wanted(
     assert last["side"] in (None, "") and str(last["day"]).startswith("1970-03-13")
 
 
-def _read(format: exports.Format, data: bytes) -> list[dict]:
-    if format is exports.Format.PARQUET:
+def _read(format: exports.ExportFormat, data: bytes) -> list[dict]:
+    if format is exports.ExportFormat.PARQUET:
         return pq.read_table(io.BytesIO(data)).to_pylist()
-    if format is exports.Format.CSV:
+    if format is exports.ExportFormat.CSV:
         return [*csv.DictReader(io.StringIO(data.decode(), newline=""))]
     return [json.loads(line) for line in data.splitlines()]
 
 
-def test_kinds_of_jobs_describe_their_settings() -> None:
-    kind = jobs.job_kind("embed")
+def test_kinds_of_jobs_describe_their_settings(filled: Store) -> None:
+    kind = jobs.get_job_kind(lea(filled), "embed")
     assert [setting.name for setting in kind.settings][:2] == ["corpus", "model"]
-    assert all(setting.type for kind in jobs.job_kinds() for setting in kind.settings)
+    assert all(setting.type for kind in jobs.list_job_kinds(lea(filled)) for setting in kind.settings)

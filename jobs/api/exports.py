@@ -6,24 +6,28 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
+from starlette.responses import StreamingResponse
 
-from themescope.core.client.records import Sentence
 from themescope.core.columns import ColumnType
+from themescope.core.records.answers import LocatedSentence
 from themescope.db.access import Actor
 from themescope.db.store import Store
+from themescope.jobs.api.problems import responses
 from themescope.jobs.services.columns import file_columns
+from themescope.jobs.services.found_themes import theme_arrays, theme_record
 from themescope.jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
-from themescope.jobs.services.remote.labellings import visible_labelling
-from themescope.jobs.services.remote.runs import theme_arrays, theme_record
+from themescope.jobs.services.labelling.visibility import visible_labelling
 from themescope.jobs.services.table_files import arrow_column, csv_pieces, json_pieces
 
 THEME_HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme", "theme_number", "margin")
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """Format of an export."""
 
     CSV = "csv"
@@ -33,14 +37,14 @@ class Format(StrEnum):
 
 
 MEDIA_TYPES = {
-    Format.CSV: "text/csv; charset=utf-8",
-    Format.JSONL: "application/jsonl",
-    Format.PARQUET: "application/vnd.apache.parquet",
+    ExportFormat.CSV: "text/csv; charset=utf-8",
+    ExportFormat.JSONL: "application/jsonl",
+    ExportFormat.PARQUET: "application/vnd.apache.parquet",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class TableExport:
     """An export whose rows are still to be read."""
 
     name: str
@@ -51,31 +55,31 @@ class Export:
     types: Mapping[str, ColumnType] = field(default_factory=dict)
     """Types of columns of the corpus."""
 
-    def stream(self, format: Format) -> Iterator[bytes]:
+    def stream(self, format: ExportFormat) -> Iterator[bytes]:
         """Yield the file in pieces of about 2,000 rows."""
-        if format is Format.PARQUET:
+        if format is ExportFormat.PARQUET:
             yield from _parquet(self.header, self.parts(), self.types)
             return
-        write, header = (csv_pieces if format is Format.CSV else json_pieces), self.header
+        write, header = (csv_pieces if format is ExportFormat.CSV else json_pieces), self.header
         for number, rows in enumerate(self.parts()):
             pieces = [*write(header, rows)]
-            if number and format is Format.CSV:
+            if number and format is ExportFormat.CSV:
                 del pieces[0]  # the header
             yield "".join(pieces).encode("utf-8")
 
 
-def labels(store: Store, actor: Actor, labelling_id: int, columns: bool = False) -> Export:
+def labels(store: Store, actor: Actor, labelling_id: int, columns: bool = False) -> TableExport:
     """Return the export of the current state of a labelling, in reading order; see :data:`HEADER`.
 
     With ``columns``, the columns of the corpus follow.
     """
     with store.reading() as r:
         record = visible_labelling(r, actor, labelling_id)
-    found = Export(record.name, HEADER, lambda: row_parts(store, labelling_id))
+    found = TableExport(record.name, HEADER, lambda: row_parts(store, labelling_id))
     return with_columns(store, record.corpus_id, found) if columns else found
 
 
-def themes(store: Store, run_id: int, columns: bool = False) -> Export:
+def themes(store: Store, run_id: int, columns: bool = False) -> TableExport:
     """Return the export of the themes of a run, in reading order; see :data:`THEME_HEADER`.
 
     With ``columns``, the columns of the corpus follow.
@@ -87,15 +91,15 @@ def themes(store: Store, run_id: int, columns: bool = False) -> Export:
     names = [str(theme["name"]) for theme in record.config["themes"]]
     order = np.argsort(ids, kind="stable")
 
-    def row(sentence: Sentence, at: int) -> Row:
+    def row(sentence: LocatedSentence, at: int) -> Row:
         number = int(numbers[order[at]])
         return (*place_cells(sentence), names[number] if number >= 0 else "", number, float(margins[order[at]]))
 
-    found = Export(corpus.name, THEME_HEADER, lambda: sentence_parts(store, ids[order], row))
+    found = TableExport(corpus.name, THEME_HEADER, lambda: sentence_parts(store, ids[order], row))
     return with_columns(store, corpus.id, found) if columns else found
 
 
-def with_columns(store: Store, corpus_id: int, export: Export) -> Export:
+def with_columns(store: Store, corpus_id: int, export: TableExport) -> TableExport:
     """Return the export with the columns of the corpus behind its own, as in :func:`file_columns`."""
     known = file_columns(store, corpus_id, np.empty(0, np.int64), export.header)
 
@@ -106,7 +110,24 @@ def with_columns(store: Store, corpus_id: int, export: Export) -> Export:
             yield [(*row, *values) for row, *values in zip(rows, *further, strict=True)]
 
     header = (*export.header, *(column.name for column in known))
-    return Export(export.name, header, parts, {column.name: column.type for column in known})
+    return TableExport(export.name, header, parts, {column.name: column.type for column in known})
+
+
+FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file.",
+        "content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()},
+    },
+    **responses(404),
+}
+
+
+def download(export: TableExport, format: ExportFormat) -> StreamingResponse:
+    """Return the answer with a file. Its first rows are read now, so that errors are answered as such."""
+    pieces = export.stream(format)
+    name = quote(f"{export.name}.{format.value}", safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{name}"}
+    return StreamingResponse(chain([next(pieces)], pieces), headers=headers, media_type=MEDIA_TYPES[format])
 
 
 class _Sink(io.RawIOBase):

@@ -1,0 +1,325 @@
+"""Records of stored objects: a repository returns them, a service passes them on, the HTTP API sends them.
+
+``id`` is the store's stable id and never reused; a record that has not been stored yet has id 0. Times are UTC and
+aware. The text below a field is its description in the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from themescope.core.columns import ColumnLevel
+from themescope.core.labelling.error_cases import CaseFacts, CaseKind
+from themescope.core.types import Split, split_of_bucket
+
+Json = Mapping[str, Any]
+
+
+class Described:
+    """Base class of records, whose field descriptions pydantic reads."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"use_attribute_docstrings": True}
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSummary(Described):
+    """A set of documents that were imported together: a project."""
+
+    id: int
+    name: str
+    language: str
+    """ISO 639-1 code."""
+    created: datetime
+    articles: int
+    """Number of articles."""
+    sections: int
+    """Number of sections."""
+    paragraphs: int
+    """Number of paragraphs."""
+    sentences: int
+    """Number of sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRecord(CorpusSummary):
+    """A corpus with what the HTTP API does not send. ``ready`` is False during the import; pages show ready ones."""
+
+    ready: bool
+    report: Json = field(default_factory=dict)
+    """Import report: files, reader, config, and skipped items by reason."""
+
+    @property
+    def has_sections(self) -> bool:
+        """Whether an article has more than one section; lists of sentences have not."""
+        return self.sections > self.articles
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleRecord(Described):
+    """A document without its text."""
+
+    id: int
+    corpus_id: int
+    position: int
+    """Index in the corpus."""
+    title: str
+    url: str
+    source: str
+    bucket: int
+    """Hash of the title, 0…999, which decides the split."""
+    sections: int
+    """Number of sections."""
+    sentences: int
+    """Number of sentences."""
+    topic: str = ""
+    """The document's label; "" where its source gives none."""
+    part: str = ""
+    """"train" or "test" as the source marks it, or ""."""
+
+    split: Split = field(init=False, default=Split.TRAIN)
+    """"train", "validation" or "test", from the hash of the title."""
+
+    def __post_init__(self) -> None:
+        """Set the split."""
+        object.__setattr__(self, "split", split_of_bucket(self.bucket))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRecord(Described):
+    """A column of a corpus: a further field of its articles or sentences."""
+
+    id: int
+    corpus_id: int
+    position: int
+    name: str
+    level: ColumnLevel
+    """What has a value: "article" or "sentence"."""
+    type: str
+    """One of :class:`themescope.core.columns.ColumnType`; "" while the corpus is being imported."""
+    about: Json
+    """``missing``; of a category ``categories``, most frequent first, with ``counts``; of a number ``low``, ``high``
+    and whether all are ``whole``; of a date ``low``, ``high`` and whether all are ``days``."""
+
+    @property
+    def categories(self) -> Sequence[str]:
+        """Names of the categories by code."""
+        found: Sequence[str] = self.about.get("categories", ())
+        return found
+
+    @property
+    def label(self) -> str:
+        """Name for a person, with the level of a column of articles."""
+        return self.name if self.level is ColumnLevel.SENTENCE else f"{self.name} (article)"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRecord(Described):
+    """Selection of sentences that somebody named or shared; the ids are read separately."""
+
+    id: int
+    corpus_id: int
+    name: str
+    """Empty for a selection that was only shared as a link."""
+    person: str
+    created: datetime
+    origin: Json
+    """How the selection was made, see ``themescope.core.labelling.selections.Origin``."""
+    digest: str
+    """Hash of the ids."""
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord(Described):
+    """A fitted model. ``artifact`` is the digest of its folder in the data folder."""
+
+    id: int
+    name: str
+    method: str
+    config: Json
+    seed: int
+    digest: str
+    """Digest of the method with its revision, the config, the data and the seed."""
+    corpus_id: int | None
+    triplet_set_id: int | None
+    metrics: Json
+    artifact: str
+    created: datetime
+    revision: int = 1
+    """Revision of the method that the stored vectors of the model were computed with."""
+    multilingual: bool = False
+    """A person said that the model reads many languages, which its method does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapRecord(Described):
+    """A two-dimensional projection of the sentences of some articles by one model."""
+
+    id: int
+    corpus_id: int
+    model_id: int
+    name: str
+    config: Json
+    seed: int
+    digest: str
+    faithfulness: float | None
+    """Share of the true 15 nearest neighbours that are kept on the map, 0…1; NaN (in JSON null) if not measured."""
+    sampled_from: int
+    """Number of candidate sentences; larger than the number of points if they are a sample."""
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord(Described):
+    """A metric of a run: for one article, or (``article_id`` None) the mean with its 95 % interval over articles."""
+
+    run_id: int
+    article_id: int | None
+    metric: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord(Described):
+    """One measurement of a model: a clustering of a benchmark, a triplet accuracy, topics of a corpus and so on."""
+
+    id: int
+    kind: str
+    """What was measured: "clustering", "triplets", "relatedness", "topics", "summaries"."""
+    digest: str
+    model_id: int | None
+    """None for rows that need no vectors, such as random labels."""
+    benchmark_id: int | None
+    triplet_set_id: int | None
+    corpus_id: int | None
+    """The corpus, for runs on a whole one."""
+    clusterer: str
+    config: Json
+    seed: int
+    seconds: float
+    created: datetime
+    scores: Sequence[ScoreRecord] = ()
+    """Means of its metrics, where they were read with it."""
+
+
+class JobStatus(StrEnum):
+    """Status of a job; ``done``, ``failed`` and ``cancelled`` are final unless the job is retried."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the status is final."""
+        return self in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSummary(Described):
+    """A background job; its row, not the queue, holds its state."""
+
+    id: int
+    kind: str
+    title: str
+    args: Json
+    status: JobStatus
+    progress: float
+    """Share done, 0…1."""
+    message: str
+    attempt: int
+    after: int | None
+    """Id of a job that must be done before this one may start."""
+    created: datetime
+    started: datetime | None
+    ended: datetime | None
+    error: str
+    """Error message for the user."""
+    result: Json
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord(JobSummary):
+    """A background job with what the HTTP API does not send."""
+
+    queue: str
+    owner: str
+    cancel: bool
+    heartbeat: datetime | None
+    traceback: str
+    """Traceback for the log; empty if the input caused the error."""
+
+
+class Role(StrEnum):
+    """Role of a person, which decides what they may change."""
+
+    VIEWER = "viewer"
+    """Read only."""
+    LABELLER = "labeller"
+    """Change their own labellings and the shared ones, and review triplets."""
+    ADMIN = "admin"
+    """Everything: other people's labellings, imports, jobs, deletion and roles."""
+
+
+class Sharing(StrEnum):
+    """Who may change a labelling."""
+
+    OWN = "own"
+    """Its owner."""
+    SHARED = "shared"
+    """Everybody."""
+    GOLD = "gold"
+    """Everybody; it is the outcome of an adjudication."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingRecord(Described):
+    """Clusters made by people, with a history, without its sentences."""
+
+    id: int
+    corpus_id: int
+    name: str
+    kind: Sharing
+    """Who may change it."""
+    owner: str
+    blind: bool
+    """Whether sections, suggestions and other people's labels are hidden during labelling."""
+    article_id: int | None
+    """The article of the labelling; None for more than one."""
+    origin: Mapping[str, Any]
+    """Initial state: "from" ("run", "sections", "labelling", "nothing", "file"), and its name."""
+    sentences: int
+    created: datetime
+    deleted: datetime | None = None
+
+    def editable_by(self, person: str, role: Role) -> bool:
+        """Return whether a person with that role may change it: a private one belongs to its owner and to admins."""
+        return role is not Role.VIEWER and (self.kind is not Sharing.OWN or self.owner == person or role is Role.ADMIN)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCase(Described):
+    """A case of an error notebook."""
+
+    id: int
+    corpus_id: int
+    kind: CaseKind
+    sentence_ids: tuple[int, ...]
+    """Ids of its sentences; those of a triplet in the order pivot, positive, negative."""
+    facts: CaseFacts
+    permalink: str
+    sample_id: int | None
+    """The random sample that it is part of; None for a case that was picked by hand."""
+    person: str
+    created: datetime
+    deleted: datetime | None

@@ -1,0 +1,181 @@
+"""Operations on corpora, articles and sentences, and search."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from themescope.core.records.answers import CaseInNotebook, Heading, LocatedSentence, Page, SearchResult
+from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusSummary, SelectionRecord
+from themescope.jobs.api.parameters import MOST_ID, CallerNow, Id, Limit, Offset
+from themescope.jobs.api.problems import responses
+from themescope.jobs.services import search
+from themescope.jobs.services.search import SearchMethod
+from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
+
+router = APIRouter(tags=["corpora"], responses=responses())
+_FOUND = responses(404)
+_Model = Annotated[
+    int | None,
+    Query(ge=1, le=MOST_ID, description="Model; by default the best validated one with vectors of the corpus."),
+]
+
+
+@router.get("/corpora")
+def list_corpora(caller: CallerNow) -> list[CorpusSummary]:
+    """List all corpora, oldest first."""
+    with caller.store.reading() as r:
+        return [*r.corpora.list()]
+
+
+@router.get("/corpora/{corpus_id}", responses=_FOUND)
+def get_corpus(caller: CallerNow, corpus_id: Id) -> CorpusSummary:
+    """Return a corpus."""
+    with caller.store.reading() as r:
+        return known_corpus(r, corpus_id)
+
+
+@router.get("/corpora/{corpus_id}/columns", responses=_FOUND)
+def list_columns(caller: CallerNow, corpus_id: Id) -> list[ColumnRecord]:
+    """List the columns of a corpus with their types, those of articles first."""
+    with caller.store.reading() as r:
+        known_corpus(r, corpus_id)
+        return r.columns.list(corpus_id)
+
+
+@router.get("/corpora/{corpus_id}/articles", responses=_FOUND)
+def list_articles(
+    caller: CallerNow,
+    corpus_id: Id,
+    title: Annotated[str, Query(max_length=1_000, description="Text that the title contains.")] = "",
+    offset: Offset = 0,
+    limit: Limit = 100,
+) -> Page[ArticleRecord]:
+    """List the articles of a corpus in their order."""
+    with caller.store.reading() as r:
+        known_corpus(r, corpus_id)
+        found = r.corpora.articles(corpus_id, title, offset=offset, limit=limit)
+        return Page(found, r.corpora.count_articles(corpus_id, title), offset)
+
+
+@router.get("/corpora/{corpus_id}/sentences", responses=_FOUND)
+def list_sentences(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[LocatedSentence]:
+    """List the sentences of a corpus in reading order."""
+    with caller.store.reading() as r:
+        total = known_corpus(r, corpus_id).sentences
+        return Page(located_sentences(r, r.corpora.sentence_page(corpus_id, offset, limit)), total, offset)
+
+
+@router.get("/corpora/{corpus_id}/search", responses=responses(404, 409), tags=["search"])
+def search_sentences(
+    caller: CallerNow,
+    corpus_id: Id,
+    text: Annotated[str, Query(min_length=1, max_length=5_000, description="Text to search for.", examples=["river"])],
+    method: Annotated[
+        SearchMethod,
+        Query(
+            description="“text”: sentences that contain the text; “words”: that contain all its words; “meaning”: the "
+            "sentences whose vectors are the most similar to that of the text."
+        ),
+    ] = SearchMethod.TEXT,
+    model_id: _Model = None,
+    offset: Offset = 0,
+    limit: Limit = 20,
+) -> SearchResult:
+    """Search the sentences of a corpus. Only a search by meaning uses a model, and it has no offset."""
+    if method is SearchMethod.MEANING:
+        return search.find_similar(caller.store, corpus_id, text, model_id, limit)
+    return search.find(caller.store, corpus_id, text, method, offset, limit)
+
+
+@router.get("/corpora/{corpus_id}/error-cases", responses=_FOUND, tags=["error cases"])
+def list_error_cases(caller: CallerNow, corpus_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[CaseInNotebook]:
+    """List the cases of the error notebook of a corpus, oldest first."""
+    with caller.store.reading() as r:
+        known_corpus(r, corpus_id)
+        notebook = r.error_notebook.read(corpus_id)
+    notes, categories = notebook.notes_of(), notebook.names_given()
+    samples = {sample.id: sample.name for sample in notebook.samples}
+    cases = [
+        CaseInNotebook(
+            case=case,
+            notes=[note.text for note in notes.get(case.id, ())],
+            categories=categories.get(case.id, {}),
+            sample=samples.get(case.sample_id or 0, ""),
+        )
+        for case in notebook.cases[offset : offset + limit]
+    ]
+    return Page(cases, len(notebook.cases), offset)
+
+
+@router.get("/articles/{article_id}", responses=_FOUND)
+def get_article(caller: CallerNow, article_id: Id) -> ArticleRecord:
+    """Return an article without its text."""
+    with caller.store.reading() as r:
+        return r.corpora.article(article_id)
+
+
+@router.get("/articles/{article_id}/sections", responses=_FOUND)
+def list_sections(caller: CallerNow, article_id: Id) -> list[Heading]:
+    """List the sections of an article in their order."""
+    with caller.store.reading() as r:
+        r.corpora.article(article_id)
+        return [Heading(s.position, s.level, s.title) for s in r.corpora.sections(article_id)]
+
+
+@router.get("/articles/{article_id}/sentences", responses=_FOUND)
+def list_sentences_of_article(
+    caller: CallerNow, article_id: Id, offset: Offset = 0, limit: Limit = 100
+) -> Page[LocatedSentence]:
+    """List the sentences of an article in reading order."""
+    with caller.store.reading() as r:
+        total = r.corpora.article(article_id).sentences
+        found = r.corpora.sentences_at([(article_id, place) for place in range(offset, offset + limit)])
+        return Page(located_sentences(r, found), total, offset)
+
+
+@router.get("/sentences/{sentence_id}", responses=_FOUND)
+def get_sentence(caller: CallerNow, sentence_id: Id) -> LocatedSentence:
+    """Return a sentence."""
+    with caller.store.reading() as r:
+        return located_sentences(r, [known_sentence(r, sentence_id)])[0]
+
+
+@router.get("/sentences/{sentence_id}/similar", responses=responses(404, 409), tags=["search"])
+def list_similar_sentences(
+    caller: CallerNow,
+    sentence_id: Id,
+    model_id: _Model = None,
+    limit: Limit = 20,
+) -> SearchResult:
+    """List the sentences of the same corpus with the largest cosine similarity, best first."""
+    with caller.store.reading() as r:
+        corpus_id = r.corpora.article(known_sentence(r, sentence_id).article_id).corpus_id
+    return search.find_similar(caller.store, corpus_id, sentence_id, model_id, limit)
+
+
+@router.get("/corpora/{corpus_id}/selections", responses=_FOUND, tags=["selections"])
+def list_selections(caller: CallerNow, corpus_id: Id) -> list[SelectionRecord]:
+    """List the named selections of a corpus, newest first."""
+    with caller.store.reading() as r:
+        known_corpus(r, corpus_id)
+        return r.selections.list(corpus_id)
+
+
+@router.get("/selections/{selection_id}", responses=_FOUND, tags=["selections"])
+def get_selection(caller: CallerNow, selection_id: Id) -> SelectionRecord:
+    """Return a selection, also one that was only shared as a link."""
+    with caller.store.reading() as r:
+        return r.selections.get(selection_id)
+
+
+@router.get("/selections/{selection_id}/sentences", responses=_FOUND, tags=["selections"])
+def list_selected_sentences(
+    caller: CallerNow, selection_id: Id, offset: Offset = 0, limit: Limit = 100
+) -> Page[LocatedSentence]:
+    """List the sentences of a selection in reading order."""
+    with caller.store.reading() as r:
+        ids = r.selections.ids(selection_id)
+        found = sentences_of_ids(r, ids[offset : offset + limit].tolist())
+    return Page([found[id] for id in sorted(found)], len(ids), offset)

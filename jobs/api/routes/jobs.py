@@ -1,0 +1,126 @@
+"""Operations on background jobs, and the person of a token."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from themescope.core.config import default_of, options
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.records.answers import JobKind, JobSetting, Me, Page
+from themescope.core.records.stored import JobStatus, JobSummary
+from themescope.db.access import Right
+from themescope.jobs.api.parameters import MOST_ID, Body, CallerNow, Id, Limit, Offset
+from themescope.jobs.api.problems import WRITING, responses
+from themescope.jobs.common.results import code_version
+from themescope.jobs.kinds import REGISTRY, JobCard
+from themescope.jobs.queue import control
+
+router = APIRouter(tags=["jobs"], responses=responses())
+_FOUND, _CHANGED = responses(404), responses(404, *WRITING)
+
+_TYPES: Mapping[Any, str] = {
+    bool: "true or false", int: "integer", float: "number", str: "text", tuple: "list", Mapping: "object",
+    types.NoneType: "null",
+}  # fmt: skip
+
+
+class NewJob(Body):
+    """A job to queue."""
+
+    kind: str = Field(max_length=100, description="Id of the job kind.", examples=["find-themes"])
+    arguments: dict[str, Any] = Field(
+        default_factory=dict, description="Settings of the kind.", examples=[{"corpus": "Claims", "model": "default"}]
+    )
+    after: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
+        None, description="Id of a job that has to be done before this one starts."
+    )
+
+
+@router.get("/me", tags=["account"])
+def get_me(caller: CallerNow) -> Me:
+    """Return the person of the token with the role in force."""
+    rights = [right.name.lower() for right in Right if caller.actor.may(right)]
+    return Me(name=caller.actor.name, role=caller.actor.role.value, rights=rights, version=code_version())
+
+
+@router.get("/job-kinds")
+def list_job_kinds(caller: CallerNow) -> list[JobKind]:
+    """List the kinds of jobs with their settings."""
+    return [_kind(card) for card in REGISTRY]
+
+
+@router.get("/job-kinds/{kind}", responses=_FOUND)
+def get_job_kind(caller: CallerNow, kind: str) -> JobKind:
+    """Return a kind of job with its settings."""
+    return _kind(REGISTRY.get(kind))
+
+
+@router.get("/jobs")
+def list_jobs(
+    caller: CallerNow, status: JobStatus | None = None, offset: Offset = 0, limit: Limit = 100
+) -> Page[JobSummary]:
+    """List the jobs (with one status), newest first."""
+    with caller.store.reading() as r:
+        counts = r.jobs.counts()
+        total = sum(counts.values()) if status is None else counts[status]
+        found = r.jobs.list(min(offset + limit, total), status)
+    return Page([*found[offset:]], total, offset)
+
+
+@router.post("/jobs", status_code=201, responses=responses(*WRITING))
+def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
+    """Queue a job. Requires the admin role."""
+    try:
+        return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
+    except UnknownNameError as error:
+        raise DataError(str(error)) from None  # in the body, not in the path
+
+
+@router.get("/jobs/{job_id}", responses=_FOUND)
+def get_job(caller: CallerNow, job_id: Id) -> JobSummary:
+    """Return a job."""
+    with caller.store.reading() as r:
+        return r.jobs.get(job_id)
+
+
+@router.post("/jobs/{job_id}/cancel", responses=_CHANGED)
+def cancel_job(caller: CallerNow, job_id: Id) -> JobSummary:
+    """Cancel a job: a queued one at once, a running one within seconds. Requires the admin role."""
+    return control.cancel(caller.acting, job_id)
+
+
+@router.post("/jobs/{job_id}/retry", responses=_CHANGED)
+def retry_job(caller: CallerNow, job_id: Id) -> JobSummary:
+    """Queue a failed or cancelled job again. Requires the admin role."""
+    return control.retry(caller.acting, job_id)
+
+
+def _kind(card: JobCard) -> JobKind:
+    settings = [
+        JobSetting(
+            name=name,
+            type=_type_of(hint),
+            default=default_of(field),
+            description=info.help,
+            choices=None if info.choices is None else list(info.choices),
+            minimum=info.low,
+            maximum=info.high,
+        )
+        for name, (field, hint, info) in options(card.config_class()).items()
+    ]
+    return JobKind(id=card.id, title=card.title, summary=card.summary, settings=settings)
+
+
+def _type_of(hint: Any) -> str:
+    """Return the types of a setting in words: ``int | None`` → "integer or null"."""
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        return " or ".join(_type_of(part) for part in typing.get_args(hint))
+    if typing.get_origin(hint) is typing.Literal:
+        return " or ".join(repr(value) for value in typing.get_args(hint))
+    return _TYPES.get(typing.get_origin(hint) or hint, "object")

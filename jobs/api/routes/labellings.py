@@ -1,0 +1,374 @@
+"""Operations on labellings. Each change is a step of the history, which its person can undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.responses import StreamingResponse
+
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.labelling import history
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ClusterChange, StaleChangeError
+from themescope.core.labelling.history import Step
+from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
+from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.core.types import Ids
+from themescope.db.label_records import NewLabelling, Snapshot
+from themescope.db.types import clean_text
+from themescope.jobs.api import exports
+from themescope.jobs.api.exports import FILE, ExportFormat, download
+from themescope.jobs.api.parameters import (
+    MOST_ID,
+    Body,
+    Caller,
+    CallerNow,
+    ClusterNumber,
+    Id,
+    Limit,
+    Offset,
+    SentenceId,
+    Sentences,
+    SomeId,
+    WithColumns,
+)
+from themescope.jobs.api.problems import WRITING, responses
+from themescope.jobs.services.found_themes import theme_record
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.labelling.visibility import known_labelling, visible_labelling
+from themescope.jobs.services.sentences import known_corpus, sentences_of_ids
+
+SELECTED = "api"
+"""Selection method of steps that come from outside of the pages."""
+router = APIRouter(tags=["labellings"], responses=responses())
+_FOUND, _CHANGED = responses(404), responses(404, *WRITING)
+_Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT, examples=["Economy"])]
+
+
+class LabellingStart(StrEnum):
+    """Initial state of a new labelling."""
+
+    NOTHING = "nothing"
+    """All sentences are unassigned."""
+    SECTIONS = "sections"
+    """One cluster per heading."""
+    THEMES = "themes"
+    """The themes of a run."""
+    LABELLING = "labelling"
+    """The current state of another labelling."""
+
+
+class LabellingToCreate(Body):
+    """A labelling to create."""
+
+    corpus_id: Annotated[int, Field(ge=1, le=MOST_ID)]
+    name: _Name
+    article_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
+        None, description="The article to label; by default the whole corpus."
+    )
+    shared: bool = Field(False, description="Whether everybody may change it.")
+    start: LabellingStart = Field(
+        LabellingStart.NOTHING,
+        description="Initial state: “nothing” assigned, the “sections” of the text, the “themes” of a run, or the "
+        "current state of another “labelling”.",
+    )
+    source_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
+        None, description="Id of the run or the labelling that “start” copies."
+    )
+
+
+class NewName(Body):
+    """A new name."""
+
+    name: _Name
+
+
+class Change(Body):
+    """What every change may say about itself."""
+
+    reason: str = Field("", max_length=NOTE_LIMIT, description="Reason for the history.")
+    seen: Annotated[int, Field(ge=0, le=MOST_ID)] | None = Field(
+        None,
+        description="Id of the last step that you know. If somebody changed the same sentences or clusters after it, "
+        "nothing is written, and the status is 409.",
+    )
+
+
+class Assignment(Change):
+    """Sentences to put into a cluster."""
+
+    sentences: Sentences
+    cluster: ClusterNumber
+
+
+class SentenceChange(Change):
+    """Sentences to change."""
+
+    sentences: Sentences
+
+
+class NewCluster(Change):
+    """A cluster to create."""
+
+    name: _Name
+    sentences: list[SentenceId] = Field(default_factory=list, max_length=200_000, description="Possibly none.")
+
+
+class ClusterName(Change):
+    """A new name for a cluster."""
+
+    name: _Name
+
+
+class Merge(Change):
+    """Clusters to merge into one of them."""
+
+    clusters: list[ClusterNumber] = Field(min_length=1, max_length=10_000, examples=[[2, 3]])
+    into: ClusterNumber
+
+
+class NewMark(SentenceChange):
+    """Sentences to mark."""
+
+    uncertain: bool
+
+
+class NewNote(SentenceChange):
+    """Sentences to add a note to."""
+
+    text: str = Field(max_length=NOTE_LIMIT, description="The note; “” removes it.")
+
+
+@router.get("/labellings")
+def list_labellings(caller: CallerNow, corpus_id: SomeId = None) -> list[LabellingRecord]:
+    """List all labellings (of one corpus), oldest first."""
+    with caller.store.reading() as r:
+        return r.labellings.list(corpus_id)
+
+
+@router.post("/labellings", status_code=201, responses=_CHANGED)
+def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingRecord:
+    """Create a labelling of your own; its name is numbered if taken."""
+    if new.start in (LabellingStart.THEMES, LabellingStart.LABELLING) and new.source_id is None:
+        raise DataError("Name the run or the labelling to copy as the source.")
+    source_id, article_id = new.source_id or 0, new.article_id
+    with caller.store.reading() as r:
+        known_corpus(r, new.corpus_id)
+        if article_id is not None and r.corpora.article(article_id).corpus_id != new.corpus_id:
+            raise UnknownNameError("article of this corpus", str(article_id), ())
+        of_source = new.corpus_id
+        if new.start is LabellingStart.THEMES:
+            of_source = int(theme_record(r, source_id).config["corpus_id"])
+        elif new.start is LabellingStart.LABELLING:
+            source = visible_labelling(r, caller.actor, source_id)
+            of_source, article_id = source.corpus_id, source.article_id
+        if of_source != new.corpus_id:
+            raise DataError("The source is of another corpus. Choose a source of the same corpus.")
+    initial = {
+        LabellingStart.NOTHING: starts.from_nothing,
+        LabellingStart.SECTIONS: starts.from_sections,
+        LabellingStart.THEMES: starts.from_themes(source_id),
+        LabellingStart.LABELLING: starts.from_labelling(source_id),
+    }
+    sharing = Sharing.SHARED if new.shared else Sharing.OWN
+    wanted = NewLabelling(new.corpus_id, clean_text(new.name), caller.actor.name, sharing, article_id=article_id)
+    return starts.begin(caller.acting, wanted, initial[new.start])
+
+
+@router.get("/labellings/{labelling_id}", responses=_FOUND)
+def get_labelling(caller: CallerNow, labelling_id: Id) -> LabellingState:
+    """Return a labelling with its clusters."""
+    with caller.store.reading() as r:
+        record, snapshot = visible_labelling(r, caller.actor, labelling_id), r.labellings.snapshot(labelling_id)
+        undo = history.undo_state(r.label_steps.list(labelling_id), caller.actor.name)
+    sizes = snapshot.partition.sizes()
+    clusters = snapshot.partition.clusters.values()
+    return LabellingState(
+        labelling=record,
+        clusters=[
+            LabelledCluster(number=c.number, name=c.name, size=sizes[c.number], theme=c.parent) for c in clusters
+        ],
+        unassigned=sizes[UNASSIGNED],
+        step=snapshot.step,
+        can_undo=bool(undo.undoable),
+        can_redo=bool(undo.redoable),
+    )
+
+
+@router.patch("/labellings/{labelling_id}", responses=_CHANGED)
+def rename_labelling(caller: CallerNow, labelling_id: Id, new: NewName) -> LabellingRecord:
+    """Rename a labelling."""
+    with caller.acting.writing() as w:
+        known_labelling(w, labelling_id)
+        return w.labellings.rename(labelling_id, clean_text(new.name), caller.actor.name)
+
+
+@router.delete("/labellings/{labelling_id}", status_code=204, responses=_CHANGED)
+def delete_labelling(caller: CallerNow, labelling_id: Id) -> None:
+    """Delete a labelling. Its owner or an admin can restore it on the page Relabel."""
+    with caller.acting.writing() as w:
+        known_labelling(w, labelling_id)
+        w.labellings.delete(labelling_id, caller.actor.name)
+
+
+@router.get("/labellings/{labelling_id}/labels", responses=_FOUND)
+def list_labels(
+    caller: CallerNow,
+    labelling_id: Id,
+    cluster: Annotated[
+        int | None, Query(ge=-1, le=MOST_ID, description="Number of a cluster, or -1 for unassigned sentences.")
+    ] = None,
+    offset: Offset = 0,
+    limit: Limit = 100,
+) -> Page[SentenceLabel]:
+    """List the sentences of a labelling with their clusters in reading order."""
+    with caller.store.reading() as r:
+        visible_labelling(r, caller.actor, labelling_id)
+        p = r.labellings.snapshot(labelling_id).partition
+        if cluster is not None and cluster != UNASSIGNED:
+            _known_cluster(p, cluster)
+        rows = np.arange(len(p.ids)) if cluster is None else np.flatnonzero(p.numbers == cluster)
+        known = sentences_of_ids(r, p.ids[rows[offset : offset + limit]].tolist())
+    labels = []
+    for row in rows[offset : offset + limit].tolist():
+        id, number = int(p.ids[row]), int(p.numbers[row])
+        assigned = number != UNASSIGNED
+        label = SentenceLabel(
+            sentence=known[id],
+            cluster=number if assigned else None,
+            name=p.clusters[number].name if assigned else "",
+            uncertain=bool(p.uncertain[row]),
+            note=p.notes.get(id, ""),
+        )
+        labels.append(label)
+    return Page(labels, len(rows), offset)
+
+
+@router.get("/labellings/{labelling_id}/steps", responses=_FOUND)
+def list_steps(caller: CallerNow, labelling_id: Id, offset: Offset = 0, limit: Limit = 100) -> Page[Step]:
+    """List the history of a labelling, newest first."""
+    with caller.store.reading() as r:
+        visible_labelling(r, caller.actor, labelling_id)
+        found = r.label_steps.list(labelling_id)[::-1]
+    return Page(found[offset : offset + limit], len(found), offset)
+
+
+@router.get("/labellings/{labelling_id}/export", responses=FILE, response_class=StreamingResponse, tags=["exports"])
+def export_labels(
+    caller: CallerNow, labelling_id: Id, format: ExportFormat = ExportFormat.CSV, columns: WithColumns = False
+) -> StreamingResponse:
+    """Export every sentence of a labelling with its cluster as a file."""
+    return download(exports.labels(caller.store, caller.actor, labelling_id, columns), format)
+
+
+@router.post("/labellings/{labelling_id}/assign", responses=_CHANGED)
+def assign(caller: CallerNow, labelling_id: Id, change: Assignment) -> Step | None:
+    """Put sentences into a cluster. The answer is null if they are there already."""
+    return _do(
+        caller, labelling_id, change, lambda p: op.assign(p, _ids(change.sentences), _known_cluster(p, change.cluster))
+    )
+
+
+@router.post("/labellings/{labelling_id}/unassign", responses=_CHANGED)
+def unassign(caller: CallerNow, labelling_id: Id, change: SentenceChange) -> Step | None:
+    """Remove sentences from their clusters."""
+    return _do(caller, labelling_id, change, lambda p: op.unassign(p, _ids(change.sentences)))
+
+
+@router.post("/labellings/{labelling_id}/mark", responses=_CHANGED)
+def mark(caller: CallerNow, labelling_id: Id, change: NewMark) -> Step | None:
+    """Mark sentences as uncertain or certain."""
+    return _do(caller, labelling_id, change, lambda p: op.mark(p, _ids(change.sentences), change.uncertain))
+
+
+@router.post("/labellings/{labelling_id}/note", responses=_CHANGED)
+def note(caller: CallerNow, labelling_id: Id, change: NewNote) -> Step | None:
+    """Set the note of sentences."""
+    return _do(caller, labelling_id, change, lambda p: op.note(p, _ids(change.sentences), change.text))
+
+
+@router.post("/labellings/{labelling_id}/clusters", responses=_CHANGED)
+def create_cluster(caller: CallerNow, labelling_id: Id, change: NewCluster) -> Step | None:
+    """Create a cluster with the given sentences, possibly none."""
+    session = _session(caller, labelling_id)
+    made = op.create(session.partition, session.next_number, change.name, _ids(change.sentences))
+    return _store_change(session, change, made)
+
+
+@router.patch("/labellings/{labelling_id}/clusters/{cluster}", responses=_CHANGED)
+def rename_cluster(caller: CallerNow, labelling_id: Id, cluster: Id, change: ClusterName) -> Step | None:
+    """Rename a cluster."""
+    return _do(caller, labelling_id, change, lambda p: op.rename(p, _known_cluster(p, cluster), change.name))
+
+
+@router.delete("/labellings/{labelling_id}/clusters/{cluster}", responses=_CHANGED)
+def delete_cluster(caller: CallerNow, labelling_id: Id, cluster: Id) -> Step | None:
+    """Delete a cluster; its sentences become unassigned."""
+    return _do(caller, labelling_id, Change(reason="", seen=None), lambda p: op.delete(p, _known_cluster(p, cluster)))
+
+
+@router.post("/labellings/{labelling_id}/merge", responses=_CHANGED)
+def merge_clusters(caller: CallerNow, labelling_id: Id, change: Merge) -> Step | None:
+    """Merge clusters into one of them."""
+
+    def merge(p: Partition) -> op.Operation:
+        return op.merge(p, [_known_cluster(p, number) for number in change.clusters], _known_cluster(p, change.into))
+
+    return _do(caller, labelling_id, change, merge)
+
+
+@router.post("/labellings/{labelling_id}/undo", responses=_CHANGED)
+def undo(caller: CallerNow, labelling_id: Id) -> Step | None:
+    """Undo your last step. The answer is null if there is none."""
+    return _session(caller, labelling_id).undo()
+
+
+@router.post("/labellings/{labelling_id}/redo", responses=_CHANGED)
+def redo(caller: CallerNow, labelling_id: Id) -> Step | None:
+    """Redo the step that you undid last. The answer is null if there is none."""
+    return _session(caller, labelling_id).redo()
+
+
+def _do(
+    caller: Caller, labelling_id: int, change: Change, operation: Callable[[Partition], op.Operation]
+) -> Step | None:
+    session = _session(caller, labelling_id)
+    return _store_change(session, change, operation(session.partition))
+
+
+def _session(caller: Caller, labelling_id: int) -> LabellingSession:
+    with caller.store.reading() as r:
+        visible_labelling(r, caller.actor, labelling_id)
+    return LabellingSession(caller.acting, labelling_id, caller.actor.name)
+
+
+def _store_change(session: LabellingSession, change: Change, made: op.Operation) -> Step | None:
+    """Store a change as a step; raise ``StaleChangeError`` if others changed it after the last step that was seen."""
+    if change.seen is not None:
+        snapshot: Snapshot = session.snapshot
+        touched = made.change_set.sentences()
+        later = touched[snapshot.versions[snapshot.partition.rows(touched)] > change.seen]
+        numbers = [c.number for c in made.change_set if isinstance(c, ClusterChange)]
+        changed = [n for n in numbers if snapshot.cluster_versions.get(n, 0) > change.seen]
+        if len(later) or changed:
+            raise StaleChangeError(later.tolist(), changed)
+    return session.do(made, clean_text(change.reason), SELECTED)
+
+
+def _ids(sentences: Sequence[int]) -> Ids:
+    return np.array(sentences, dtype=np.int64)
+
+
+def _known_cluster(partition: Partition, number: int) -> int:
+    """Return the number of a cluster; raise ``UnknownNameError`` if there is none."""
+    if number not in partition.clusters:
+        raise UnknownNameError("cluster of this labelling", str(number), [str(n) for n in partition.clusters])
+    return number

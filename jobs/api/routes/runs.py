@@ -1,0 +1,112 @@
+"""Operations on runs, clusterings and themes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query
+from starlette.responses import StreamingResponse
+
+from themescope.core.errors import UnknownNameError
+from themescope.core.records.answers import ArticleClustering, Page, ThemeMember, ThemeRun
+from themescope.core.records.stored import RunRecord
+from themescope.jobs.api import exports
+from themescope.jobs.api.exports import FILE, ExportFormat, download
+from themescope.jobs.api.parameters import MOST_ID, CallerNow, Id, Limit, Offset, SomeId, WithColumns
+from themescope.jobs.api.problems import responses
+from themescope.jobs.services.found_themes import THEMES, theme_arrays, theme_record, theme_run
+from themescope.jobs.services.sentences import sentences_of_ids
+
+router = APIRouter(responses=responses())
+_FOUND = responses(404)
+
+
+@router.get("/runs", tags=["runs"])
+def list_runs(
+    caller: CallerNow,
+    kind: Annotated[str | None, Query(max_length=100, examples=["clustering"])] = None,
+    model_id: SomeId = None,
+    offset: Offset = 0,
+    limit: Limit = 100,
+) -> Page[RunRecord]:
+    """List runs (of one kind, of one model) with their scores, oldest first."""
+    with caller.store.reading() as r:
+        found = r.runs.list(kind=kind, model_id=model_id)
+        page = found[offset : offset + limit]
+        scores = r.runs.scores([run.id for run in page])
+    own = [replace(run, scores=[score for score in scores if score.run_id == run.id]) for run in page]
+    return Page(own, len(found), offset)
+
+
+@router.get("/runs/{run_id}", responses=_FOUND, tags=["runs"])
+def get_run(caller: CallerNow, run_id: Id) -> RunRecord:
+    """Return a run with its scores."""
+    with caller.store.reading() as r:
+        return replace(r.runs.get(run_id), scores=r.runs.scores([run_id]))
+
+
+@router.get("/runs/{run_id}/articles", responses=_FOUND, tags=["runs"])
+def list_clustered_articles(caller: CallerNow, run_id: Id) -> list[int]:
+    """List the ids of the articles whose sentences a run put into clusters."""
+    with caller.store.reading() as r:
+        r.runs.get(run_id)
+        return [*r.runs.labels(run_id)]
+
+
+@router.get("/runs/{run_id}/articles/{article_id}", responses=_FOUND, tags=["runs"])
+def get_clustering(caller: CallerNow, run_id: Id, article_id: Id) -> ArticleClustering:
+    """Return the clusters of the sentences of an article in a run."""
+    with caller.store.reading() as r:
+        benchmark = r.runs.get(run_id).benchmark_id
+        labels = r.runs.labels(run_id, article_id).get(article_id)
+        if labels is None:
+            raise UnknownNameError("article of this run", str(article_id), ())
+        # The labels are those of the sentences of the benchmark, or of all.
+        item = None if benchmark is None else r.benchmarks.items_of(article_id).get(benchmark)
+        ids = [s.id for s in r.corpora.sentences(article_id)] if item is None else item.sentence_ids.tolist()
+    return ArticleClustering(run_id=run_id, article_id=article_id, sentence_ids=ids, clusters=labels.tolist())
+
+
+@router.get("/themes", tags=["themes"])
+def list_theme_runs(caller: CallerNow, corpus_id: SomeId = None) -> list[ThemeRun]:
+    """List the runs that found themes (in one corpus) with their themes, oldest first."""
+    with caller.store.reading() as r:
+        ready = {corpus.id for corpus in r.corpora.list()}
+        kept = ready if corpus_id is None else ready & {corpus_id}
+        return [theme_run(r, run) for run in r.runs.list(kind=THEMES) if run.config.get("corpus_id") in kept]
+
+
+@router.get("/themes/{run_id}", responses=_FOUND, tags=["themes"])
+def get_theme_run(caller: CallerNow, run_id: Id) -> ThemeRun:
+    """Return a run that found themes."""
+    with caller.store.reading() as r:
+        return theme_run(r, theme_record(r, run_id))
+
+
+@router.get("/themes/{run_id}/sentences", responses=_FOUND, tags=["themes"])
+def list_theme_members(
+    caller: CallerNow,
+    run_id: Id,
+    theme: Annotated[int | None, Query(ge=0, le=MOST_ID, description="Number of the theme; by default all.")] = None,
+    offset: Offset = 0,
+    limit: Limit = 100,
+) -> Page[ThemeMember]:
+    """List the sentences of a theme, the most typical first, or of all themes, one theme after the other."""
+    with caller.store.reading() as r:
+        ids, themes, margins = theme_arrays(r, run_id)
+        rows = np.arange(len(ids)) if theme is None else np.flatnonzero(themes == theme)
+        rows = rows[np.lexsort((-margins[rows], themes[rows]))]
+        page = rows[offset : offset + limit]
+        known = sentences_of_ids(r, ids[page].tolist())
+    members = [ThemeMember(known[int(ids[i])], theme=int(themes[i]), margin=float(margins[i])) for i in page]
+    return Page(members, len(rows), offset)
+
+
+@router.get("/themes/{run_id}/export", responses=FILE, response_class=StreamingResponse, tags=["themes", "exports"])
+def export_themes(
+    caller: CallerNow, run_id: Id, format: ExportFormat = ExportFormat.CSV, columns: WithColumns = False
+) -> StreamingResponse:
+    """Export every sentence with its theme as a file."""
+    return download(exports.themes(caller.store, run_id, columns), format)

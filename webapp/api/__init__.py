@@ -1,1 +1,0 @@
-"""The HTTP API under ``/api/v1``, which programs use with the token of a person."""
