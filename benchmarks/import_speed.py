@@ -25,7 +25,7 @@ from themescope.core.readers.wikitext.page import read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, Shard
 from themescope.jobs.executors.local import LocalExecutor
-from themescope.jobs.services.demo import demo_dump
+from themescope.jobs.services.installation.demo import demo_dump
 
 
 def seconds(work: Callable[[], object]) -> float:

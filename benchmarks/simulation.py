@@ -37,7 +37,7 @@ from themescope.jobs.common.job import JobContext
 from themescope.jobs.executors.base import WINDOW, Pool, ShardExecutor
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 from themescope.jobs.queue.execution import execute
-from themescope.jobs.services.demo import demo_dump
+from themescope.jobs.services.installation.demo import demo_dump
 
 WORKERS = (1, 2, 4)
 MOST_SHARDS = 4_000  # simulated; the time of more follows from the second half of them, which is a steady state

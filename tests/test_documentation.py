@@ -37,7 +37,7 @@ from themescope.db import settings
 from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services.accounts import api_tokens, people
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/tutorials/*.md")])
 GENERATED = ROOT / "docs" / "generated"

@@ -16,7 +16,7 @@ from themescope.db.label_records import ApiTokenRecord, SessionRecord, SignInMet
 from themescope.db.passwords import SHORTEST
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services import api_tokens, sign_in
+from themescope.jobs.services.accounts import api_tokens, sign_in
 from themescope.webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
 from themescope.webapp.sessions import ACCOUNT, SIGN_IN
 from themescope.webapp.shared import cookies

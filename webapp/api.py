@@ -20,7 +20,7 @@ from themescope.jobs.api import API
 from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.parameters import Caller
 from themescope.jobs.api.problems import MEANINGS, problem, problem_of
-from themescope.jobs.services import api_tokens, sign_in
+from themescope.jobs.services.accounts import api_tokens, sign_in
 from themescope.webapp.shared import cookies
 from themescope.webapp.shared import store as server_store
 

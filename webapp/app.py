@@ -11,7 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from themescope.core.errors import ThemescopeError
 from themescope.db.access import Actor, Right
-from themescope.jobs.common.logs import about_person
+from themescope.jobs.common.monitoring.logs import about_person
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared import frame, navigation, people, projects, tour
 from themescope.webapp.shared import store as server_store

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from themescope.core.errors import AccessError, ConfigError
 from themescope.db.settings import Settings
-from themescope.jobs.services.people import tidy
+from themescope.jobs.services.accounts.people import tidy
 from themescope.webapp.sessions import SIGN_IN
 
 logger = logging.getLogger(__name__)

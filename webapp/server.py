@@ -17,7 +17,7 @@ from pathlib import Path
 from themescope.core.errors import ConfigError, ThemescopeError
 from themescope.db.settings import Settings
 from themescope.db.signing_key import signing_key
-from themescope.jobs.common import logs
+from themescope.jobs.common.monitoring import logs
 from themescope.webapp import features
 
 _START_S = 30.0

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from themescope.core.errors import ThemescopeError
 from themescope.db.repositories.accounts import NAME_KEPT
 from themescope.jobs.api import API
-from themescope.jobs.services.health import METRICS
+from themescope.jobs.services.installation.health import METRICS
 from themescope.webapp.shared import cookies
 from themescope.webapp.shared import store as server_store
 from themescope.webapp.shared.people import has_signed_in

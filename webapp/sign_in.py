@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from themescope.core.errors import AccessError, ConfigError, ThemescopeError
 from themescope.db.label_records import SignInMethod
-from themescope.jobs.services import people, sign_in
+from themescope.jobs.services.accounts import people, sign_in
 from themescope.webapp import organisation
 from themescope.webapp.plain_pages import EXPIRED, ONE_AT_A_TIME, fields, form_page, template
 from themescope.webapp.sessions import CALLBACK, ORGANISATION, SIGN_IN, SIGN_OUT

@@ -14,8 +14,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.metrics import CONTENT_TYPE, PROCESS
-from themescope.jobs.services.health import ALIVE, METRICS, METRICS_REFUSED, OK, READY, Health, may_read_metrics
+from themescope.jobs.common.monitoring.metrics import CONTENT_TYPE, PROCESS
+from themescope.jobs.services.installation.health import (
+    ALIVE,
+    METRICS,
+    METRICS_REFUSED,
+    OK,
+    READY,
+    Health,
+    may_read_metrics,
+)
 from themescope.webapp.shared import store as server_store
 
 PROBES = (ALIVE, READY)

@@ -27,7 +27,7 @@ from themescope.core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from themescope.jobs.services.sign_in import TooManyAttempts
+from themescope.jobs.services.accounts.sign_in import TooManyAttempts
 
 MEDIA_TYPE = "application/problem+json"
 _STATUS: tuple[tuple[type[ThemescopeError], int], ...] = (

@@ -11,7 +11,7 @@ from themescope.db.label_records import Role
 from themescope.db.passwords import SHORTEST
 from themescope.db.settings import Settings
 from themescope.jobs.cli.shell import FAILED, Shell, common, pass_shell, table
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 
 
 @click.command()
@@ -24,7 +24,7 @@ from themescope.jobs.services import people
 @pass_shell
 def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     """Run queued jobs until stopped. Interrupted jobs are queued again and resume."""
-    from themescope.jobs.common import logs
+    from themescope.jobs.common.monitoring import logs
     from themescope.jobs.queue.worker import Worker
 
     logs.set_up("worker", Settings.from_environment().log_format)
@@ -32,8 +32,8 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     if not shell.store.settings.status_address:
         process.run(workers)
         return
-    from themescope.jobs.services.health import Health
-    from themescope.jobs.services.status_server import serving_status
+    from themescope.jobs.services.installation.health import Health
+    from themescope.jobs.services.installation.status_server import serving_status
 
     health = Health(shell.store, lambda: process.heartbeat_age)
     with serving_status(shell.store.settings, health):
@@ -45,7 +45,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
 @pass_shell
 def demo(shell: Shell) -> None:
     """Queue the demo: Wikipedia articles, triplets, models, comparison, maps. Requires an empty store."""
-    from themescope.jobs.services.demo import seed_demo
+    from themescope.jobs.services.installation.demo import seed_demo
 
     jobs = seed_demo(shell.store)
     text = (
@@ -62,7 +62,7 @@ def demo(shell: Shell) -> None:
 @pass_shell
 def doctor(shell: Shell, vectors: bool) -> int:
     """Check the installation: Python, packages, store, queue, worker, disk, word vectors. Exits with 1 on a problem."""
-    from themescope.jobs.services.doctor import examine
+    from themescope.jobs.services.installation.doctor import examine
 
     checks = examine(vectors)
     rows = [{"": check.mark, "what": check.name, "found": check.found} for check in checks]

@@ -11,8 +11,8 @@ from themescope.core.errors import MissingExtraError
 from themescope.db.access import Actor
 from themescope.db.store import Store
 from themescope.jobs.cli.shell import Shell, pass_shell
-from themescope.jobs.services import api_tokens
-from themescope.jobs.services.people import tidy
+from themescope.jobs.services.accounts import api_tokens
+from themescope.jobs.services.accounts.people import tidy
 
 _HERE = "this machine"
 

@@ -9,8 +9,8 @@ import click
 from themescope.core.errors import DataError
 from themescope.db.records import RunRecord
 from themescope.jobs.cli.shell import Shell, background, common, pass_shell, table
-from themescope.jobs.common.language_model import Endpoint
-from themescope.jobs.common.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
+from themescope.jobs.common.naming.language_model import Endpoint
+from themescope.jobs.common.naming.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
 
 
 @click.command("name-themes")

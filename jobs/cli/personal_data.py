@@ -16,7 +16,7 @@ from themescope.jobs.cli.shell import Shell, common, pass_shell, table
 @pass_shell
 def export_person(shell: Shell, name: str, file: Path) -> None:
     """Write everything that is stored about the person NAME to the new JSON FILE."""
-    from themescope.jobs.services.personal_data import export
+    from themescope.jobs.services.accounts.personal_data import export
 
     counts = export(shell.store, name, file)
     total = sum(counts.values())
@@ -34,7 +34,7 @@ def forget(shell: Shell, name: str, keep_texts: bool, yes: bool) -> None:
 
     Labels, history and reviews are kept under the pseudonym. The person should have closed all pages.
     """
-    from themescope.jobs.services.personal_data import find_traces, forget
+    from themescope.jobs.services.accounts.personal_data import find_traces, forget
 
     traces = find_traces(shell.store, name, not keep_texts)
     if not (yes or shell.json):

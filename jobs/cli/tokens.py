@@ -6,7 +6,7 @@ import click
 
 from themescope.db.sql import now
 from themescope.jobs.cli.shell import Shell, common, pass_shell, table
-from themescope.jobs.services import api_tokens
+from themescope.jobs.services.accounts import api_tokens
 
 
 @click.group("token")

@@ -14,18 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from themescope.core.config import Config, options
 from themescope.core.errors import Cancelled, ConfigError
-from themescope.core.protocols import SubReport
-from themescope.db.records import JobRecord, MetricPoint
+from themescope.core.protocols import Model, SubReport
+from themescope.db.records import JobRecord, MetricPoint, ModelRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.executors import open_executor
 from themescope.jobs.executors.base import ShardExecutor
-
-if TYPE_CHECKING:
-    from themescope.jobs.common.shared_models import SharedModels
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +73,14 @@ class Stop(Enum):
     SHUTDOWN = Interrupted
 
 
+class LoadedModels(Protocol):
+    """Models that are loaded once for several jobs."""
+
+    def get(self, record: ModelRecord) -> Model:
+        """Return a loaded model."""
+        ...
+
+
 class JobContext:
     """Report and store access of one attempt at a job; progress is kept in the job's row."""
 
@@ -90,7 +95,7 @@ class JobContext:
         self.store, self.job_id, self.owner = store, job.id, owner
         self.last: dict[str, MetricPoint] = {}
         """Latest point of every curve, recorded with the result."""
-        self.models: SharedModels | None = None
+        self.models: LoadedModels | None = None
         """Models that several evaluations share; None if each loads its own."""
         self._executor = executor
         self._watcher = watcher

@@ -17,7 +17,7 @@ from themescope.core.registry import Card
 from themescope.core.types import Article, Estimate, Ids
 from themescope.db.records import RunRecord, ScoreRecord
 from themescope.db.store import Store
-from themescope.jobs.common.parsing import article_digest
+from themescope.jobs.common.importing.parsing import article_digest
 
 
 @cache

@@ -56,7 +56,7 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
 
 def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
     """Embed and store those of ``articles`` that have no block yet; return their number."""
-    from themescope.jobs.common import metrics  # imported late: listing vectors does not need it
+    from themescope.jobs.common.monitoring import metrics  # imported late: listing vectors does not need it
 
     store = context.store
     _forget_outdated(context, model)

@@ -19,9 +19,9 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Labels
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ModelRecord
-from themescope.jobs.common.clusterings import LabelledText, models_to_compare, stored_clusterings
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.judged import Judged, judged_pairs
+from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare, stored_clusterings
+from themescope.jobs.common.labelled.judged import Judged, judged_pairs
 
 if TYPE_CHECKING:
     from themescope.core.labelling.configurations import Configuration

@@ -25,8 +25,8 @@ from themescope.jobs.bundles.parts import article_of, article_to_line, vectors_t
 from themescope.jobs.bundles.selections import bundled_selections
 from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
 from themescope.jobs.common.articles import ready_corpus
-from themescope.jobs.common.columns import with_values
 from themescope.jobs.common.files import check_new, made_file, whole
+from themescope.jobs.common.importing.columns import with_values
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import TextDigest, code_version

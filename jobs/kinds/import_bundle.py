@@ -31,7 +31,7 @@ from themescope.jobs.bundles.parts import (
 )
 from themescope.jobs.bundles.selections import selections_from_lines, store_selection
 from themescope.jobs.common.archive import ArchiveReader
-from themescope.jobs.common.columns import KeptColumns, find_types
+from themescope.jobs.common.importing.columns import KeptColumns, find_types
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.results import TextDigest
 from themescope.jobs.common.vectors import save_blocks

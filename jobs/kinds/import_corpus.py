@@ -21,8 +21,8 @@ from themescope.core.protocols import Reader, Report, SubReport
 from themescope.core.types import Article
 from themescope.db.records import CorpusRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.common.columns import LEFT_OUT, KeptColumns, check_types, find_types
-from themescope.jobs.common.import_shards import ShardLog, parsed_shards
+from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
+from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.languages import REPORTED, language_report
 from themescope.jobs.common.results import TextDigest, file_digest

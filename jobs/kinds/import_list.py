@@ -11,7 +11,7 @@ from typing import Any
 
 from themescope.core.config import option
 from themescope.core.readers.table import SENTENCES
-from themescope.jobs.common.columns import check_types
+from themescope.jobs.common.importing.columns import check_types
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.kinds import import_corpus
 

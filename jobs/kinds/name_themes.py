@@ -22,8 +22,8 @@ from themescope.core.errors import ConfigError, DataError
 from themescope.db.records import RunRecord
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.language_model import Endpoint, LanguageModel, Message, ModelError
-from themescope.jobs.common.theme_naming import (
+from themescope.jobs.common.naming.language_model import Endpoint, LanguageModel, Message, ModelError
+from themescope.jobs.common.naming.theme_naming import (
     ThemeMaterial,
     agreed_digest,
     amount,

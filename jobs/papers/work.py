@@ -17,10 +17,10 @@ from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord, Tr
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.shared_models import SharedModels
 from themescope.jobs.executors.base import ShardExecutor
 from themescope.jobs.kinds import REGISTRY, check_job
 from themescope.jobs.kinds.train import TrainConfig, stored_model
+from themescope.jobs.papers.shared_models import SharedModels
 from themescope.jobs.papers.sources import Sources, corpus_of
 
 _ALL_SPLITS = [split.value for split in Split]

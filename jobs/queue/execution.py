@@ -17,7 +17,7 @@ from themescope.core.errors import Cancelled, StoreUnavailableError, ThemescopeE
 from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, LeaveJob
-from themescope.jobs.common.logs import about_job
+from themescope.jobs.common.monitoring.logs import about_job
 from themescope.jobs.kinds import REGISTRY, check_job
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def _execute(store: Store, job: JobRecord, context: JobContext, resumable: bool)
 
 
 def _count(job: JobRecord, outcome: Outcome, seconds: float) -> None:
-    from themescope.jobs.common import metrics  # imported late: a command that runs no job does not need it
+    from themescope.jobs.common.monitoring import metrics  # imported late: a command that runs no job does not need it
 
     metrics.JOB_SECONDS.labels(job.kind, outcome.status.value).observe(seconds)
 

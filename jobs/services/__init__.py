@@ -1,1 +1,4 @@
-"""Operations that pages and commands share and that finish without a background job."""
+"""What pages, commands and the API call: operations that finish without a job, or queue one.
+
+No job kind calls them; what job kinds share while they run belongs to :mod:`themescope.jobs.common`.
+"""

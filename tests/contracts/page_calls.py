@@ -13,13 +13,13 @@ from themescope.db.store import Unit
 ROOT = Path(__file__).parents[2]
 NO_ACTIONS = {
     # The server itself, before a visitor is known; tests/webapp/test_sign_in.py and test_account.py test these.
-    "themescope.jobs.services.sign_in.keep_alive",
-    "themescope.jobs.services.sign_in.remember_name",
-    "themescope.jobs.services.api_tokens.actor_of",
-    "themescope.jobs.services.api_tokens.create",
-    "themescope.jobs.services.api_tokens.revoke",
+    "themescope.jobs.services.accounts.sign_in.keep_alive",
+    "themescope.jobs.services.accounts.sign_in.remember_name",
+    "themescope.jobs.services.accounts.api_tokens.actor_of",
+    "themescope.jobs.services.accounts.api_tokens.create",
+    "themescope.jobs.services.accounts.api_tokens.revoke",
     # On an empty store only.
-    "themescope.jobs.services.demo.seed_demo",
+    "themescope.jobs.services.installation.demo.seed_demo",
     # Reads a labelling through its session.
     "themescope.jobs.services.selections.read_sentences",
 }

@@ -40,8 +40,10 @@ from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
 from themescope.jobs.queue import control
-from themescope.jobs.services import people, pipeline, reproduction, samples, selections
-from themescope.jobs.services import sign_in as service
+from themescope.jobs.services import pipeline, reproduction, selections
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.accounts import sign_in as service
+from themescope.jobs.services.installation import samples
 from themescope.jobs.services.labelling import files, metrics, starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.shared import cookies, queries
@@ -170,7 +172,7 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
     "themescope.jobs.services.pipeline.cancel_pipeline": {"any corpus": (Right.MANAGE, _cancel_pipeline)},
     "themescope.jobs.services.pipeline.retry_pipeline": {"any corpus": (Right.MANAGE, _retry_pipeline)},
     "themescope.jobs.services.pipeline.cluster_article": {"any article": (Right.MANAGE, _cluster_article)},
-    "themescope.jobs.services.samples.build_sample": {
+    "themescope.jobs.services.installation.samples.build_sample": {
         "any": (Right.MANAGE, lambda s: samples.build_sample(s.store, samples.SAMPLES[1])),
     },
     "themescope.jobs.services.reproduction.reproduce_again": {
@@ -186,14 +188,14 @@ ACTIONS: dict[str, dict[str, tuple[Right, Do]]] = {
         "any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.set_multilingual(s.model, True))),
     },
     "models.delete": {"any": (Right.MANAGE, lambda s: s.write(lambda w: w.models.delete(s.model)))},
-    "themescope.jobs.services.people.set_role": {
+    "themescope.jobs.services.accounts.people.set_role": {
         "of another": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, s.name)),
         "as if they were an admin": (Right.MANAGE, lambda s: people.set_role(s.store, "val", Role.ADMIN, "ada")),
     },
-    "themescope.jobs.services.people.add": {
+    "themescope.jobs.services.accounts.people.add": {
         "an admin": (Right.MANAGE, lambda s: people.add(s.store, "new", Role.ADMIN, None, "ada")),
     },
-    "themescope.jobs.services.people.remove": {
+    "themescope.jobs.services.accounts.people.remove": {
         "another": (Right.MANAGE, lambda s: people.remove(s.store, "gone", "ada"))
     },
     "themescope.jobs.services.labelling.metrics.keep": {"of a shared labelling": (Right.MANAGE, _keep_metric)},

@@ -19,7 +19,7 @@ from themescope.db.sql import bulk_insert
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
 from themescope.jobs.queue import control as commands
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import files, starts
 
 ROOT = Path(__file__).parents[2]

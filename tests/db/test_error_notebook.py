@@ -12,7 +12,7 @@ from themescope.db.label_records import Role
 from themescope.db.notebook_records import NewCase
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 
 
 def facts(source: str = "triplet set Rivers, test split", section: str = "History") -> CaseFacts:

@@ -29,7 +29,7 @@ from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.control import retry
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.queue.runner import Runner
-from themescope.jobs.services import sign_in
+from themescope.jobs.services.accounts import sign_in
 from themescope.jobs.services.labelling.session import LabellingSession
 
 

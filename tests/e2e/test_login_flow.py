@@ -17,7 +17,7 @@ from themescope.db.label_records import Role
 from themescope.db.label_tables import session
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 
 SECRET = "correct horse battery"
 HOSTILE = "<img src=x onerror='window.pwned=1'> **b** [x](x:y) :red[r]"

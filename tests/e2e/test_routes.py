@@ -26,8 +26,8 @@ from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
-from themescope.jobs.services import people
-from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN
 from themescope.webapp.sessions import API, PUBLIC, PUBLIC_FILES, REFUSED

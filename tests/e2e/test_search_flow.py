@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import App
 from tests.e2e.hands import open_page
 from tests.webapp.filled import CORPUS
-from themescope.jobs.services.demo import CORPUS as DEMO
+from themescope.jobs.services.installation.demo import CORPUS as DEMO
 
 
 def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:

@@ -20,7 +20,7 @@ from themescope.db.records import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
-from themescope.jobs.services import demo
+from themescope.jobs.services.installation import demo
 
 DOCUMENTS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 UNUSED = ("kmeans", "tfidf", "static-wikipedia", "triplets-sen-titles-wikipedia", "Map of", "Embed", "Find themes")

@@ -20,7 +20,7 @@ from themescope.db.store import Store
 from themescope.jobs.backups.restoring import restore_backup
 from themescope.jobs.backups.writing import write_backup
 from themescope.jobs.cli.main import main
-from themescope.jobs.services import api_tokens, people, personal_data
+from themescope.jobs.services.accounts import api_tokens, people, personal_data
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 SECRET = "correct horse battery"

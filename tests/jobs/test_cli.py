@@ -28,7 +28,7 @@ from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.services import demo
+from themescope.jobs.services.installation import demo
 
 pytestmark = pytest.mark.usefixtures("sqlite_store")
 

@@ -23,7 +23,7 @@ from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.store import Store
-from themescope.jobs.common.columns import LEFT_OUT, KeptColumns
+from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.columns import file_content
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes, raw_cell

@@ -34,13 +34,13 @@ from themescope.jobs.api.parameters import Caller
 from themescope.jobs.api.routes.corpora import list_error_cases
 from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.accounts.personal_data import find_traces, forget
 from themescope.jobs.services.notebook import agreement, files
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.notebook.counts import OTHER_SECTIONS, Scope, count_categories
 from themescope.jobs.services.notebook.report import ReportOptions, report
 from themescope.jobs.services.notebook.samples import draw, failures
 from themescope.jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
-from themescope.jobs.services.personal_data import find_traces, forget
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script> | `code` [x](javascript:alert(1)) =1+1"

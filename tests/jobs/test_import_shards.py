@@ -16,8 +16,8 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT, Reader, Report
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.readers.jsonl import Jsonl
-from themescope.jobs.common import import_shards
-from themescope.jobs.common.import_shards import Parsed, ShardLog, parsed_shards
+from themescope.jobs.common.importing import import_shards
+from themescope.jobs.common.importing.import_shards import Parsed, ShardLog, parsed_shards
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
 SHARD = 2_000

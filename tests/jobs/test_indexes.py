@@ -20,7 +20,8 @@ from themescope.jobs.cli.main import main
 from themescope.jobs.common import indexes
 from themescope.jobs.kinds import embed
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services import doctor, search
+from themescope.jobs.services import search
+from themescope.jobs.services.installation import doctor
 
 ARTICLES = 12
 

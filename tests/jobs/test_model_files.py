@@ -13,7 +13,7 @@ import pytest
 from tests.jobs.helpers import wait_for
 from themescope.db.store import Store
 from themescope.jobs.queue.worker import Worker
-from themescope.jobs.services.doctor import Check, examine
+from themescope.jobs.services.installation.doctor import Check, examine
 
 LONG_AGO = 200_000.0
 
@@ -35,8 +35,8 @@ def enter(store: Store, artifact: str) -> None:
 
 def told(store: Store, monkeypatch: pytest.MonkeyPatch) -> Check:
     monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
-    monkeypatch.setattr("themescope.jobs.services.doctor._accelerator", lambda: iter(()))
-    monkeypatch.setattr("themescope.jobs.services.doctor._word_vectors", lambda: iter(()))
+    monkeypatch.setattr("themescope.jobs.services.installation.doctor._accelerator", lambda: iter(()))
+    monkeypatch.setattr("themescope.jobs.services.installation.doctor._word_vectors", lambda: iter(()))
     return next(check for check in examine() if check.name == "model files")
 
 

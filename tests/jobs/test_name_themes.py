@@ -23,9 +23,9 @@ from themescope.db.records import RunRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.common import language_model
-from themescope.jobs.common.language_model import LONGEST_ANSWER, Endpoint
-from themescope.jobs.common.theme_naming import agreed_digest, materials_of_partition, materials_of_run
+from themescope.jobs.common.naming import language_model
+from themescope.jobs.common.naming.language_model import LONGEST_ANSWER, Endpoint
+from themescope.jobs.common.naming.theme_naming import agreed_digest, materials_of_partition, materials_of_run
 from themescope.jobs.kinds.name_themes import restored
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import starts

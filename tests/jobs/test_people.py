@@ -15,7 +15,7 @@ from themescope.core.errors import AccessError, ConfigError, DataError, StoreErr
 from themescope.db.label_records import Role, SignInMethod
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
-from themescope.jobs.services import people, sign_in
+from themescope.jobs.services.accounts import people, sign_in
 
 SECRET = "correct horse battery"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")

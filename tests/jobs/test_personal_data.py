@@ -25,10 +25,10 @@ from themescope.db.records import JobStatus, Verdict
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services import people, sign_in
+from themescope.jobs.services.accounts import people, sign_in
+from themescope.jobs.services.accounts.personal_data import Forgotten, export, find_traces, forget
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.personal_data import Forgotten, export, find_traces, forget
 
 NAME, OTHER = "Grace Ütz", "Grace Ütz-Berg"
 SECRET = "correct horse battery"

@@ -20,7 +20,7 @@ from themescope.core.types import Sentence, Split, split_of_title
 from themescope.db.records import ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
-from themescope.jobs.services.demo import demo_dump
+from themescope.jobs.services.installation.demo import demo_dump
 
 DEFAULT_MODEL = default_model()
 

@@ -16,8 +16,8 @@ import pytest
 from tests.jobs import readings
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
-from themescope.jobs.common import reading
-from themescope.jobs.common.reading import read_files, time_limit
+from themescope.jobs.common.importing import reading
+from themescope.jobs.common.importing.reading import read_files, time_limit
 
 
 @pytest.fixture(autouse=True)

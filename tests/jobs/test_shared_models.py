@@ -14,8 +14,8 @@ from themescope.core.models.bag_of_words import MeanVectors
 from themescope.core.types import Sentence
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.shared_models import RememberedVectors, SharedModels
 from themescope.jobs.common.vectors import load_model
+from themescope.jobs.papers.shared_models import RememberedVectors, SharedModels
 
 TEXTS = [f"The {noun} of the {place}." for noun in ("river", "king", "market") for place in ("town", "north")]
 SENTENCES = [Sentence(text, article_id=1 + i % 2, position=i) for i, text in enumerate(TEXTS)]

@@ -19,8 +19,8 @@ from themescope.db.label_records import Role, SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services import people, sign_in
-from themescope.jobs.services.sign_in import TooManyAttempts, session_of
+from themescope.jobs.services.accounts import people, sign_in
+from themescope.jobs.services.accounts.sign_in import TooManyAttempts, session_of
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 ADDRESS = "192.0.2.7"

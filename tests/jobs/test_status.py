@@ -21,11 +21,11 @@ from tests.servers import free_port
 from themescope.db.records import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.metrics import SENTENCES_EMBEDDED
+from themescope.jobs.common.monitoring.metrics import SENTENCES_EMBEDDED
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.services import health as health_module
-from themescope.jobs.services.health import Health, may_read_metrics
-from themescope.jobs.services.status_server import serving_status
+from themescope.jobs.services.installation import health as health_module
+from themescope.jobs.services.installation.health import Health, may_read_metrics
+from themescope.jobs.services.installation.status_server import serving_status
 
 Found = dict[tuple[str, tuple[str, ...]], float]
 

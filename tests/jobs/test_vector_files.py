@@ -92,7 +92,7 @@ def test_a_bundle_of_a_large_corpus(large: Store, tmp_path: Path) -> None:
 
 
 def test_the_doctor_names_a_damaged_file(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from themescope.jobs.services import doctor
+    from themescope.jobs.services.installation import doctor
 
     monkeypatch.setattr(doctor, "_accelerator", lambda: iter(()))
     monkeypatch.setattr(doctor, "_word_vectors", lambda: iter(()))

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
 from themescope.db.store import Store
-from themescope.jobs.services import api_tokens, people
-from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp import account
 from themescope.webapp.plain_pages import EXPIRED
 

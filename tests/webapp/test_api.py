@@ -18,8 +18,8 @@ from themescope.db.label_records import Role
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
-from themescope.jobs.services import api_tokens, people
-from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.accounts import api_tokens, people
+from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.api import MISSING, MOST_BYTES
 from themescope.webapp.shared import cookies
 

@@ -23,7 +23,7 @@ from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
-from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services.accounts import api_tokens, people
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 

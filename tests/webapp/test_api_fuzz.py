@@ -42,7 +42,7 @@ from themescope.jobs.api.parameters import Caller
 from themescope.jobs.api.routes import labellings
 from themescope.jobs.api.routes.labellings import LabellingStart, LabellingToCreate
 from themescope.jobs.kinds import REGISTRY
-from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services.accounts import api_tokens, people
 
 logger = logging.getLogger(__name__)
 OPERATIONS: list[APIOperation] = [

@@ -13,7 +13,7 @@ from themescope.db.label_records import Role
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]

@@ -22,7 +22,7 @@ from themescope.core.labelling.codebook.versions import versions
 from themescope.core.labelling.training import training_items
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import codebook, qda_projects, starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import editing as codebook_editing

@@ -20,7 +20,7 @@ from themescope.core.metrics.statistics.multiple_comparisons import TESTS
 from themescope.db.label_records import Role
 from themescope.db.records import ScoreRecord
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.webapp.features.compare import exports, method_table, partition_pair, state
 from themescope.webapp.shared import compare_queries, partition_queries, queries
 from themescope.webapp.shared.figures import tones

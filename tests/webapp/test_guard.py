@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.db.label_records import Role
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 
 Open = Callable[..., AppTest]
 FORMS = [

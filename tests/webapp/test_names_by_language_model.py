@@ -15,7 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.records import JobRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.common.theme_naming import agreed_digest, materials_of_partition
+from themescope.jobs.common.naming.theme_naming import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.state import SETTINGS

@@ -15,7 +15,7 @@ from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.notebook_records import ErrorCase, Notebook
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.notebook import agreement, cases, state
 from themescope.webapp.features.notebook.one_case import known_view

@@ -23,8 +23,8 @@ from tests.webapp.browsers import (
 from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.services import people
-from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp import organisation
 from themescope.webapp.sessions import REFUSED
 from themescope.webapp.shared import cookies

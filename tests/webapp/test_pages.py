@@ -15,7 +15,7 @@ from themescope.core.paths import default_models
 from themescope.db import tables as t
 from themescope.db.records import JobStatus, ScoreRecord, TripletSetRecord
 from themescope.db.store import Store
-from themescope.jobs.services import demo
+from themescope.jobs.services.installation import demo
 from themescope.webapp.features.train import form
 from themescope.webapp.shared.guard import BROKEN
 

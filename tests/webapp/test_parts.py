@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from themescope.core.config import Config, OptionInfo, option
 from themescope.db.records import MetricPoint
 from themescope.db.settings import Settings, is_loopback
-from themescope.jobs.services import demo
+from themescope.jobs.services.installation import demo
 from themescope.webapp import start
 from themescope.webapp.shared import components, forms, input_files, text
 from themescope.webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones

@@ -23,7 +23,7 @@ from tests.servers import free_port
 from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.services import people, sign_in
+from themescope.jobs.services.accounts import people, sign_in
 from themescope.webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
 from themescope.webapp.shared import cookies
 

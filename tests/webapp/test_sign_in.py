@@ -29,9 +29,9 @@ from tests.webapp.browsers import (
 from themescope.db import label_tables as t
 from themescope.db.label_records import Role
 from themescope.db.store import Store
-from themescope.jobs.services import people
-from themescope.jobs.services import sign_in as service
-from themescope.jobs.services.people import LONGEST_NAME
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.accounts import sign_in as service
+from themescope.jobs.services.accounts.people import LONGEST_NAME
 from themescope.webapp.plain_pages import EXPIRED
 from themescope.webapp.sessions import PUBLIC, REFUSED
 from themescope.webapp.shared import cookies

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.db.label_records import Role
 from themescope.db.store import Store
-from themescope.jobs.services import people as members
-from themescope.jobs.services import sign_in as service
+from themescope.jobs.services.accounts import people as members
+from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.features import REGISTRY
 
 Open = Callable[..., AppTest]

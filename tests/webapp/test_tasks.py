@@ -16,7 +16,7 @@ from themescope.db.label_records import Role
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store
 from themescope.db.task_records import ItemRecord, ItemState, TaskRecord
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.features.relabel.state import Change, Unsaved

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS as RIVERS
 from tests.webapp.test_pages import words_of
 from themescope.db.store import Store
-from themescope.jobs.services.demo import CORPUS
+from themescope.jobs.services.installation.demo import CORPUS
 from themescope.webapp.shared.tour import STEPS
 
 Open = Callable[..., AppTest]

@@ -8,8 +8,9 @@ import streamlit as st
 
 from themescope.db.access import Right
 from themescope.db.records import CorpusRecord
-from themescope.jobs.services import pipeline, samples
-from themescope.jobs.services.samples import Sample
+from themescope.jobs.services import pipeline
+from themescope.jobs.services.installation import samples
+from themescope.jobs.services.installation.samples import Sample
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.job_status import follow
 from themescope.webapp.shared.navigation import page_link

@@ -19,8 +19,8 @@ import streamlit as st
 from themescope.core.errors import AccessError
 from themescope.db.access import Actor, Right
 from themescope.db.label_records import SignInMethod
-from themescope.jobs.services import people as members
-from themescope.jobs.services import sign_in
+from themescope.jobs.services.accounts import people as members
+from themescope.jobs.services.accounts import sign_in
 from themescope.webapp.shared import store as server_store
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.cookies import browser_token, form_token

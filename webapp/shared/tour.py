@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 
 from themescope.db.records import CorpusRecord
-from themescope.jobs.services import demo
+from themescope.jobs.services.installation import demo
 from themescope.webapp.shared import navigation, partition_queries, people, pipeline_status, queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.cookies import tour_cookie

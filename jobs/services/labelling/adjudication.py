@@ -14,7 +14,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.placed import gold_labels, placed_sentences
+from themescope.jobs.common.labelled.placed import gold_labels, placed_sentences
 from themescope.jobs.services.labelling.starts import Begin, from_labels, labels_on
 
 if TYPE_CHECKING:

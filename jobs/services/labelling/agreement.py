@@ -13,7 +13,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import LabellingRecord, Sharing
 from themescope.db.store import Unit
-from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.labelling.starts import labels_on
 
 

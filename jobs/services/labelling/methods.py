@@ -15,8 +15,8 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.types import Labels
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.common.clusterings import LabelledText, labels_of_run
-from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.common.labelled.clusterings import LabelledText, labels_of_run
+from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.services.labelling.assistance import cluster_name
 
 __all__ = ["FEWEST", "Adoption", "clusterer_title", "described", "preview_method"]

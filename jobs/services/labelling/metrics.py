@@ -16,7 +16,7 @@ from themescope.db.access import check_write
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ModelRecord, VectorBlock
 from themescope.db.store import Store
-from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.common.vectors import method_of
 from themescope.jobs.services.inference import vectors_of
 

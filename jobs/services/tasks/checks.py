@@ -16,7 +16,7 @@ from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.store import Store, Unit
 from themescope.db.task_records import ItemRecord, MemberRecord, NewItem, Reason, TaskRecord
-from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.tasks.making import Range

@@ -19,7 +19,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store, Unit
 from themescope.db.task_records import NewItem, NewTask, Reason, TaskRecord
-from themescope.jobs.common.placed import gold_labels
+from themescope.jobs.common.labelled.placed import gold_labels
 from themescope.jobs.services.labelling import starts
 
 Range = tuple[int, int, int]

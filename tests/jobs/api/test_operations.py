@@ -39,7 +39,8 @@ from themescope.jobs.api.routes.labellings import (
     NewNote,
     SentenceChange,
 )
-from themescope.jobs.services import people, search
+from themescope.jobs.services import search
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.files import HEADER
 from themescope.jobs.services.tasks import making
 

@@ -33,7 +33,7 @@ from themescope.jobs.backups.format import BACKUP, BACKUP_JOB
 from themescope.jobs.backups.restoring import restore_backup
 from themescope.jobs.backups.writing import check_backup, write_backup
 from themescope.jobs.common.archive import MANIFEST
-from themescope.jobs.services import sign_in
+from themescope.jobs.services.accounts import sign_in
 from themescope.jobs.services.labelling.session import LabellingSession
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")

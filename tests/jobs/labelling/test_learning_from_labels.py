@@ -16,7 +16,7 @@ from themescope.core.labelling.learning import moved_by_people
 from themescope.core.types import Sentence, Split, split_of_title
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role
 from themescope.db.store import Store
-from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds.choose_method import ChooseMethodConfig
 from themescope.jobs.services.inference import query_vector, vectors_of

@@ -11,7 +11,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.db.label_records import NewLabelling, Role
 from themescope.db.store import Store
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import files, starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
 

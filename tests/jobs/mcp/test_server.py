@@ -26,7 +26,7 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.mcp import server_for, tools
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services import api_tokens, people
+from themescope.jobs.services.accounts import api_tokens, people
 
 PASSWORD = "correct horse battery"
 

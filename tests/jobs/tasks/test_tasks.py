@@ -18,12 +18,12 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.label_records import NewLabelling, Role, Sharing
 from themescope.db.store import Store
 from themescope.db.task_records import ItemRecord, ItemState, NewItem, Reason, TaskRecord
-from themescope.jobs.common.placed import placed_sentences
-from themescope.jobs.services import people
+from themescope.jobs.common.labelled.placed import placed_sentences
+from themescope.jobs.services.accounts import people
+from themescope.jobs.services.accounts.personal_data import find_traces, forget
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.adjudication import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.personal_data import find_traces, forget
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.jobs.services.tasks.making import TaskForm
 

@@ -12,7 +12,7 @@ import streamlit as st
 from themescope.core.errors import MissingExtraError
 from themescope.db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
-from themescope.jobs.services import demo
+from themescope.jobs.services.installation import demo
 from themescope.webapp.shared import compare_queries, gallery, pipeline_status, projects, queries
 from themescope.webapp.shared.choose import COUNTED, method_title
 from themescope.webapp.shared.components import clickable_table

@@ -10,7 +10,7 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.db.access import Right
 from themescope.db.label_records import Role
-from themescope.jobs.services import people as members
+from themescope.jobs.services.accounts import people as members
 from themescope.webapp.features.people import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared import store as server_store

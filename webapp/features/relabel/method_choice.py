@@ -12,7 +12,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Estimate
 from themescope.db.access import Right
 from themescope.db.records import JobRecord, JobStatus
-from themescope.jobs.common.judged import judged_pairs
+from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.services.labelling import methods
 from themescope.jobs.services.labelling.methods import Adoption
 from themescope.webapp.features.relabel.editing import RelabelState

@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.labelling.distribution import Order, Plan
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord
-from themescope.jobs.services.people import tidy
+from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
 from themescope.webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT

@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.labelling.drift import Drift
 from themescope.db.records import CorpusRecord
 from themescope.db.store import Unit
-from themescope.jobs.services.people import tidy
+from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import Check
 from themescope.webapp.features.tasks.queries import checks_of, routed

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.metrics import PROCESS, StoreMetrics, text_of
+from themescope.jobs.common.monitoring.metrics import PROCESS, StoreMetrics, text_of
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from themescope.db.store import Store, Unit
 from themescope.jobs.backups.regular import regular_backups
 from themescope.jobs.common.files import check_new, whole, write_private
 from themescope.jobs.kinds.export_bundle import FOLDER as BUNDLES
-from themescope.jobs.services import people
+from themescope.jobs.services.accounts import people
 
 _ANY_JOBS = 10_000
 _PIECE, _OVERLAP = 1 << 20, 1_000

@@ -19,7 +19,7 @@ from themescope.db.passwords import hash_password, is_outdated, verify
 from themescope.db.repositories.accounts import token_hash
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
-from themescope.jobs.services.people import failures_of, hash_new_password, tidy
+from themescope.jobs.services.accounts.people import failures_of, hash_new_password, tidy
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from themescope.db.access import Actor
 from themescope.db.label_records import ApiTokenRecord
 from themescope.db.sql import now
 from themescope.db.store import Store
-from themescope.jobs.services.people import tidy
-from themescope.jobs.services.sign_in import FREE_PER_ADDRESS, TooManyAttempts, failures_at
+from themescope.jobs.services.accounts.people import tidy
+from themescope.jobs.services.accounts.sign_in import FREE_PER_ADDRESS, TooManyAttempts, failures_at
 
 logger = logging.getLogger(__name__)
 

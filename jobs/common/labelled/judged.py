@@ -11,7 +11,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Split, split_of_title
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.common.placed import placed_sentences
+from themescope.jobs.common.labelled.placed import placed_sentences
 
 if TYPE_CHECKING:
     from themescope.core.labelling.pairs import Pairs

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
 from themescope.core.types import Article, Shard
-from themescope.jobs.common.parsing import Parsed, ParseShard, Piece
-from themescope.jobs.common.reading import read_files
+from themescope.jobs.common.importing.parsing import Parsed, ParseShard, Piece
+from themescope.jobs.common.importing.reading import read_files
 
 T = TypeVar("T")
 Files = Sequence[tuple[Path, Reader]]

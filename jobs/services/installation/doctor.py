@@ -19,7 +19,7 @@ from themescope.db.settings import Settings, checkout_home
 from themescope.db.signing_key import signing_key
 from themescope.db.store import Store
 from themescope.db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
-from themescope.jobs.services.backups import backup_state
+from themescope.jobs.services.installation.backups import backup_state
 
 _OPTIONAL = (
     ("PostgreSQL driver", "psycopg", "postgres"),

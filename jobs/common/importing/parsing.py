@@ -12,7 +12,7 @@ from typing import Any
 from themescope.core.protocols import PiecewiseReader, Reader
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, Paragraph
-from themescope.jobs.common.reading import time_limit
+from themescope.jobs.common.importing.reading import time_limit
 
 Piece = tuple[int, Any]
 """Index of a file, and a piece of it; an article if its reader does not read piecewise."""

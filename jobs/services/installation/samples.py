@@ -13,7 +13,7 @@ from themescope.core.errors import DataError
 from themescope.db.records import JobRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue
-from themescope.jobs.services.demo import CORPUS, demo_dump
+from themescope.jobs.services.installation.demo import CORPUS, demo_dump
 from themescope.jobs.services.pipeline import queue_pipeline
 
 _FOLDER = "samples"

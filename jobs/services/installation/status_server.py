@@ -11,8 +11,16 @@ from typing import Any
 
 from themescope.core.errors import ConfigError
 from themescope.db.settings import Settings, host_and_port, is_loopback
-from themescope.jobs.common.metrics import CONTENT_TYPE
-from themescope.jobs.services.health import ALIVE, METRICS, METRICS_REFUSED, OK, READY, Health, may_read_metrics
+from themescope.jobs.common.monitoring.metrics import CONTENT_TYPE
+from themescope.jobs.services.installation.health import (
+    ALIVE,
+    METRICS,
+    METRICS_REFUSED,
+    OK,
+    READY,
+    Health,
+    may_read_metrics,
+)
 
 _REQUEST_S = 10.0
 

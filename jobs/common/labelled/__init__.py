@@ -1,0 +1,1 @@
+"""Sentences that people have placed, and how well methods cluster them."""

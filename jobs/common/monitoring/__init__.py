@@ -1,0 +1,1 @@
+"""Log records and metrics of a process."""

@@ -1,0 +1,1 @@
+"""Names of themes by a language model."""

@@ -1,0 +1,1 @@
+"""People of an installation: roles, sign-in, tokens and personal data."""
