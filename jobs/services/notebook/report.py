@@ -34,7 +34,7 @@ class ReportOptions:
 
 
 def report(store: Store, notebook: Notebook, options: ReportOptions) -> list[Block]:
-    """Return the blocks of a report, to be written by :mod:`themescope.jobs.services.notebook.documents`."""
+    """Return the blocks of a report, to be written by :mod:`themescope.core.labelling.markup`."""
     counts = count_categories(notebook, options.scope)
     return [
         *_summary(notebook, counts, options),

@@ -8,7 +8,7 @@ import streamlit as st
 from themescope.db.notebook_records import ErrorCase, Notebook
 from themescope.db.records import CorpusRecord
 from themescope.jobs.services.notebook import agreement as service
-from themescope.webapp.features.notebook import filters, independence, state
+from themescope.webapp.features.notebook import filters, state
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import clickable_table
 from themescope.webapp.shared.people import UNNAMED
@@ -19,7 +19,7 @@ _TEXT = 90
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the coefficients of all analysts and of two of them, and the cases on which the two disagree."""
-    notebook = independence.chosen(notebook)
+    notebook = filters.chosen(notebook)
     people = service.analysts(notebook)
     pair = service.most_common_pair(notebook)
     if pair is None:

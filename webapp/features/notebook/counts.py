@@ -14,7 +14,7 @@ from themescope.jobs.services.notebook import figures
 from themescope.jobs.services.notebook.agreement import analysts
 from themescope.jobs.services.notebook.counts import Counts, CountTable, Scope, count_categories
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.notebook import independence, state
+from themescope.webapp.features.notebook import filters, state
 from themescope.webapp.features.notebook.state import ANY
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download
@@ -27,7 +27,7 @@ ALL_CASES, ANYONE = "All cases", "Any analyst"
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the choice of cases and analyst, the counts and both tables."""
-    notebook = independence.chosen(notebook)
+    notebook = filters.chosen(notebook)
     if not notebook.current_categories() or not notebook.coded():
         nothing("Nothing to count yet.", "Give categories to cases in the tab “Cases”; the digits are their keys.")
         return

@@ -1,4 +1,7 @@
-"""Filters over the cases of an error notebook."""
+"""Filters over the cases of an error notebook.
+
+What others gave to cases is hidden from a person who still has to code them, so that analysts code independently.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,38 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
+from themescope.db.access import Right
 from themescope.db.notebook_records import ErrorCase, Notebook
 from themescope.jobs.services.notebook.agreement import analysts
 from themescope.jobs.services.notebook.counts import NO_MODEL, section_types
-from themescope.webapp.features.notebook import independence, state
+from themescope.webapp.features.notebook import state
 from themescope.webapp.features.notebook.state import ANY
 from themescope.webapp.shared.navigation import write_parameter
-from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.people import UNNAMED, current_person, may
+from themescope.webapp.shared.text import count
 
 UNCODED, UNCODED_BY_ME, WITHOUT, BY_HAND = "no category yet", "not coded by me", "none applies", "picked by hand"
 KINDS = {"triplet": "Triplet", "sentence": "Sentence", "group": "Group", "disagreement": "Disagreement"}
 Condition = Callable[[ErrorCase], bool]
+
+
+def seen(notebook: Notebook) -> Notebook:
+    """Return the notebook without what others gave to cases that this person has not coded; all of it for viewers."""
+    return notebook.as_seen_by(current_person()) if may(Right.LABEL) else notebook
+
+
+def chosen(notebook: Notebook) -> Notebook:
+    """Draw the choice to include cases that others alone have coded, if there are any; return the chosen notebook."""
+    own = seen(notebook)
+    hidden = {one.case_id for one in notebook.codings} - {one.case_id for one in own.codings}
+    if not hidden:
+        return own
+    shown = st.toggle(
+        "Include cases that I have not coded", key=state.INCLUDE,
+        help=f"{count(len(hidden), 'case')} coded by others only. Turn this on when you have finished, or if you do "
+        "not code.",
+    )  # fmt: skip
+    return notebook if shown else own
 
 
 def reset() -> None:
@@ -32,7 +56,7 @@ def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
 
     What others gave to cases that the person has not coded makes no difference.
     """
-    notebook = independence.seen(notebook)
+    notebook = seen(notebook)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input("Search", key=state.SEARCH, bind="query-params", icon=":material/search:", width=150)
         kinds = {name: kind for kind, name in KINDS.items() if any(case.kind == kind for case in notebook.cases)}
