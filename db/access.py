@@ -93,6 +93,7 @@ _RIGHTS: Mapping[str, Right] = {
             t.labelling,
             t.label_cluster,
             t.label_entry,
+            t.label_start,
             t.label,
             t.label_step,
             t.label_event,

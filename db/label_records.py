@@ -103,6 +103,7 @@ class Draft:
     target: int | None = None
     reason: str = ""
     selection_method: str = ""
+    coder: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -154,6 +154,8 @@ label_step = sa.Table(
     sa.Column("reason", Text, nullable=False),
     sa.Column("selection_method", Text, nullable=False),
     sa.Column("size", Big, nullable=False),
+    # Model or method that placed the sentences; empty where the person did.
+    sa.Column("coder", Text, nullable=False, server_default=sa.text("''")),
     sqlite_autoincrement=True,
 )
 
@@ -166,6 +168,20 @@ label_event = sa.Table(
     sa.Column("sentence_id", Big),
     sa.Column("old", Json, nullable=False),
     sa.Column("new", Json, nullable=False),
+    # Probability of the new cluster, where a model chose it and has one.
+    sa.Column("probability", sa.Double),
+)
+
+# Who or what had put sentences into their clusters when the labelling began, where its origin does not tell: labels of
+# files with coders, of other labellings, and of a consensus. Later labels follow from the history.
+label_start = sa.Table(
+    "label_start",
+    metadata,
+    _of_labelling(),
+    sa.Column("sentence_id", Big, primary_key=True, autoincrement=False),
+    sa.Column("source", Text, nullable=False),
+    sa.Column("coder", Text, nullable=False),
+    sa.Column("probability", sa.Double),
 )
 
 # One attempt of a person at the training items of a labelling.

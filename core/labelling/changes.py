@@ -37,10 +37,12 @@ class SentenceChanges:
     old: Sequence[Any] | npt.NDArray[Any]
     """(m,) cluster numbers, truth values as 0 and 1, or notes."""
     new: Sequence[Any] | npt.NDArray[Any]
+    probability: npt.NDArray[np.float64] | None = None
+    """(m,) probabilities of new clusters that a model chose; None without any. A change back has none of its own."""
 
     def inverse(self) -> SentenceChanges:
         """Return the inverse change."""
-        return replace(self, old=self.new, new=self.old)
+        return replace(self, old=self.new, new=self.old, probability=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,5 +293,6 @@ def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
         old, new = values(partition, change.field, partition.rows(change.ids)), np.asarray(change.new)
         differ = np.asarray(old != new, dtype=bool)
         if differ.any():
-            changes.append(SentenceChanges(change.field, change.ids[differ], old[differ], new[differ]))
+            sure = None if change.probability is None else change.probability[differ]
+            changes.append(SentenceChanges(change.field, change.ids[differ], old[differ], new[differ], sure))
     return ChangeSet(tuple(changes))

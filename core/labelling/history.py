@@ -36,13 +36,15 @@ class Step:
     person: str
     when: datetime
     target: int | None = None
-    """Id of the step that is undone or redone."""
+    """Id of the step that is undone or redone, or to the state after which a step went back (0: the start)."""
     reason: str = ""
     """Reason given by the person."""
     selection_method: str = ""
     """Method by which the sentences were selected: lasso, table, key or search."""
     size: int = 0
     """Number of changed sentences."""
+    coder: str = ""
+    """Model, method or program that placed the sentences; "" where the person did."""
 
 
 @dataclass(frozen=True, slots=True)

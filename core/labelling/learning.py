@@ -15,9 +15,6 @@ import numpy.typing as npt
 
 from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.errors import DataError
-from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges
-from themescope.core.labelling.history import Kind, Step
-from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Ids, Matrix, Split, TripletRows, split_of_title
 
@@ -38,49 +35,6 @@ class Placed:
     partition: Partition
     ids: Ids
     """(m,) ascending; each is assigned and not marked uncertain."""
-
-
-def placed_by_people(partition: Partition, log: Iterable[tuple[Step, ChangeSet]]) -> Placed:
-    """Return the sentences that users placed by any operation; undone steps are ignored, as are re-clusterings.
-
-    Sentences marked uncertain and those without a cluster are left out.
-    """
-    ids = moved_by_people(log)
-    rows = partition.rows(ids)
-    sure = (partition.numbers[rows] != UNASSIGNED) & ~partition.uncertain[rows]
-    return Placed(partition, ids[sure])
-
-
-def moved_by_people(log: Iterable[tuple[Step, ChangeSet]]) -> Ids:
-    """Return the ascending ids of the sentences that users put where they are; undone steps are ignored.
-
-    A re-clustering moves sentences by their similarity, without a person's judgement, and so does an answer, apart from
-    the sentences that its question was about. Those that it moved count again when a person moves them after it.
-    """
-    entries = list(log)
-    gone: set[int] = set()
-    for step, _ in entries:
-        if step.kind is Kind.UNDO and step.target is not None:
-            gone.add(step.target)
-        elif step.kind is Kind.REDO and step.target is not None:
-            gone.discard(step.target)
-    touched: set[int] = set()
-    for step, change_set in entries:
-        if step.kind is not Kind.DO or step.id in gone:
-            continue
-        judged = _asked_about(change_set) if step.operation == OperationKind.ANSWER else None
-        for change in change_set:
-            if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:
-                by_person = np.asarray(change.ids) if judged is None else np.intersect1d(change.ids, judged)
-                touched.difference_update(np.asarray(change.ids).tolist())
-                touched.update([] if step.operation in BY_SIMILARITY else by_person.tolist())
-    return np.array(sorted(touched), dtype=np.int64)
-
-
-def _asked_about(change_set: ChangeSet) -> Ids:
-    """Return the ids of the sentences that the question of an answer was about."""
-    answers = [change for change in change_set if isinstance(change, EntryChange) and change.new is not None]
-    return np.array([id for change in answers if change.new for id in change.new.sentences], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

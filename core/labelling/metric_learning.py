@@ -101,7 +101,8 @@ def stop_metric(partition: Partition) -> Operation:
 def _changed(partition: Partition, entry: Entry | None, summary: str, moved: ChangeSet) -> Operation:
     old = partition.entries.get(_KEY)
     change = () if old == entry else (EntryChange(*_KEY, old, entry),)
-    return Operation(OperationKind.METRIC, summary, ChangeSet((*moved, *change)))
+    coder = "" if entry is None else str(entry.data["name"])
+    return Operation(OperationKind.METRIC, summary, ChangeSet((*moved, *change)), coder)
 
 
 def helps(*effects: Effect | None) -> bool:

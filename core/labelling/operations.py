@@ -71,6 +71,8 @@ class Operation:
     summary: str
     """One line for the history: ``3 sentences → Economy``."""
     change_set: ChangeSet
+    coder: str = ""
+    """Model, method or program that places the sentences; "" for the person who applies the operation."""
 
 
 def assign(partition: Partition, ids: Ids, number: int) -> Operation:
@@ -123,7 +125,11 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
 
 
 def recluster(
-    partition: Partition, parts: Sequence[tuple[str, Ids]], first_number: int, whole: Iterable[int] = ()
+    partition: Partition,
+    parts: Sequence[tuple[str, Ids]],
+    first_number: int,
+    whole: Iterable[int] = (),
+    clusterer: str = "",
 ) -> Operation:
     """Divide some sentences anew into ``parts``, which are (name, ids), and keep everything else.
 
@@ -145,7 +151,7 @@ def recluster(
     found = f"{_counted(len(rows), 'sentence')} in {_counted(len(parts), 'cluster')}"
     names = ", ".join(partition.cluster(number).name for number in whole)
     change_set = ChangeSet((*difference(partition, after), *texts))
-    return Operation(OperationKind.RECLUSTER, f"{names}: {found}" if names else found, change_set)
+    return Operation(OperationKind.RECLUSTER, f"{names}: {found}" if names else found, change_set, clusterer)
 
 
 def _divided(
@@ -246,14 +252,11 @@ def back(now: Partition, then: Partition, summary: str) -> Operation:
     return Operation(OperationKind.BACK, summary, difference(now, then))
 
 
-def around(now: Partition, then: Partition, fixed: int) -> Operation:
-    """Apply the result of re-clustering around ``fixed`` placed sentences."""
+def around(now: Partition, then: Partition, fixed: int, coder: str) -> Operation:
+    """Apply the result of re-clustering around ``fixed`` placed sentences by a model."""
     change_set = difference(now, then)
-    return Operation(
-        OperationKind.RECLUSTER,
-        f"{len(change_set.sentences()):,} sentences moved around {fixed:,} placed ones",
-        change_set,
-    )
+    summary = f"{len(change_set.sentences()):,} sentences moved around {fixed:,} placed ones"
+    return Operation(OperationKind.RECLUSTER, summary, change_set, coder)
 
 
 def entries(kind: OperationKind, summary: str, changes: Iterable[EntryChange]) -> Operation:

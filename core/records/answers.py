@@ -211,6 +211,12 @@ class SentenceLabel(Described):
     """Name of the cluster; "" if the sentence is unassigned."""
     uncertain: bool
     note: str
+    source: str
+    """Who or what made the label: "human", "machine" or "imported"; "" if the sentence is unassigned."""
+    coder: str
+    """Name of the person, of the model or method, or of the file."""
+    probability: float | None
+    """Probability of the label, where a machine gave one."""
 
 
 @dataclass(frozen=True, slots=True)

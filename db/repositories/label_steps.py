@@ -37,14 +37,15 @@ from themescope.db.types import dump_json
 
 _CLUSTER_ITSELF = "itself"
 _ENTRY = "entry"
-_EVENT = ("step_id", "position", "field", "sentence_id", "old", "new")
+_EVENT = ("step_id", "position", "field", "sentence_id", "old", "new", "probability")
 _COLUMN = {Field.CLUSTER: t.label.c.number, Field.UNCERTAIN: t.label.c.uncertain, Field.NOTE: t.label.c.note}
 _STEP = [
     *(t.label_step.c[name] for name in ("id", "kind", "operation", "summary", "person", "created", "target")),
-    *(t.label_step.c[name] for name in ("reason", "selection_method", "size")),
+    *(t.label_step.c[name] for name in ("reason", "selection_method", "size", "coder")),
 ]
 
-_COPIED = ("operation", "summary", "person", "reason", "selection_method")
+_CHANGE = [t.label_event.c[name] for name in ("step_id", "field", "sentence_id", "old", "new", "probability")]
+_COPIED = ("operation", "summary", "person", "reason", "selection_method", "coder")
 
 
 class LabelSteps(Repository):
@@ -85,7 +86,7 @@ class LabelSteps(Repository):
         self._require(Right.MANAGE)
         if self.list(labelling_id, limit=1):
             raise StoreError("This labelling already has a history, so another one cannot be imported into it.")
-        names: dict[int, int] = {}
+        names = {0: 0}
         state = start
         for old, change_set in log:
             state = apply(state, change_set)
@@ -234,14 +235,18 @@ class LabelSteps(Repository):
             query = query.where(sa.or_(*hits))
         return [_step(row) for row in self.connection.execute(query.limit(limit))][::-1]
 
-    def since(self, labelling_id: int, step_id: int) -> builtins.list[tuple[Step, ChangeSet]]:
-        """Return the steps after one, in order, with their changes."""
+    def since(
+        self, labelling_id: int, step_id: int, sentences: Sequence[int] | None = None
+    ) -> builtins.list[tuple[Step, ChangeSet]]:
+        """Return the steps after one, in order, with their changes, without those of other ``sentences`` if given."""
         steps = self.list(labelling_id, after=step_id)
         if not steps:
             return []
         c, s = t.label_event.c, t.label_step.c
-        query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).join(t.label_step, s.id == c.step_id)
+        query = sa.select(*_CHANGE).join(t.label_step, s.id == c.step_id)
         query = query.where(s.labelling_id == labelling_id, s.id > step_id, s.id <= steps[-1].id)
+        if sentences is not None:
+            query = query.where(sa.or_(c.sentence_id.is_(None), within(self.connection, c.sentence_id, sentences)))
         rows = self.connection.execute(query.order_by(c.step_id, c.position))
         found = {id: _change_set(tuple(events)) for id, events in groupby(rows, key=lambda row: row.step_id)}
         return [(step, found.get(step.id, ChangeSet())) for step in steps]
@@ -249,7 +254,7 @@ class LabelSteps(Repository):
     def change_set(self, step_id: int) -> ChangeSet:
         """Return the changes of one step."""
         c = t.label_event.c
-        query = sa.select(c.step_id, c.field, c.sentence_id, c.old, c.new).where(c.step_id == step_id)
+        query = sa.select(*_CHANGE).where(c.step_id == step_id)
         return _change_set(self.connection.execute(query.order_by(c.position)).all())
 
     def of_sentence(self, labelling_id: int, sentence_id: int) -> builtins.list[Step]:
@@ -266,22 +271,23 @@ def _differing(sentences: Ids, seen: Ids, ids: Ids, versions: Ids) -> list[int]:
     return [int(i) for i in ids[seen[at] != versions]]
 
 
-def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str, int | None, str, str]]:
+def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str, int | None, str, str, float | None]]:
     position = 0
     for change in change_set:
         if isinstance(change, ClusterChange):
-            yield step_id, position, _CLUSTER_ITSELF, None, _packed(change.old), _packed(change.new)
+            yield step_id, position, _CLUSTER_ITSELF, None, _packed(change.old), _packed(change.new), None
             position += 1
             continue
         if isinstance(change, EntryChange):
             old, new = (dump_json([change.kind, change.key, e and e.packed()]) for e in (change.old, change.new))
-            yield step_id, position, _ENTRY, None, old, new
+            yield step_id, position, _ENTRY, None, old, new, None
             position += 1
             continue
         columns = (np.asarray(change.ids).tolist(), np.asarray(change.old).tolist(), np.asarray(change.new).tolist())
+        sure = [None] * len(change.ids) if change.probability is None else change.probability.tolist()
         pack = dump_json if change.field is Field.NOTE else str  # JSON of an integer
-        for id, old, new in zip(*columns, strict=True):
-            yield step_id, position, change.field.value, id, pack(old), pack(new)
+        for id, old, new, probability in zip(*columns, sure, strict=True):
+            yield step_id, position, change.field.value, id, pack(old), pack(new), probability
             position += 1
 
 
@@ -299,10 +305,11 @@ def _change_set(rows: Sequence[Any]) -> ChangeSet:
         if field == _ENTRY:
             changes += [_entry_change(row.old, row.new) for row in group]
             continue
-        ids, old, new = zip(*((row.sentence_id, row.old, row.new) for row in group), strict=True)
+        ids, old, new, sure = zip(*((row.sentence_id, row.old, row.new, row.probability) for row in group), strict=True)
         kind = object if Field(field) is Field.NOTE else np.int64
-        arrays = [np.array(values, dtype=kind) for values in (old, new)]
-        changes.append(SentenceChanges(Field(field), np.array(ids, dtype=np.int64), *arrays))
+        before, after = (np.array(values, dtype=kind) for values in (old, new))
+        probability = None if sure.count(None) == len(sure) else np.array(sure, dtype=np.float64)
+        changes.append(SentenceChanges(Field(field), np.array(ids, dtype=np.int64), before, after, probability))
     return ChangeSet(tuple(changes))
 
 

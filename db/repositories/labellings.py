@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from themescope.core.errors import AccessError, StoreError
 from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
-from themescope.core.labelling.partition import Cluster, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
@@ -18,11 +19,12 @@ from themescope.db.label_records import HIDDEN, LabellingRecord, NewLabelling, R
 from themescope.db.repositories.base import NamedRepository
 from themescope.db.repositories.people import People
 from themescope.db.sql import bulk_insert, id_columns, now
-from themescope.db.types import dump_json
+from themescope.db.types import clean_text, dump_json
 
 _LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
 _CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version", "parent")
 _ENTRY = ("labelling_id", "kind", "key", "value")
+_START = ("labelling_id", "sentence_id", "source", "coder", "probability")
 
 
 class Labellings(NamedRepository[LabellingRecord]):
@@ -30,22 +32,22 @@ class Labellings(NamedRepository[LabellingRecord]):
 
     table, record = t.labelling, LabellingRecord
 
-    def create(self, new: NewLabelling, start: Partition) -> LabellingRecord:
-        """Add a labelling with the initial state ``start``.
+    def create(self, new: NewLabelling, start: Partition, labels: Provenance | None = None) -> LabellingRecord:
+        """Add a labelling with the initial state ``start``; ``labels`` say who made it, if the origin does not.
 
         Raises ``DuplicateNameError`` if the name is taken, even by a deleted labelling, and ``StoreError`` if the owner
         may only view.
         """
         People(self.connection).check_may_write(new.owner)
-        return self._enter(new, start)
+        return self._enter(new, start, labels)
 
-    def add_imported(self, new: NewLabelling, start: Partition) -> LabellingRecord:
+    def add_imported(self, new: NewLabelling, start: Partition, labels: Provenance | None) -> LabellingRecord:
         """Add an imported labelling, whatever the rights of its owner here. Requires the admin role."""
         self._require(Right.MANAGE)
         People(self.connection).enter(new.owner)
-        return self._enter(new, start)
+        return self._enter(new, start, labels)
 
-    def _enter(self, new: NewLabelling, start: Partition) -> LabellingRecord:
+    def _enter(self, new: NewLabelling, start: Partition, labels: Provenance | None) -> LabellingRecord:
         values = {f: getattr(new, f) for f in NewLabelling.__dataclass_fields__}
         values |= {"name": self._free_name(t.labelling, new.name), "kind": new.kind.value, "origin": dict(new.origin)}
         id = self._insert(t.labelling, **values, sentences=len(start.ids), created=now())
@@ -56,7 +58,23 @@ class Labellings(NamedRepository[LabellingRecord]):
         columns = (start.ids.tolist(), start.numbers.tolist(), start.uncertain.astype(np.int64).tolist())
         rows = ((id, i, number, mark, start.notes.get(i, ""), 0) for i, number, mark in zip(*columns, strict=True))
         bulk_insert(self.connection, t.label, _LABEL, rows)
+        if labels is not None:
+            made_rows = np.flatnonzero((labels.maker >= 0) & (start.numbers != UNASSIGNED)).tolist()
+            cells = ((start.ids[row], *labels.cells(row)) for row in made_rows)
+            made = ((id, int(i), source, clean_text(coder), sure) for i, source, coder, sure in cells)
+            bulk_insert(self.connection, t.label_start, _START, made)
         return self.get(id)
+
+    def start_labels(self, labelling_id: int) -> dict[int, tuple[Maker, float | None]]:
+        """Return sentence → who made its label at the start and its probability, where they were stored."""
+        c = t.label_start.c
+        query = sa.select(c.sentence_id, c.source, c.coder, c.probability).where(c.labelling_id == labelling_id)
+        makers: dict[tuple[str, str], Maker] = {}
+        found = {}
+        for id, source, coder, probability in self.connection.execute(query):
+            maker = makers.setdefault((source, coder), Maker(Source(source), coder))
+            found[id] = maker, probability
+        return found
 
     def list(self, corpus_id: int | None = None, deleted: bool = False) -> builtins.list[LabellingRecord]:
         """Return the (deleted) labellings of complete corpora, or of one corpus, oldest first."""

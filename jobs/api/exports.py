@@ -158,7 +158,7 @@ def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping
     import pyarrow.parquet as pq
 
     types = {"sentence_id": pa.int64(), "position": pa.int64(), "uncertain": pa.bool_(), "margin": pa.float64()}
-    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64()}
+    types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), "probability": pa.float64()}
     types |= {name: arrow_column([], type).type for name, type in further.items()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])
     sink = _Sink()

@@ -29,12 +29,15 @@ from themescope.core.labelling.changes import (
 )
 from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
 from themescope.core.labelling.history import Kind, Step, replay, rewind
-from themescope.core.labelling.partition import COLOURS, Cluster, Partition
+from themescope.core.labelling.operations import OperationKind
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from themescope.core.labelling.partition import start as begun
+from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.parts import string, whole_number
+from themescope.jobs.common.labelled.placed import start_provenance
 
 FORMAT, VERSION = "themescope labelling", 1
 
@@ -58,6 +61,8 @@ class Document:
     log: tuple[tuple[Step, ChangeSet], ...]
     places: Mapping[int, Place]
     """Sentence id, as in the other fields, → position."""
+    labels: Provenance | None = None
+    """Who or what made the initial labels; None in files of versions that did not write it."""
 
     def end(self) -> Partition:
         """Return the state after the last step."""
@@ -69,6 +74,7 @@ def export_document(store: Store, labelling_id: int) -> Document:
     with store.reading() as r:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         log = tuple(r.label_steps.since(labelling_id, 0))
+        labels = start_provenance(r, record, snapshot.partition.ids)
         sentences = r.corpora.sentences_by_id(snapshot.partition.ids)
         titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         corpus = r.corpora.get(record.corpus_id).name
@@ -82,7 +88,7 @@ def export_document(store: Store, labelling_id: int) -> Document:
         "one_article": record.article_id is not None,
     }
     places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
-    return Document(about, rewind(snapshot.partition, [change_set for _, change_set in log]), log, places)
+    return Document(about, rewind(snapshot.partition, [change_set for _, change_set in log]), log, places, labels)
 
 
 def store_document(unit: Unit, corpus_id: int, document: Document, article_id: int | None) -> LabellingRecord:
@@ -100,7 +106,7 @@ def store_document(unit: Unit, corpus_id: int, document: Document, article_id: i
         article_id if about.get("one_article") else None,
         dict(about["origin"]),
     )
-    record = unit.labellings.add_imported(new, document.start)
+    record = unit.labellings.add_imported(new, document.start, document.labels)
     unit.label_steps.take_over(record.id, document.log, document.start)
     return record
 
@@ -114,12 +120,16 @@ def to_lines(document: Document) -> Iterator[str]:
         yield _line({"cluster": cluster.packed()})
     for key, entry in sorted(start.entries.items(), key=itemgetter(0)):
         yield _line({"entry": [*key, entry.packed()]})
-    for id, number, mark in zip(start.ids.tolist(), start.numbers.tolist(), start.uncertain.tolist(), strict=True):
+    for row, (id, number) in enumerate(zip(start.ids.tolist(), start.numbers.tolist(), strict=True)):
         place = document.places[id]
         facts = {"id": id, "article": place.article, "position": place.position, "text": place.text}
-        yield _line({"sentence": facts, "cluster_number": number, "uncertain": mark, "note": start.notes.get(id, "")})
+        about = {"cluster_number": number, "uncertain": bool(start.uncertain[row]), "note": start.notes.get(id, "")}
+        if document.labels is not None and number != UNASSIGNED:
+            about |= {"made_by": document.labels.cells(row)}
+        yield _line({"sentence": facts, **about})
     for step, change_set in document.log:
-        facts = {key: getattr(step, name) for key, name in _STEP.items()} | {
+        facts: dict[str, Any] = {"coder": step.coder} if step.coder else {}
+        facts |= {key: getattr(step, name) for key, name in _STEP.items()} | {
             "when": step.when.isoformat(),
             "kind": step.kind.value,
         }
@@ -189,7 +199,9 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
 def _assembled(
     about: dict[str, Any], first: Partition, sentences: list[_Sentence], log: list[tuple[Step, ChangeSet]]
 ) -> Document:
-    return Document(about, first, tuple(log), {s.id: s.place for s in sorted(sentences, key=lambda s: s.id)})
+    made = {s.id: s.made_by for s in sentences if s.made_by is not None}
+    labels = of_rows(first.ids, made) if made else None
+    return Document(about, first, tuple(log), {s.id: s.place for s in sorted(sentences, key=lambda s: s.id)}, labels)
 
 
 def _start(clusters: list[Cluster], entries: dict[EntryKey, Entry], sentences: list[_Sentence]) -> Partition:
@@ -228,12 +240,14 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
     entries = {key: entry.with_sentences(names) for key, entry in start.entries.items()}
     first = Partition(ids[order], start.numbers[order], start.uncertain[order], notes, start.clusters, entries)
     log = tuple((step, ChangeSet(tuple(_renamed(c, names) for c in change_set))) for step, change_set in document.log)
-    return Document(document.about, first, log, {names[i]: place for i, place in document.places.items()})
+    places = {names[i]: place for i, place in document.places.items()}
+    labels = None if document.labels is None else document.labels.at(order)
+    return Document(document.about, first, log, places, labels)
 
 
 def numbered(document: Document) -> Document:
     """Return the labelling with steps numbered 1, 2, …, because ids are valid only in their own store."""
-    names = {step.id: number for number, (step, _) in enumerate(document.log, 1)}
+    names = {0: 0} | {step.id: number for number, (step, _) in enumerate(document.log, 1)}
     log = tuple(
         (replace(step, id=names[step.id], target=None if step.target is None else names[step.target]), change_set)
         for step, change_set in document.log
@@ -249,7 +263,9 @@ def _renamed(change: Change, names: Mapping[int, int]) -> Change:
         return EntryChange(change.kind, change.key, *sides)
     ids: Ids = np.array([names[int(i)] for i in change.ids], dtype=np.int64)
     order = np.argsort(ids, kind="stable")
-    return replace(change, ids=ids[order], old=np.asarray(change.old)[order], new=np.asarray(change.new)[order])
+    old, new = np.asarray(change.old)[order], np.asarray(change.new)[order]
+    sure = None if change.probability is None else change.probability[order]
+    return SentenceChanges(change.field, ids[order], old, new, sure)
 
 
 def _line(entry: dict[str, Any]) -> str:
@@ -264,6 +280,8 @@ def _change(change: Change) -> dict[str, Any]:
         old, new = (entry and entry.packed() for entry in (change.old, change.new))
         return {"entry": [change.kind.value, change.key], "old": old, "new": new}
     columns = {name: np.asarray(getattr(change, name)).tolist() for name in ("ids", "old", "new")}
+    if change.probability is not None:
+        columns["probability"] = [None if np.isnan(value) else value for value in change.probability.tolist()]
     return {"field": change.field.value, **columns}
 
 
@@ -283,17 +301,31 @@ def _unpacked(entry: dict[str, Any]) -> Change:
         raise ValueError(entry)
     checked, kind = (string, object) if field is Field.NOTE else (whole_number, np.int64)
     before, after = (np.array([checked(value) for value in entry[name]], dtype=kind) for name in ("old", "new"))
-    return SentenceChanges(field, np.array(ids, dtype=np.int64), before, after)
+    sure = None
+    if "probability" in entry:
+        sure = np.array([np.nan if p is None else _probability(p) for p in entry["probability"]], dtype=np.float64)
+        if len(sure) != len(ids):
+            raise ValueError(entry)
+    return SentenceChanges(field, np.array(ids, dtype=np.int64), before, after, sure)
+
+
+def _probability(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
+        raise ValueError(value)
+    return float(value)
 
 
 def _step(facts: dict[str, Any], known: set[int]) -> Step:
     """Parse a step and add its id to ``known``; a step can only undo steps that are already known."""
     id, target = whole_number(facts["id"]), facts["target"]
     kind, when = Kind(facts["kind"]), datetime.fromisoformat(facts["when"])
-    if id in known or when.tzinfo is None or (target not in known if kind is not Kind.DO else target is not None):
+    # Only a step that goes back has a target without undoing or redoing it: the step whose state it restores.
+    allowed = {*known} if kind is not Kind.DO else {None, 0, *known} if facts["what"] == OperationKind.BACK else {None}
+    if id in known or when.tzinfo is None or target not in allowed:
         raise ValueError(facts)
     known.add(id)
     texts = {_STEP[key]: string(facts[key]) for key in ("what", "said", "person", "why", "how")}
+    texts["coder"] = string(facts.get("coder", ""))
     return Step(id=id, kind=kind, when=when, target=target, size=whole_number(facts["size"]), **texts)
 
 
@@ -306,6 +338,7 @@ class _Sentence:
     number: int
     uncertain: bool
     note: str
+    made_by: tuple[Maker, float | None] | None
 
 
 def _sentence(entry: dict[str, Any]) -> _Sentence:
@@ -314,7 +347,11 @@ def _sentence(entry: dict[str, Any]) -> _Sentence:
         raise TypeError(uncertain)
     place = Place(string(facts["article"]), whole_number(facts["position"]), string(facts["text"]))
     number = whole_number(entry["cluster_number"])
-    return _Sentence(whole_number(facts["id"]), place, number, uncertain, string(entry["note"]))
+    made_by = None
+    if "made_by" in entry:
+        source, coder, sure = entry["made_by"]
+        made_by = Maker(Source(source), string(coder)), None if sure is None else _probability(sure)
+    return _Sentence(whole_number(facts["id"]), place, number, uncertain, string(entry["note"]), made_by)
 
 
 def _add_entry(entries: dict[EntryKey, Entry], value: list[Any]) -> None:

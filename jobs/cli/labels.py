@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--note", "note", default="", metavar="COLUMN", help="Column of a note.")
 @click.option("--theme", "theme", default="", metavar="COLUMN", help="Column of the theme of the cluster.")
 @click.option("--together", is_flag=True, help="Assign all sentences that have the same text.")
+@click.option("--machine", is_flag=True, help="A program made the labels: nothing is learned from them.")
 @click.option("--skip", is_flag=True, help="Skip rows that match no sentence; otherwise nothing is imported.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
 @common
@@ -94,8 +95,9 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
     """Import labels from FILE (csv, tsv, xlsx, jsonl) with a sentence and its cluster in each row.
 
-    An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name. Of
-    BERTopic, the table of get_document_info() and the folder of a saved model are accepted.
+    An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name,
+    also those that say who made a label: source (human, machine or imported), coder and probability. Of BERTopic, the
+    table of get_document_info() and the folder of a saved model are accepted.
     """
     corpus_id, article_id = _where(shell.store, corpus, article)
     if _is_whole(file):
@@ -121,7 +123,8 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         if not skip:
             tables.check_whole(found)
         new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
-        counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name)).name
+        machine = options["machine"] or tables.hides_makers(sheet)
+        counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name, machine)).name
     listed = "\n".join(f"row {t.row}: {t.why}" for t in found.problems[:_SHOWN])
     shell.show(counts | {"left_out": [asdict(t) for t in found.problems]}, f"{pairs(counts)}\n{listed}".rstrip())
 
@@ -151,8 +154,6 @@ def _is_whole(file: Path) -> bool:
 def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.Columns:
     likely = tables.likely_columns(sheet)
     if given["id"] or given["text"]:
-        chosen = tables.Columns(likely.cluster, given["id"], given["text"], likely.note, likely.theme)
-    else:
-        chosen = likely
-    cluster, note, theme = (given[name] or getattr(chosen, name) for name in ("cluster", "note", "theme"))
-    return tables.Columns(cluster, chosen.id, chosen.text, note, theme if theme != cluster else "")
+        likely = replace(likely, id=given["id"], text=given["text"])
+    cluster, note, theme = (given[name] or getattr(likely, name) for name in ("cluster", "note", "theme"))
+    return replace(likely, cluster=cluster, note=note, theme=theme if theme != cluster else "")

@@ -16,12 +16,12 @@ from themescope.core.labelling.learning import (
     Placed,
     contradictions,
     labelled_triplets,
-    placed_by_people,
 )
 from themescope.core.types import Split, TripletRows, split_of_title
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.labelled.placed import judged_sentences
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.build_triplets import existing_set, set_result, store_triplets
@@ -64,9 +64,9 @@ def training_labels(store: Store, names: tuple[str, ...]) -> TrainingLabels:
     for name in names:
         with store.reading() as r:
             record = r.labellings.by_name(name)
-            state, log = r.labellings.snapshot(record.id).partition, r.label_steps.since(record.id, 0)
+            state = r.labellings.snapshot(record.id).partition
+            placed.append(Placed(state, judged_sentences(r, record, state)))
         records.append(record)
-        placed.append(placed_by_people(state, log))
     if len({record.corpus_id for record in records}) > 1:
         raise DataError("These labellings are of different corpora. Sample one triplet set per corpus.")
     return TrainingLabels(tuple(records), tuple(placed), tuple(contradictions(placed)))

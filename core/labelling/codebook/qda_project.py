@@ -16,6 +16,7 @@ from typing import IO
 
 from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.portable import PortableCode, one_line
+from themescope.core.labelling.provenance import Maker, Source
 
 QDE, SOURCES = "project.qde", "sources/"
 _IN_MEMORY = 10_000_000
@@ -25,6 +26,11 @@ UNCERTAIN = "e2f5d7f4-3a53-4c0e-8a0e-9f5e1b6f2d01"
 _UNCERTAIN_TEXT = "The labeller marked these sentences as uncertain."
 HEADINGS = "Sections:"
 """First line of the description of a text; the others are the titles of its sections."""
+PROBABILITY = "Probability: "
+"""Beginning of the description of a selection that a machine coded with a probability."""
+PROJECT_ORIGIN = f"{xml.ORIGIN} 0.3"
+"""Origin of projects whose users tell people from machines. Version 0.2 wrote a person for the codings of a machine."""
+_SOMEBODY = Maker(Source.HUMAN)
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -38,12 +44,14 @@ class Selection:
     """Names of codes."""
     note: str = ""
     uncertain: bool = False
-    person: str = ""
+    maker: Maker = _SOMEBODY
+    """Who made the codings."""
+    probability: float | None = None
     when: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TextSource:
     """Text with its selections."""
 
     name: str
@@ -59,12 +67,14 @@ class ProjectHead:
 
     name: str
     codes: Sequence[PortableCode]
-    people: Sequence[str] = ()
+    makers: Sequence[Maker] = ()
+    """The users of the project. One that is no person has its source as the id, which the standard has beside the name.
+    """
     seed: str = ""
     """Text from which the ids follow, so that a second export has the same ids."""
 
 
-def write_project(out: IO[bytes], head: ProjectHead, sources: Iterable[Source]) -> None:
+def write_project(out: IO[bytes], head: ProjectHead, sources: Iterable[TextSource]) -> None:
     """Write a project; the sources are taken one by one."""
     with (
         zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive,
@@ -83,30 +93,39 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
+def _key(maker: Maker) -> tuple[str, ...]:
+    # The ids of people are those that version 0.2 wrote.
+    return (maker.coder,) if maker.source is Source.HUMAN else (maker.source.value, maker.coder)
+
+
 class _Writer:
     """Writer of the XML of one project, and of its texts into the archive."""
 
     def __init__(self, archive: zipfile.ZipFile, head: ProjectHead) -> None:
         self._archive, self._head = archive, head
         self._notes: list[str] = []
-        self._users = {name: self._guid("user", name) for name in dict.fromkeys(head.people)}
+        self._users = {maker: self._guid("user", *_key(maker)) for maker in dict.fromkeys(head.makers)}
 
     def _guid(self, *parts: object) -> str:
         return xml.guid(self._head.seed, *parts)
 
-    def pieces(self, sources: Iterable[Source]) -> Iterator[str]:
+    def pieces(self, sources: Iterable[TextSource]) -> Iterator[str]:
         """Yield the XML in pieces, in the order of the schema."""
         head = self._head
         yield '<?xml version="1.0" encoding="utf-8"?>\n'
-        yield xml.element("Project", {"xmlns": xml.PROJECT, "name": head.name, "origin": xml.ORIGIN})[:-2] + ">\n"
+        yield xml.element("Project", {"xmlns": xml.PROJECT, "name": head.name, "origin": PROJECT_ORIGIN})[:-2] + ">\n"
         if self._users:
-            known = self._users.items()
-            yield xml.element("Users", {}, *(xml.element("User", {"guid": id, "name": n or "me"}) for n, id in known))
+            yield xml.element("Users", {}, *(self._user(maker, guid) for maker, guid in self._users.items()))
         if head.codes:
             yield xml.element("CodeBook", {}, xml.codes_element(head.codes, head.seed, self._code_notes()))
         yield from self._enclosed("Sources", (self._source(at, source) for at, source in enumerate(sources)))
         yield from self._enclosed("Notes", self._notes)
         yield "</Project>\n"
+
+    @staticmethod
+    def _user(maker: Maker, guid: str) -> str:
+        id = None if maker.source is Source.HUMAN else maker.source.value
+        return xml.element("User", {"guid": guid, "name": maker.coder or "me", "id": id})
 
     @staticmethod
     def _enclosed(name: str, pieces: Iterable[str]) -> Iterator[str]:
@@ -136,7 +155,7 @@ class _Writer:
         self._archive.writestr(_entry(f"{SOURCES}{id}.txt"), text.encode("utf-8"))
         return f"internal://{id}.txt"
 
-    def _source(self, at: int, source: Source) -> str:
+    def _source(self, at: int, source: TextSource) -> str:
         id = self._guid("source", at, source.name)
         path = self._file(id, source.text)
         parts = [xml.text("Description", "\n".join([HEADINGS, *source.headings]) if source.headings else "")]
@@ -147,7 +166,7 @@ class _Writer:
         id = self._guid("selection", source, one.start, one.end)
         # An unlabelled time would be that of another zone elsewhere.
         when = None if one.when is None else one.when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        about = {"creatingUser": self._users.get(one.person), "creationDateTime": when}
+        about = {"creatingUser": self._users.get(one.maker), "creationDateTime": when}
         place = {"startPosition": str(one.start), "endPosition": str(one.end)}
         name = one_line(text[one.start : one.end])[:_NAME_LENGTH]
         codings = [
@@ -162,7 +181,9 @@ class _Writer:
         if one.uncertain:
             notes.append(self._uncertain())
         references = [xml.element("NoteRef", {"targetGUID": note}) for note in notes]
-        return xml.element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *codings, *references)
+        sure = "" if one.probability is None else f"{PROBABILITY}{one.probability!r}"
+        inner = [xml.text("Description", sure), *codings, *references]
+        return xml.element("PlainTextSelection", {"guid": id, "name": name, **place, **about}, *inner)
 
     def _uncertain(self) -> str:
         note = xml.element(

@@ -16,7 +16,17 @@ from typing import Any
 from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_project import HEADINGS, QDE, SOURCES, UNCERTAIN, Selection, Source
+from themescope.core.labelling.codebook.qda_project import (
+    HEADINGS,
+    PROBABILITY,
+    PROJECT_ORIGIN,
+    QDE,
+    SOURCES,
+    UNCERTAIN,
+    Selection,
+    TextSource,
+)
+from themescope.core.labelling.provenance import Maker, Source
 
 FILE_LIMIT, BYTE_LIMIT, RATIO_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 250, 500_000_000
 """Maximum number of files of an archive, of bytes unpacked, of their ratio to those packed (above 10 MB), and of bytes
@@ -36,6 +46,8 @@ class _Found:
     end: int
     codes: tuple[str, ...]
     notes: tuple[str, ...]
+    user: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,8 @@ class _Content:
     notes: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Id → (path, content)."""
     skipped: Counter[str] = field(default_factory=Counter)
+    origin: str = ""
+    users: dict[str, Maker] = field(default_factory=dict)
 
 
 class ProjectReader:
@@ -116,18 +130,20 @@ class ProjectReader:
             code.counter_examples,
         )
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[TextSource]:
         """Yield the texts with their selections; the codes of a selection are indices of :attr:`codes`, as texts."""
         place = {id: str(at) for at, id in enumerate(self._content.codes.guids)}
         for found in self._content.sources:
             selections = [self._selection(one, place) for one in found.selections]
-            yield Source(found.name, self._text(found.path, found.content), selections, found.headings)
+            yield TextSource(found.name, self._text(found.path, found.content), selections, found.headings)
 
     def _selection(self, one: _Found, place: Mapping[str, str]) -> Selection:
         codes = tuple(place[id] for id in one.codes if id in place)
         texts = [self._note(id) for id in one.notes if id != UNCERTAIN]
         note = "\n\n".join(text for text in texts if text)
-        return Selection(one.start, one.end, codes, note, UNCERTAIN in one.notes)
+        # Codings without a user are imported from a file that does not say who made them.
+        maker = self._content.users.get(one.user, Maker(Source.IMPORTED))
+        return Selection(one.start, one.end, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
 
     def _note(self, id: str) -> str:
         path, content = self._content.notes.get(id, ("", ""))
@@ -172,6 +188,7 @@ class ProjectReader:
                 if not root:
                     root = kind
                     content.name = found.get("name") or self._path.stem
+                    content.origin = found.get("origin") or ""
                     if root != "Project":
                         raise self._damaged(f"its XML begins with {root[:40]!r}, not with a project.")
                 if event == "start":
@@ -192,6 +209,8 @@ class ProjectReader:
             content.sources.append(self._source(found))
         elif part == "Sources":
             content.skipped[kind] += 1
+        elif part == "Users":
+            content.users[xml.same(found.get("guid"))] = _maker(found, content.origin)
         elif part == "Notes":
             content.notes[xml.same(found.get("guid"))] = self._place(found)
 
@@ -217,7 +236,10 @@ class ProjectReader:
             start, end = int(one.get("startPosition")), int(one.get("endPosition"))
         except (TypeError, ValueError):
             raise self._damaged("a selection has no position.") from None
-        return _Found(start, end, tuple(codes), tuple(notes))
+        coding = next((child for child in one if xml.local_name(child.tag) == "Coding"), one)
+        user = xml.same(coding.get("creatingUser") or one.get("creatingUser"))
+        written = next((child.text or "" for child in one if xml.local_name(child.tag) == "Description"), "")
+        return _Found(start, end, tuple(codes), tuple(notes), user, written)
 
     @contextmanager
     def _converted(self) -> Iterator[None]:
@@ -229,3 +251,22 @@ class ProjectReader:
 
     def _damaged(self, problem: str) -> ReadError:
         return ReadError(self._path, problem, "", xml.REDO)
+
+
+def _maker(user: Any, origin: str) -> Maker:
+    """Return who a user is: in projects of other programs, a coder of whom nothing else is known."""
+    name, source = user.get("name") or "", user.get("id")
+    if origin == PROJECT_ORIGIN:
+        known = Source(source) if source in {*Source} else Source.HUMAN
+        return Maker(known, "" if known is Source.HUMAN and name == "me" else name)
+    if origin == xml.ORIGIN:
+        return Maker(Source.MACHINE, f"{name} or a machine (Themescope 0.2)")
+    return Maker(Source.IMPORTED, name)
+
+
+def _probability(description: str) -> float | None:
+    try:
+        value = float(description.removeprefix(PROBABILITY)) if description.startswith(PROBABILITY) else -1.0
+    except ValueError:
+        return None
+    return value if 0.0 <= value <= 1.0 else None

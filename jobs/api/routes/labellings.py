@@ -40,6 +40,7 @@ from themescope.jobs.api.parameters import (
     WithColumns,
 )
 from themescope.jobs.api.problems import WRITING, responses
+from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.found_themes import theme_record
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -231,22 +232,26 @@ def list_labels(
 ) -> Page[SentenceLabel]:
     """List the sentences of a labelling with their clusters in reading order."""
     with caller.store.reading() as r:
-        visible_labelling(r, caller.actor, labelling_id)
+        record = visible_labelling(r, caller.actor, labelling_id)
         p = r.labellings.snapshot(labelling_id).partition
         if cluster is not None and cluster != UNASSIGNED:
             _known_cluster(p, cluster)
         rows = np.arange(len(p.ids)) if cluster is None else np.flatnonzero(p.numbers == cluster)
-        known = sentences_of_ids(r, p.ids[rows[offset : offset + limit]].tolist())
+        shown = p.only(p.ids[rows[offset : offset + limit]])
+        known, made = sentences_of_ids(r, shown.ids.tolist()), provenance_of(r, record, shown)
     labels = []
-    for row in rows[offset : offset + limit].tolist():
-        id, number = int(p.ids[row]), int(p.numbers[row])
+    for row, (id, number) in enumerate(zip(shown.ids.tolist(), shown.numbers.tolist(), strict=True)):
+        source, coder, probability = made.cells(row)
         assigned = number != UNASSIGNED
         label = SentenceLabel(
             sentence=known[id],
             cluster=number if assigned else None,
             name=p.clusters[number].name if assigned else "",
-            uncertain=bool(p.uncertain[row]),
+            uncertain=bool(shown.uncertain[row]),
             note=p.notes.get(id, ""),
+            source=source,
+            coder=coder,
+            probability=probability,
         )
         labels.append(label)
     return Page(labels, len(rows), offset)

@@ -11,7 +11,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Split, split_of_title
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.placed import placed_sentences
+from themescope.jobs.common.labelled.placed import judged_sentences
 
 if TYPE_CHECKING:
     from themescope.core.labelling.pairs import Pairs
@@ -45,10 +45,9 @@ def judged_pairs(store: Store, record: LabellingRecord, partition: Partition) ->
     from themescope.core.labelling.pairs import joined, pairs_of_answers, pairs_of_placed
 
     with store.reading() as r:
-        ids = placed_sentences(r, record, partition)
+        sure = judged_sentences(r, record, partition)
         known = r.corpora.sentences_by_id(partition.ids)
         articles = np.array([known[int(i)].article_id for i in partition.ids], dtype=np.int64)
         titles = {i: a.title for i, a in r.corpora.articles_by_id(np.unique(articles)).items()}
-    sure = ids[~partition.uncertain[partition.rows(ids)]]
     pairs = joined([pairs_of_placed(Placed(partition, sure)), pairs_of_answers(constraints(partition))])
     return Judged(sure, pairs, articles, titles)

@@ -1,43 +1,118 @@
-"""Which sentences of a labelling people judged, as opposed to those that it began with and nobody looked at."""
+"""Provenance of the labels of a stored labelling, and which of its sentences people judged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 import numpy as np
 
+from themescope.core.labelling.history import rewind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, of_rows, provenance
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord
 from themescope.db.store import Unit
 
-_BY_PEOPLE = "table"
-"""Origin of a labelling whose initial clusters are labels that somebody imported."""
+MAKER = "maker"
+"""Key of an origin: source and coder of all initial labels of the labelling."""
+_COPIES = frozenset({"labelling", "adjudication"})
+"""Origins of labellings that begin with labels given in other labellings."""
+
+
+def provenance_of(r: Unit, record: LabellingRecord, partition: Partition, until: datetime | None = None) -> Provenance:
+    """Return the provenance of the labels of a labelling in its present state, of the sentences of ``partition``.
+
+    With ``until``, ``partition`` is the state at that time. In a labelling of a task, the labels of done items were
+    approved by its person.
+    """
+    whole = len(partition.ids) == record.sentences
+    log = r.label_steps.since(record.id, 0, None if whole else partition.ids.tolist())
+    approvals = _approvals(r, record)
+    if until is not None:
+        log = [(step, change_set) for step, change_set in log if step.when <= until]
+        approvals = [approval for approval in approvals if approval.when <= until]
+    return provenance(partition, start_provenance(r, record, partition.ids), log, approvals)
+
+
+def start_provenance(r: Unit, record: LabellingRecord, ids: Ids) -> Provenance:
+    """Return the provenance of the labels with which a labelling began: as stored, or else by its origin."""
+    stored, origin = r.labellings.start_labels(record.id), record.origin
+    if stored:
+        return of_rows(ids, stored)
+    kind, name = str(origin.get("from", "")), str(origin.get("name", ""))
+    if MAKER in origin:
+        source, coder = origin[MAKER]
+        maker = Maker(Source(source), str(coder))
+    elif kind in _COPIES:  # of version 0.2, which stored no makers
+        names = [name] if kind == "labelling" else [str(one) for one in origin.get("of", ())]
+        earlier = {known.name: known for known in r.labellings.list(record.corpus_id) if known.id < record.id}
+        found = [earlier[one] for one in names if one in earlier]
+        if found:
+            return joint_provenance(r, found, ids, record.created)
+        maker = Maker(Source.MACHINE if kind == "labelling" else Source.HUMAN, ", ".join(names))
+    elif kind == "table":
+        maker = Maker(Source.IMPORTED, name)
+    else:
+        maker = Maker(Source.MACHINE, name or kind)
+    return of_rows(ids, dict.fromkeys(ids.tolist(), (maker, None)))
+
+
+def joint_provenance(
+    r: Unit, records: Sequence[LabellingRecord], ids: Ids, until: datetime | None = None
+) -> Provenance:
+    """Return the provenance of labels that are copied from one labelling, or follow from several, at a time.
+
+    In the second case the coders of a sentence are all who judged it, and a sentence that nobody judged has the label
+    of a machine.
+    """
+    rows: dict[int, tuple[Maker, float | None]] = {}
+    coders: dict[int, dict[str, Source]] = {}
+    for record in records:
+        state = r.labellings.snapshot(record.id).partition
+        if until is not None:
+            later = [change_set for step, change_set in r.label_steps.since(record.id, 0) if step.when > until]
+            state = rewind(state, later)
+        found = provenance_of(r, record, state, until)
+        for row in np.flatnonzero(np.isin(state.ids, ids) & (found.maker >= 0)).tolist():
+            id, maker = int(state.ids[row]), found.makers[found.maker[row]]
+            if len(records) == 1:
+                rows[id] = maker, found.cells(row)[2]
+            elif maker.source is not Source.MACHINE:
+                coders.setdefault(id, {})[maker.coder] = maker.source
+    if len(records) > 1:
+        rows = dict.fromkeys(ids.tolist(), (Maker(Source.MACHINE, "consensus"), None))
+        for id, by in coders.items():
+            source = Source.HUMAN if Source.HUMAN in by.values() else Source.IMPORTED
+            rows[id] = Maker(source, ", ".join(sorted(by))), None
+    return of_rows(ids, rows)
 
 
 def placed_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
-    """Return the ascending ids of the assigned sentences that people placed; all of those imported from a table.
+    """Return the ascending ids of the assigned sentences that people placed in this labelling, or that were imported.
 
-    Of a labelling for a task, the assigned sentences of the items that are done count, too: their place was approved.
+    Labels that it began with as a copy, or as the consensus of other labellings, are judgements made elsewhere.
     """
-    from themescope.core.labelling.learning import moved_by_people
-
-    assigned = partition.ids[partition.numbers != UNASSIGNED]
-    if record.origin.get("from") == _BY_PEOPLE:
-        return assigned
-    moved = moved_by_people(r.label_steps.since(record.id, 0))
-    found: Ids = np.intersect1d(assigned, np.union1d(moved, _done(r, record)), assume_unique=True)
-    return found
+    found = provenance_of(r, record, partition)
+    own = (found.step != 0) | (record.origin.get("from") not in _COPIES)
+    return np.asarray(partition.ids[found.judged & own])
 
 
-def _done(r: Unit, record: LabellingRecord) -> Ids:
-    """Return the ids of the sentences of the done items of the task that a labelling was made for."""
+def judged_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
+    """Return the ascending ids of the sentences whose labels people gave, here or elsewhere, and are sure of."""
+    return np.asarray(partition.ids[provenance_of(r, record, partition).judged & ~partition.uncertain])
+
+
+def _approvals(r: Unit, record: LabellingRecord) -> list[Approval]:
+    """Return the sentences of the done items of the task that a labelling was made for."""
     known = r.tasks.of_labelling(record.id)
     if known is None:
-        return np.empty(0, dtype=np.int64)
+        return []
     task, person = known
-    done = [item for item in r.tasks.items(task.id, person) if item.done is not None]
-    sentences = r.corpora.sentences_of({item.article_id for item in done})
-    inside = (s.id for item in done for s in sentences[item.article_id][item.first : item.last + 1])
-    return np.unique(np.fromiter(inside, dtype=np.int64))
+    done = [(item, item.done) for item in r.tasks.items(task.id, person) if item.done is not None]
+    sentences = r.corpora.sentences_of({item.article_id for item, _ in done})
+    inside = [[s.id for s in sentences[item.article_id][item.first : item.last + 1]] for item, _ in done]
+    return [Approval(person, when, np.array(ids, np.int64)) for (_, when), ids in zip(done, inside, strict=True)]
 
 
 def gold_labels(r: Unit, labelling_id: int) -> dict[int, int]:

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.provenance import Provenance, Source
 from themescope.core.types import Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import gold_labels, placed_sentences
-from themescope.jobs.services.labelling.starts import Begin, from_labels, labels_on
+from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, placed_sentences
+from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels, labels_on
 
 if TYPE_CHECKING:
     from themescope.core.labelling.consensus import CoAssignment
@@ -164,9 +165,9 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
     of ``gold_id`` are known to be right.
     """
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> Beginning:
         with store.reading() as r:
-            labels, articles, states, ids, origin = _read(r, labelling_ids, placed_only)
+            labels, articles, states, ids, origin, made = _read(r, labelling_ids, placed_only)
             names = [{number: cluster.name for number, cluster in state.clusters.items()} for state in states]
             gold, called = gold_on(r, gold_id, ids)
         known = (gold >= 0).any()
@@ -174,11 +175,13 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
             [*labels, *([gold] if known else [])], articles, [*names, called], [len(labels)] if known else []
         )
         if found.model.undefined:
-            return _majority(store, new, labels, states, ids, origin)
+            return _majority(store, new, labels, states, ids, origin)._replace(labels=made)
         expected = None if found.expected_ari is None else round(found.expected_ari, 4)
         origin = origin | {"method": "posterior", "expected_ari": expected, "equal": found.model.equal}
-        first, _ = from_labels(ids, found.labels, found.names, origin)(store, new)
-        return replace(first, uncertain=found.unclear), origin
+        first = from_labels(ids, found.labels, found.names, origin)(store, new)
+        machine = np.array([maker.source is Source.MACHINE for maker in made.makers], np.bool_)[made.maker]
+        made = replace(made, probability=np.where(machine, found.certainty, np.nan))
+        return first._replace(partition=replace(first.partition, uncertain=found.unclear), labels=made)
 
     return initial
 
@@ -195,7 +198,7 @@ def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int
 
 def _read(
     r: Unit, labelling_ids: Sequence[int], placed_only: bool
-) -> tuple[list[Labels], Ids, list[Partition], Ids, dict[str, Any]]:
+) -> tuple[list[Labels], Ids, list[Partition], Ids, dict[str, Any], Provenance]:
     records = [r.labellings.get(id) for id in labelling_ids]
     states = [r.labellings.snapshot(id).partition for id in labelling_ids]
     ids = np.unique(np.concatenate([state.ids for state in states]))
@@ -203,7 +206,8 @@ def _read(
     labels = gold_votes([labels_on(state, ids) for state in states], placed, placed_only)
     known = r.corpora.sentences_by_id(ids)
     articles = np.array([known[int(i)].article_id for i in ids], dtype=np.int64)
-    return labels, articles, states, ids, {"from": "adjudication", "of": [record.name for record in records]}
+    origin = {"from": "adjudication", "of": [record.name for record in records]}
+    return labels, articles, states, ids, origin, joint_provenance(r, records, ids)
 
 
 def _majority(
@@ -213,11 +217,11 @@ def _majority(
     states: Sequence[Partition],
     ids: Ids,
     origin: Mapping[str, Any],
-) -> tuple[Partition, Mapping[str, Any]]:
+) -> Beginning:
     from themescope.core.labelling.agreement import adjudicate
 
     verdict = adjudicate(labels)
     names = {label: states[rater].clusters[number].name for label, (rater, number) in verdict.names.items()}
     origin = dict(origin) | {"method": "majority"}
-    first, _ = from_labels(ids, verdict.labels, names, origin)(store, new)
-    return replace(first, uncertain=verdict.labels < 0), origin
+    first = from_labels(ids, verdict.labels, names, origin)(store, new)
+    return first._replace(partition=replace(first.partition, uncertain=verdict.labels < 0))

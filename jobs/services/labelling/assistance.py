@@ -6,7 +6,7 @@ nothing: a preview is an operation that the user may commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ import numpy.typing as npt
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Matrix, Points
+from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ModelRecord
 from themescope.db.store import Store
+from themescope.jobs.common.labelled.placed import judged_sentences
 from themescope.jobs.services import inference
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.changes import ChangeSet
-    from themescope.core.labelling.history import Step
     from themescope.core.labelling.suggestions import Suggestions
 
 _NAMED_FROM = 20_000
@@ -65,14 +65,16 @@ def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: s
     return found
 
 
-def preview_reclustering(partition: Partition, x: Matrix, log: Iterable[tuple[Step, ChangeSet]]) -> Reclustering:
-    """Re-cluster the sentences that nobody assigned; assigned ones and those marked uncertain keep their clusters."""
-    from themescope.core.labelling.learning import placed_by_people
+def preview_reclustering(
+    store: Store, record: LabellingRecord, partition: Partition, x: Matrix, model: str
+) -> Reclustering:
+    """Re-cluster the sentences that nobody judged by the vectors of a model; those marked uncertain stay, too."""
     from themescope.core.labelling.suggestions import recluster
 
-    placed = placed_by_people(partition, log).ids
+    with store.reading() as r:
+        placed = judged_sentences(r, record, partition)
     after = recluster(partition, x, np.union1d(placed, partition.ids[partition.uncertain]))
-    return Reclustering(len(placed), after, op.around(partition, after, len(placed)))
+    return Reclustering(len(placed), after, op.around(partition, after, len(placed), model))
 
 
 def cluster_name(texts: Mapping[int, str], ids: Ids) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling.provenance import Source
 from themescope.core.readers.sentence_lists import Sheet, one_line
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
@@ -19,6 +20,8 @@ TOPICS = "topics.json"
 """File of a model that was saved as safetensors or as PyTorch tensors."""
 _FRAME = frozenset({"Document", "Topic", "Name"})
 _OUTLIERS = "-1"
+_BY = (Source.MACHINE.value, "BERTopic")
+_COLUMNS = ("cluster", "source", "coder", "probability")
 
 
 def as_labels(sheet: Sheet) -> Sheet:
@@ -28,8 +31,9 @@ def as_labels(sheet: Sheet) -> Sheet:
     named = "CustomName" if "CustomName" in sheet.columns else "Name"
     documents, topics, labels = (sheet.column(name) for name in ("Document", "Topic", named))
     names = _unique(dict(zip(topics, labels, strict=True)))
-    rows = tuple((text, names[topic]) for text, topic in zip(documents, topics, strict=True))
-    return Sheet(("sentence", "cluster"), rows, sheet.cut, sheet.numbers)
+    sure = sheet.column("Probability") if "Probability" in sheet.columns else [""] * len(documents)
+    rows = tuple((text, names[topic], *_BY, p) for text, topic, p in zip(documents, topics, sure, strict=True))
+    return Sheet(("sentence", *_COLUMNS), rows, sheet.cut, sheet.numbers)
 
 
 def is_saved(path: Path) -> bool:
@@ -50,8 +54,8 @@ def saved_labels(store: Store, corpus_id: int, article_id: int | None, folder: P
             f"The model was fitted to {len(topics):,} documents, but there are {len(ids):,} sentences. Choose the "
             "corpus or the article that it was fitted to, or import the table of get_document_info()."
         )
-    rows = tuple((str(id), names[topic]) for id, topic in zip(ids, topics, strict=True))
-    return Sheet(("sentence_id", "cluster"), rows, numbers=tuple(range(1, len(rows) + 1)))
+    rows = tuple((str(id), names[topic], *_BY, "") for id, topic in zip(ids, topics, strict=True))
+    return Sheet(("sentence_id", *_COLUMNS), rows, numbers=tuple(range(1, len(rows) + 1)))
 
 
 def _saved(path: Path) -> tuple[list[str], dict[str, str]]:

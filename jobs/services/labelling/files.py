@@ -21,6 +21,7 @@ from themescope.jobs.bundles.labellings import (
     store_document,
     to_lines,
 )
+from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.sentences import sentences_of_ids
 
@@ -35,10 +36,15 @@ HEADER = (
     "theme",
     "uncertain",
     "note",
-    "changed_by",
+    "source",
+    "coder",
+    "probability",
     "changed",
 )
-"""Columns of the current state. The theme is that of which the cluster is a sub-theme; it is empty for a theme."""
+"""Columns of the current state. The theme is that of which the cluster is a sub-theme; it is empty for a theme.
+
+Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned one.
+"""
 Row = tuple[Any, ...]
 
 
@@ -88,7 +94,8 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
     """Yield :func:`rows` in parts of about 2,000, each read in a transaction of its own; at least one part."""
     with store.reading() as r:
         snapshot = r.labellings.snapshot(labelling_id)
-        changed = {step.id: (step.person, step.when.isoformat()) for step in r.label_steps.list(labelling_id)}
+        made = provenance_of(r, r.labellings.get(labelling_id), snapshot.partition)
+        changed = {step.id: step.when.isoformat() for step in r.label_steps.list(labelling_id)}
     p, versions = snapshot.partition, snapshot.versions
     themes = {None: ""} | {number: cluster.name for number, cluster in p.clusters.items()}
     names = {number: (cluster.name, themes[cluster.parent]) for number, cluster in p.clusters.items()}
@@ -97,7 +104,8 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         number = int(p.numbers[at])
         name, theme = names.get(number, ("", ""))
         mark, note = bool(p.uncertain[at]), p.notes.get(sentence.id, "")
-        return (*place_cells(sentence), name, number, theme, mark, note, *changed.get(int(versions[at]), ("", "")))
+        when = changed.get(int(versions[at]), "")
+        return (*place_cells(sentence), name, number, theme, mark, note, *made.cells(at), when)
 
     return sentence_parts(store, p.ids, row)
 

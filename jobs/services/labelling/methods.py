@@ -54,7 +54,7 @@ def preview_method(
     change_set = difference(partition, after)
     moved = int((after.numbers != partition.numbers).sum())
     summary = f"{moved:,} sentence{'' if moved == 1 else 's'} re-clustered by {described(row)}"
-    operation = op.Operation(op.OperationKind.RECLUSTER, summary, change_set)
+    operation = op.Operation(op.OperationKind.RECLUSTER, summary, change_set, described(row))
     return Adoption(len(placed), after, moved, len(change_set.created()), len(change_set.deleted()), operation)
 
 

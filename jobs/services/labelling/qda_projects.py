@@ -9,9 +9,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,16 +18,18 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_project import ProjectHead, Selection, Source, write_project
+from themescope.core.labelling.codebook.qda_project import ProjectHead, Selection, TextSource, write_project
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
 from themescope.core.labelling.history import Step
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
+from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
 from themescope.core.types import Ids, Sentence
 from themescope.db.label_records import LabellingRecord, NewLabelling, Snapshot
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.codebook import exported_from, finder
 
@@ -38,12 +39,14 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
     with store.reading() as r:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         steps = {step.id: step for step in r.label_steps.list(labelling_id)}
+        made = provenance_of(r, record, snapshot.partition)
         articles = _articles_of(r, snapshot.partition.ids)
     found = exported_from(store, record, snapshot.partition)
-    people = sorted({record.owner, *(step.person for step in steps.values())})
-    head = ProjectHead(found.title, found.codes, people, found.seed)
+    people = {record.owner, *(step.person for step in steps.values())}
+    makers = sorted({*(Maker(Source.HUMAN, person) for person in people), *made.makers}, key=astuple)
+    head = ProjectHead(found.title, found.codes, makers, found.seed)
     out = io.BytesIO()
-    write_project(out, head, _sources(store, articles, record, snapshot, steps))
+    write_project(out, head, _sources(store, articles, record, snapshot, steps, made))
     return out.getvalue()
 
 
@@ -63,7 +66,8 @@ def _sources(
     record: LabellingRecord,
     snapshot: Snapshot,
     steps: Mapping[int, Step],
-) -> Iterator[Source]:
+    made: Provenance,
+) -> Iterator[TextSource]:
     """Yield the text of each article with its coded and noted sentences; each is read in a transaction of its own."""
     p = snapshot.partition
     rows = {id: row for row, id in enumerate(p.ids.tolist())}
@@ -80,9 +84,11 @@ def _sources(
             placed = () if number == UNASSIGNED else (p.clusters[number].name,)
             step = steps.get(int(snapshot.versions[row]))
             who, when = (step.person, step.when) if step else (record.owner, record.created)
+            source, coder, sure = made.cells(row)
+            maker = Maker(Source(source), coder) if source else Maker(Source.HUMAN, who)
             if placed or note or p.uncertain[row]:
-                selections.append(Selection(begin, end, placed, note, bool(p.uncertain[row]), who, when))
-        yield Source(article.title, text, selections, headings(titles, sentences))
+                selections.append(Selection(begin, end, placed, note, bool(p.uncertain[row]), maker, sure, when))
+        yield TextSource(article.title, text, selections, headings(titles, sentences))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +97,8 @@ class ProjectPlan:
 
     name: str
     partition: Partition
+    labels: Provenance
+    """Who made the codings."""
     article_id: int | None
     """The article if there is one."""
     matched: int
@@ -128,11 +136,12 @@ class _Matching:
         self._unmatched: list[str] = []
         self._best: dict[int, tuple[int, int]] = {}
         """Sentence → (number of characters of the selection in it, index of the code)."""
+        self._makers: dict[int, tuple[Maker, float | None]] = {}
         self._several: set[int] = set()
         self._notes: dict[int, list[str]] = {}
         self._uncertain: set[int] = set()
 
-    def add(self, source: Source) -> None:
+    def add(self, source: TextSource) -> None:
         """Take over the selections of a text, if it is an article of the corpus."""
         found = self._article(source)
         if found is None:
@@ -144,7 +153,7 @@ class _Matching:
             for row, common in spans.covered(one.start, one.end):
                 self._take(sentences[row].id, common, one)
 
-    def _article(self, source: Source) -> tuple[list[Sentence], Spans] | None:
+    def _article(self, source: TextSource) -> tuple[list[Sentence], Spans] | None:
         """Return the sentences of the article that a text is, and their places in it."""
         names = dict.fromkeys([source.name, source.name.removesuffix(".txt"), source.name.removesuffix(".docx")])
         with self._store.reading() as r:
@@ -163,7 +172,7 @@ class _Matching:
             if known is not None and known[1] != int(code):
                 self._several.add(id)
             if known is None or common > known[0]:
-                self._best[id] = common, int(code)
+                self._best[id], self._makers[id] = (common, int(code)), (one.maker, one.probability)
         if one.note:
             self._notes.setdefault(id, []).append(one.note)
         if one.uncertain:
@@ -176,8 +185,9 @@ class _Matching:
         partition, missing = self._partition()
         article = next(iter(self._articles)) if len(self._articles) == 1 else None
         return ProjectPlan(
-            name, partition, article, len(self._articles), tuple(self._unmatched), len(self._several), missing, skipped
-        )
+            name, partition, of_rows(partition.ids, self._makers), article, len(self._articles),
+            tuple(self._unmatched), len(self._several), missing, skipped,
+        )  # fmt: skip
 
     def _partition(self) -> tuple[Partition, int]:
         """Return the partition, and the number of example sentences that were not found."""
@@ -217,7 +227,9 @@ def write_texts(path: Path, out: Path) -> int:
 def from_project(plan: ProjectPlan, file: str) -> starts.Begin:
     """Create a labelling from a plan."""
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        return plan.partition, {"from": "table", "name": file}
+    def initial(store: Store, new: NewLabelling) -> starts.Beginning:
+        unnamed, named = Maker(Source.IMPORTED), Maker(Source.IMPORTED, file)
+        makers = tuple(named if maker == unnamed else maker for maker in plan.labels.makers)
+        return starts.Beginning(plan.partition, {"from": "table", "name": file}, replace(plan.labels, makers=makers))
 
     return initial

@@ -6,13 +6,11 @@ sizes and codebook entries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import codebook, starts
@@ -24,9 +22,9 @@ def from_codes(codes: Sequence[PortableCode], file: str) -> starts.Begin:
     Examples in codebook entries are kept where the labelling has their sentences.
     """
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
-        bare, _ = starts.from_nothing(store, new)
+    def initial(store: Store, new: NewLabelling) -> starts.Beginning:
+        bare = starts.from_nothing(store, new).partition
         adopted = book.adopt(bare, codes, codebook.finder(store, bare.ids, codes), 1)
-        return apply(bare, adopted.operation.change_set), {"from": "scheme", "name": file}
+        return starts.Beginning(apply(bare, adopted.operation.change_set), {"from": "scheme", "name": file})
 
     return initial

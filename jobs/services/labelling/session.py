@@ -7,7 +7,7 @@ committed. When it raises, nothing was written and the snapshot is unchanged, so
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError, rebased
 from themescope.core.labelling.history import Kind, Step, UndoState, rewind, undo_state
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.provenance import back_to
 from themescope.db.label_records import Draft, LabellingRecord, Snapshot
 from themescope.db.store import Store
 
@@ -99,8 +100,8 @@ class LabellingSession:
         """
         if not operation.change_set:
             return None
-        draft = Draft(Kind.DO, operation.kind.value, operation.summary, self.person, None, reason, selection_method)
-        return self._write(draft, operation.change_set)
+        about = (self.person, None, reason, selection_method, operation.coder)
+        return self._write(Draft(Kind.DO, operation.kind.value, operation.summary, *about), operation.change_set)
 
     def undo(self, step_id: int | None = None) -> Step | None:
         """Undo this user's last step, or the given one; None if there is none."""
@@ -116,22 +117,20 @@ class LabellingSession:
 
     def back_to(self, step_id: int) -> Step | None:
         """Restore the state after a step (0: the start). This is a new step, which can be undone."""
-        operation = op.back(self.partition, self.at(step_id), self._summary_of(step_id))
-        return self.do(operation, selection_method="history")
+        step = next((step for step in self.steps if step.id == step_id), None)
+        if step is None and step_id:
+            raise DataError("This step is not in the history of this labelling.")
+        operation = op.back(self.partition, self.at(step_id), back_to(step))
+        if not operation.change_set:
+            return None
+        draft = Draft(Kind.DO, operation.kind.value, operation.summary, self.person, step_id, "", "history")
+        return self._write(draft, operation.change_set)
 
     def at(self, step_id: int) -> Partition:
         """Return the state after a step; 0: the start."""
         with self._store.reading() as r:
             later = r.label_steps.since(self.record.id, step_id)
         return rewind(self.partition, [change_set for step, change_set in later if step.id <= self.snapshot.step])
-
-    def _summary_of(self, step_id: int) -> str:
-        if not step_id:
-            return "back to the start"
-        step = next((step for step in self.steps if step.id == step_id), None)
-        if step is None:
-            raise DataError("This step is not in the history of this labelling.")
-        return f"back to “{step.summary}”"
 
     def _again(self, kind: Kind, step_id: int, convert: Callable[[ChangeSet], ChangeSet]) -> Step | None:
         target = next(step for step in self.steps if step.id == step_id)
@@ -179,8 +178,7 @@ class LabellingSession:
     def insist(self, conflict: Conflict) -> Step | None:
         """Overwrite the current state with the change of a conflict; the history records it as a step."""
         wanted = conflict.operation
-        change_set = rebased(self.partition, wanted.change_set)
-        again = op.Operation(wanted.kind, wanted.summary, change_set)
+        again = replace(wanted, change_set=rebased(self.partition, wanted.change_set))
         return self.do(again, conflict.reason, conflict.selection_method)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.provenance import Provenance, Source
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import LabellingRecord, NewLabelling
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.labelled.placed import MAKER, joint_provenance
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
@@ -21,13 +23,23 @@ MOST_CLUSTERS = 300
 """Maximum number of initial clusters; sentences of rarer sections begin unassigned."""
 LEAD = "Introduction"
 
-Begin = Callable[[Store, NewLabelling], tuple[Partition, Mapping[str, Any]]]
-"""Function that returns the initial state of a labelling and its origin, and computes outside transactions."""
+
+class Beginning(NamedTuple):
+    """What a labelling begins with."""
+
+    partition: Partition
+    origin: Mapping[str, Any]
+    labels: Provenance | None = None
+    """Who or what made the labels; None where the origin tells."""
+
+
+Begin = Callable[[Store, NewLabelling], Beginning]
+"""Function that returns what a labelling begins with, and computes outside transactions."""
 
 
 def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
     """Create a labelling with an initial state; raise :class:`DataError` if it has no sentences, or too many."""
-    partition, origin = initial(store, new)
+    partition, origin, labels = initial(store, new)
     if not len(partition.ids):
         raise DataError("There are no sentences to label. Choose another article or corpus.")
     if len(partition.ids) > MOST_SENTENCES:
@@ -37,20 +49,20 @@ def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
         )
     with store.writing() as w:
         named = replace(new, name=w.labellings.usable_name(new.name), origin=origin)
-        return w.labellings.create(named, partition)
+        return w.labellings.create(named, partition, labels)
 
 
-def from_nothing(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+def from_nothing(store: Store, new: NewLabelling) -> Beginning:
     """Return all sentences unassigned."""
     with store.reading() as r:
         sentences = sentences_of(r, new.corpus_id, new.article_id)
-    return start([s.id for s in sentences]), {"from": "nothing"}
+    return Beginning(start([s.id for s in sentences]), {"from": "nothing"})
 
 
-def from_sections(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+def from_sections(store: Store, new: NewLabelling) -> Beginning:
     """Return one cluster per section title, in order of appearance; the lead is the "Introduction"."""
     with store.reading() as r:
-        return by_sections(r, sentences_of(r, new.corpus_id, new.article_id)), {"from": "sections"}
+        return Beginning(by_sections(r, sentences_of(r, new.corpus_id, new.article_id)), {"from": "sections"})
 
 
 def by_sections(r: Unit, sentences: Sequence[Sentence]) -> Partition:
@@ -67,7 +79,7 @@ def by_sections(r: Unit, sentences: Sequence[Sentence]) -> Partition:
 def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapping[str, Any]) -> Begin:
     """Return the clusters of sentences (n,) with labels (n,), -1 for none; unnamed ones get their distinctive words."""
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> Beginning:
         found = np.unique(labels[labels >= 0])
         place = np.searchsorted(found, labels)
         place[labels < 0] = UNASSIGNED
@@ -77,7 +89,7 @@ def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapp
                 sentences = r.corpora.sentences_by_id(ids)
             words = cluster_names([sentences[int(i)].text for i in ids], place)
             called = [given or word for given, word in zip(called, words, strict=True)]
-        return start(ids, np.where(place < 0, UNASSIGNED, place + 1), clusters(called)), origin
+        return Beginning(start(ids, np.where(place < 0, UNASSIGNED, place + 1), clusters(called)), origin)
 
     return initial
 
@@ -85,13 +97,20 @@ def from_labels(ids: Ids, labels: Labels, names: Mapping[int, str], origin: Mapp
 def from_themes(run_id: int) -> Begin:
     """Return the themes found in a list of sentences, with their names."""
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> Beginning:
         with store.reading() as r:
             partition = by_themes(r, run_id, sentences_of(r, new.corpus_id, new.article_id))
-            model = r.runs.get(run_id).model_id
-        return partition, {"from": "run", "run_id": run_id, "model_id": model}
+            return Beginning(partition, {"from": "run", **run_origin(r, run_id)})
 
     return initial
+
+
+def run_origin(r: Unit, run_id: int) -> dict[str, Any]:
+    """Return the part of an origin that says which run found the themes, and with what."""
+    run = r.runs.get(run_id)
+    model = next((model.name for model in r.models.list() if model.id == run.model_id), "")
+    coder = ", ".join(filter(None, ["themes", model, run.clusterer]))
+    return {"run_id": run_id, "model_id": run.model_id, MAKER: [Source.MACHINE.value, coder]}
 
 
 def by_themes(r: Unit, run_id: int, sentences: Sequence[Sentence]) -> Partition:
@@ -106,10 +125,11 @@ def by_themes(r: Unit, run_id: int, sentences: Sequence[Sentence]) -> Partition:
 def from_labelling(labelling_id: int) -> Begin:
     """Return the current state of another labelling with notes and marks, without its history."""
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> Beginning:
         with store.reading() as r:
-            known, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
-        return snapshot.partition, {"from": "labelling", "name": known.name}
+            known, state = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id).partition
+            labels = joint_provenance(r, [known], state.ids)
+        return Beginning(state, {"from": "labelling", "name": known.name}, labels)
 
     return initial
 

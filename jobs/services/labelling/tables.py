@@ -7,15 +7,17 @@ unassigned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
+from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.sentence_lists import Sheet, likely_column, one_line
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.common.labelled.placed import MAKER
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import raw_cell
 
@@ -24,6 +26,7 @@ _TEXT = ("sentence", "text", "sentence_text", "sentence text")
 _CLUSTER = ("cluster", "label", "theme", "topic", "class", "category", "cluster_name")
 _THEME = ("theme",)
 _NOTE = ("note", "notes", "comment", "comments")
+_SOURCE, _CODER, _PROBABILITY = ("source",), ("coder",), ("probability",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,10 @@ class Columns:
     note: str = ""
     theme: str = ""
     """Theme of which the cluster is a sub-theme."""
+    source: str = ""
+    """"human", "machine" or "imported", as exports of labellings have it."""
+    coder: str = ""
+    probability: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,8 @@ class Plan:
     notes: Mapping[int, str]
     themes: Mapping[str, str]
     """Name of a cluster → name of its theme, for sub-themes."""
+    makers: Mapping[int, tuple[Maker, float | None]]
+    """Sentence id → who made its label, and its probability; empty if the table has no column that says so."""
     rows: int
     """Number of rows that assign a sentence."""
     sentences: int
@@ -87,7 +96,16 @@ def likely_columns(sheet: Sheet) -> Columns:
     text = named(_TEXT) or ("" if id else likely_column(sheet))
     rest = [column for column in sheet.columns if column not in (id, text)]
     theme = named(_THEME) if cluster != named(_THEME) else ""
-    return Columns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE), theme)
+    source = named(_SOURCE)
+    if source and not {*sheet.column(source)} <= {"", *Source}:
+        source = ""  # a column about something else
+    about = source, named(_CODER), named(_PROBABILITY)
+    return Columns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE), theme, *about)
+
+
+def hides_makers(sheet: Sheet) -> bool:
+    """Return whether a table was exported by version 0.2, whose exports name a person for labels of a machine, too."""
+    return {"changed_by", "cluster_number"} <= {*sheet.columns} and not likely_columns(sheet).source
 
 
 def plan(
@@ -104,16 +122,24 @@ def plan(
     return _Planner(sentences, columns, together).plan(sheet)
 
 
-def from_plan(found: Plan, origin: str) -> starts.Begin:
-    """Create a labelling from a plan."""
+def from_plan(found: Plan, origin: str, machine: bool = False) -> starts.Begin:
+    """Create a labelling from a plan; ``machine``: whether a program made all labels, from which nothing is learned."""
 
-    def initial(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def initial(store: Store, new: NewLabelling) -> starts.Beginning:
         with store.reading() as r:
             ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
         places = [found.placed.get(id, UNASSIGNED) for id in ids]
         numbers = [UNASSIGNED if place == UNASSIGNED else place + 1 for place in places]
         first = start(ids, numbers, _clusters(found))
-        return replace(first, notes=dict(found.notes)), {"from": "table", "name": origin}
+        first = replace(first, notes=dict(found.notes))
+        about: dict[str, Any] = {"from": "table", "name": origin}
+        if machine:
+            about[MAKER] = [Source.MACHINE.value, origin]
+        if machine or not found.makers:
+            return starts.Beginning(first, about)
+        unnamed = Maker(Source.IMPORTED, origin)
+        makers = {id: (by if by.coder else unnamed, p) for id, (by, p) in found.makers.items()}
+        return starts.Beginning(first, about, of_rows(first.ids, makers))
 
     return initial
 
@@ -148,7 +174,7 @@ def check_whole(found: Plan) -> None:
 
 
 def _check(sheet: Sheet, columns: Columns) -> None:
-    for name in filter(None, (columns.cluster, columns.id, columns.text, columns.note, columns.theme)):
+    for name in filter(None, astuple(columns)):
         if name not in sheet.columns:
             raise UnknownNameError("column", name, sheet.columns)
     if not columns.cluster or not (columns.id or columns.text):
@@ -170,6 +196,7 @@ class _Planner:
         self._placed: dict[int, int] = {}
         self._by_row: dict[int, int] = {}
         self._notes: dict[int, str] = {}
+        self._makers: dict[int, tuple[Maker, float | None]] = {}
         self._themes: dict[str, tuple[str, int]] = {}
         """Name of a cluster → name of its theme, and the row that says so."""
 
@@ -195,7 +222,8 @@ class _Planner:
             raise DataError("No row matches a sentence. Choose other columns, or the right corpus.")
         problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
         themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
-        return Plan(tuple(self._names), self._placed, self._notes, themes, rows, self._total, *problems)
+        about = self._notes, themes, self._makers
+        return Plan(tuple(self._names), self._placed, *about, rows, self._total, *problems)
 
     def _meant(self, id: str, text: str) -> tuple[list[int], str]:
         """Return the ids of the sentences that a row matches, or the reason that there are none."""
@@ -229,7 +257,18 @@ class _Planner:
             self._by_row.setdefault(id, number)
             if note:
                 self._notes.setdefault(id, note)
+            if name and (self._columns.source or self._columns.coder):
+                self._makers.setdefault(id, self._maker(row))
         return 0
+
+    def _maker(self, row: Mapping[str, str]) -> tuple[Maker, float | None]:
+        source, coder, sure = (row.get(getattr(self._columns, n), "") for n in ("source", "coder", "probability"))
+        try:
+            probability = float(sure)
+        except ValueError:
+            probability = -1.0
+        maker = Maker(Source(source) if source in {*Source} else Source.IMPORTED, raw_cell(coder).strip())
+        return maker, probability if 0.0 <= probability <= 1.0 else None
 
     def _check_clusters(self) -> None:
         if len(self._names) > starts.MOST_CLUSTERS:

@@ -19,7 +19,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store, Unit
 from themescope.db.task_records import NewItem, NewTask, Reason, TaskRecord
-from themescope.jobs.common.labelled.placed import gold_labels
+from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
 from themescope.jobs.services.labelling import starts
 
 Range = tuple[int, int, int]
@@ -166,7 +166,7 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
             raise StoreError(f"The task {task.name!r} is closed. Its maker or an admin can open it again.")
         articles = list(dict.fromkeys(item.article_id for item in r.tasks.items(task_id)))
     try:
-        partition, origin = _initial(store, task, articles)
+        partition, origin, labels = _initial(store, task, articles)
     except UnknownNameError:
         problem = f"What people begin with in the task {task.name!r} was deleted. Ask its maker to make it again."
         raise DataError(problem) from None
@@ -176,12 +176,12 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
             task.corpus_id, w.labellings.usable_name(name), person, blind=task.blind,
             article_id=articles[0] if len(articles) == 1 else None, origin=origin,
         )  # fmt: skip
-        made = w.labellings.create(new, partition)
+        made = w.labellings.create(new, partition, labels)
         w.tasks.set_labelling(task_id, person, made.id)
     return made.id
 
 
-def _initial(store: Store, task: TaskRecord, articles: Sequence[int]) -> tuple[Partition, Mapping[str, Any]]:
+def _initial(store: Store, task: TaskRecord, articles: Sequence[int]) -> starts.Beginning:
     """Return what people begin with, restricted to the sentences of the task."""
     kind, id = str(task.settings["start"]), task.settings.get("start_id")
     with store.reading() as r:
@@ -190,15 +190,17 @@ def _initial(store: Store, task: TaskRecord, articles: Sequence[int]) -> tuple[P
         ids = np.array([sentence.id for sentence in sentences], dtype=np.int64)
         origin = {"from": kind, "task": task.name}
         if kind == START_SECTIONS:
-            return starts.by_sections(r, sentences), origin
+            return starts.Beginning(starts.by_sections(r, sentences), origin)
         if kind == START_RUN and id is not None:
-            return starts.by_themes(r, int(id), sentences), origin | {"run_id": id}
+            return starts.Beginning(starts.by_themes(r, int(id), sentences), origin | starts.run_origin(r, int(id)))
         if kind in (START_CLUSTERS, START_LABELLING) and id is not None:
             state = r.labellings.snapshot(int(id)).partition
-            origin["name"] = r.labellings.get(int(id)).name
+            source = r.labellings.get(int(id))
+            origin["name"] = source.name
             hidden = gold_labels(r, int(id)) if task.gold_id == id else {}
-            return _of_labelling(state, ids, kind == START_LABELLING, [*hidden]), origin
-    return start(ids), origin
+            first = _of_labelling(state, ids, kind == START_LABELLING, [*hidden])
+            return starts.Beginning(first, origin, joint_provenance(r, [source], first.ids))
+    return starts.Beginning(start(ids), origin)
 
 
 def _of_labelling(state: Partition, ids: Ids, assigned: bool, hidden: Sequence[int]) -> Partition:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -12,13 +11,11 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, apply
-from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.changes import apply
 from themescope.core.labelling.learning import (
     Placed,
     contradictions,
     labelled_triplets,
-    placed_by_people,
     section_separation,
 )
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
@@ -27,33 +24,6 @@ from themescope.core.types import Split, split_of_title
 
 CLUSTERS = [Cluster(1, "a", 0), Cluster(2, "b", 1), Cluster(3, "c", 2)]
 TITLES = [f"Article {n}" for n in range(60)]
-
-
-def step(id: int, kind: Kind = Kind.DO, target: int | None = None) -> Step:
-    return Step(id, kind, "assign", "", "ada", datetime(2026, 1, 1, tzinfo=UTC), target)
-
-
-def test_only_what_people_placed_counts() -> None:
-    p = start(np.arange(8), [1, 1, 2, 2, 1, 2, 1, 3], CLUSTERS)
-    log: list[tuple[Step, ChangeSet]] = []
-    for id, make in enumerate(
-        (
-            lambda p: op.assign(p, np.array([0]), 2),
-            lambda p: op.assign(p, np.array([3]), 1),
-            lambda p: op.unassign(p, np.array([4])),
-            lambda p: op.assign(p, np.array([5]), 1),
-            lambda p: op.mark(p, np.array([5]), True),
-            lambda p: op.note(p, np.array([6]), "why"),
-        ),
-        1,
-    ):
-        change_set = make(p).change_set
-        p = apply(p, change_set)
-        log.append((step(id), change_set))
-    undo = log[1][1].inverse()
-    p = apply(p, undo)
-    log.append((step(7, Kind.UNDO, 2), undo))
-    assert placed_by_people(p, log).ids.tolist() == [0]
 
 
 def test_people_who_contradict_each_other() -> None:

@@ -20,8 +20,6 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Effect, Question, QuestionKind
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.history import Kind, Step, replay, rewind
-from themescope.core.labelling.learning import moved_by_people
-from themescope.core.labelling.operations import OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.labelling.questions import steps
 from themescope.core.labelling.questions.state import QuestionState, prepare
@@ -163,18 +161,6 @@ def test_answers_about_different_clusters_can_come_in_any_order() -> None:
     back = answered(answered(first, other, YES), one, YES)
     assert there.partition.numbers.tolist() == back.partition.numbers.tolist()
     assert there.partition.clusters == back.partition.clusters
-
-
-def test_only_the_sentences_of_a_question_count_as_placed_by_a_person() -> None:
-    x, _ = articles((4, 4), 0.05, 0)
-    state = state_of(x, [0, 0, 0, 0, 0, 0, 1, 1])
-    given_answer = Answer(Question(QuestionKind.PAIR, Effect.MOVE, (4, 6)), YES)
-    operation = steps.answer(state, given_answer, 2, lambda ids: "New")
-    assert len(operation.change_set.sentences()) > 1
-    step = Step(1, Kind.DO, operation.kind, "", "", datetime.now(UTC))
-    assert moved_by_people([(step, operation.change_set)]).tolist() == [4]
-    small = Step(2, Kind.DO, OperationKind.SMALL_CLUSTERS, "", "", datetime.now(UTC))
-    assert not len(moved_by_people([(small, operation.change_set)]))
 
 
 def test_questions_are_refused_for_other_sentences_and_unknown_strategies() -> None:

@@ -59,7 +59,7 @@ def test_names_of_a_person_are_preferred_and_made_different(sqlite_store: Store,
     columns = ("Document", "Topic", "Name", "CustomName")
     rows = [(TEXTS[0], "0", "0_x", "Water"), (TEXTS[1], "1", "1_x", "Water"), (TEXTS[2], "2", "2_x", "")]
     sheet = bertopic.as_labels(Sheet(columns, tuple(rows), numbers=(2, 3, 4)))
-    assert [cluster for _, cluster in sheet.rows] == ["Water", "Water (1)", "topic 2"]
+    assert sheet.column("cluster") == ["Water", "Water (1)", "topic 2"]
     other = Sheet(("sentence", "cluster"), (("x", "y"),))
     assert bertopic.as_labels(other) is other
 
@@ -76,7 +76,7 @@ def test_a_saved_model(sqlite_store: Store, corpus: int, tmp_path: Path) -> None
     assert placed(sqlite_store, corpus, bertopic.saved_labels(sqlite_store, corpus, None, tmp_path)) == EXPECTED
     write(tmp_path, custom_labels=["Rest", "Water", "Music"])
     sheet = bertopic.saved_labels(sqlite_store, corpus, None, tmp_path)
-    assert [cluster for _, cluster in sheet.rows] == ["Water", "Water", "Music", ""]
+    assert sheet.column("cluster") == ["Water", "Water", "Music", ""]
 
 
 def test_other_files_and_other_sentences_are_refused(sqlite_store: Store, corpus: int, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 from themescope.core.errors import AccessError, ConfigError, DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.learning import moved_by_people
 from themescope.core.types import Sentence, Split, split_of_title
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.judged import judged_pairs
+from themescope.jobs.common.labelled.placed import judged_sentences
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds.choose_method import ChooseMethodConfig
 from themescope.jobs.services.inference import query_vector, vectors_of
@@ -71,9 +71,9 @@ def test_methods_are_ranked_and_the_chosen_one_is_applied_in_one_step(home: Path
     assert session.do(found.operation) is not None
     rows_of = session.partition.rows(placed)
     with store.reading() as r:
-        log = r.label_steps.since(record.id, 0)
+        still = judged_sentences(r, record, session.partition)
         assert r.labellings.snapshot(record.id).partition.to_bytes() == session.partition.to_bytes()
-    assert np.array_equal(moved_by_people(log), placed), "what a method moves is not a person's judgement"
+    assert np.array_equal(still, placed), "what a method moves is not a person's judgement"
     numbers = session.partition.numbers[rows_of]
     assert all(len(set(numbers[i : i + 3].tolist())) == 1 for i in range(0, 12, 3))
     session.undo()
@@ -132,7 +132,7 @@ def test_a_metric_is_kept_as_a_model_with_vectors_and_embeds_new_text(home: Path
     assert session.do(metrics.use(session.partition, model, learned, after)) is not None
     assert metrics.model_in_use(store, session.partition) == model
     with store.reading() as r:
-        assert len(moved_by_people(r.label_steps.since(record.id, 0))) == 20
+        assert len(judged_sentences(r, record, session.partition)) == 20
     session.undo()
     assert session.partition.to_bytes() == before and metrics.model_in_use(store, session.partition) is None
 

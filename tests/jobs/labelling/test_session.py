@@ -211,11 +211,13 @@ def test_tables_are_safe_in_spreadsheets_and_raw_in_parquet(sqlite_store: Store)
     record = begin(sqlite_store)
     session = LabellingSession(sqlite_store, record.id, HOSTILE)
     session.do(op.rename(session.partition, 1, HOSTILE))
-    session.do(op.note(session.partition, session.partition.members(1)[:1], HOSTILE))
+    first, second = session.partition.members(1)[:2].tolist()
+    session.do(op.note(session.partition, np.array([first]), HOSTILE))
+    session.do(op.create(session.partition, session.next_number, "New", np.array([second])))
     lines = files.rows(sqlite_store, record.id)
     read = list(csv.DictReader(io.StringIO(csv_text(files.HEADER, lines))))
     assert len(read) == record.sentences
-    assert read[0]["note"] == read[0]["changed_by"] == f"'{HOSTILE}"
+    assert read[0]["note"] == read[1]["coder"] == f"'{HOSTILE}"
     assert read[0]["cluster"].startswith("'=1+1")
     table = pq.read_table(io.BytesIO(parquet_bytes(files.HEADER, lines))).to_pylist()
     assert table[0]["note"] == HOSTILE

@@ -124,7 +124,9 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     path.write_bytes(written(files.HEADER, rows).encode() if written else excel_bytes(files.HEADER, rows))
     table = read_sheet(path)
     likely = tables.likely_columns(table)
-    assert likely == tables.Columns("cluster", "sentence_id", "sentence", "note", "theme")
+    assert likely == tables.Columns(
+        "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", "probability"
+    )
     found = tables.plan(sqlite_store, corpus.id, None, table, likely)
     tables.check_whole(found)
     again = starts.begin(sqlite_store, NewLabelling(corpus.id, "again", "ada"), tables.from_plan(found, path.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -76,13 +77,20 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
         if found is None:
             return
         _preview(found)
+        machine = not found.makers and st.toggle(
+            "A program made these labels",
+            value=tables.hides_makers(sheet),
+            help="Nothing is learned from the labels of a program, nor measured on them. Tables with the columns "
+            "“source”, “coder” and “probability”, as exports have them, say this of each sentence. Exports of version "
+            "0.2 do not tell the labels of a program from those of people.",
+        )
         name = Path(file.name).stem[:_MAX_NAME] or corpus.name
         new = NewLabelling(corpus.id, name, current_person(), article_id=article)
         problems = len(found.problems)
         rows = "this row" if problems == 1 else f"these {problems:,} rows"
         skip = problems == 0 or st.checkbox(f"Skip {rows}")
         if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
-            create(new, tables.from_plan(found, file.name), on_created)
+            create(new, tables.from_plan(found, file.name, machine), on_created)
 
 
 def _sheet(file: input_files.Upload) -> Sheet | None:
@@ -106,12 +114,13 @@ def _columns(sheet: Sheet) -> tables.Columns:
         return "" if chosen == _NO_COLUMN else chosen
 
     columns = st.columns(5)
-    return tables.Columns(
-        choose(0, "Cluster column", likely.cluster),
-        choose(1, "Id column", likely.id),
-        choose(2, "Sentence column", likely.text),
-        choose(3, "Note column", likely.note),
-        choose(4, "Theme column", likely.theme),
+    return replace(
+        likely,
+        cluster=choose(0, "Cluster column", likely.cluster),
+        id=choose(1, "Id column", likely.id),
+        text=choose(2, "Sentence column", likely.text),
+        note=choose(3, "Note column", likely.note),
+        theme=choose(4, "Theme column", likely.theme),
     )
 
 

@@ -158,8 +158,3 @@ def steps_of_sentence(labelling_id: int, sentence_id: int) -> list[Step]:
 def changes_of(step_id: int) -> ChangeSet:
     """Return what a step changed."""
     return queries.read(lambda r: r.label_steps.change_set(step_id))
-
-
-def log(labelling_id: int) -> list[tuple[Step, ChangeSet]]:
-    """Return every step of a labelling with its changes."""
-    return queries.read(lambda r: r.label_steps.since(labelling_id, 0))

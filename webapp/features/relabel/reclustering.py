@@ -17,10 +17,11 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.types import Ids
 from themescope.jobs.services.inference import MOST_WITH_VECTORS
 from themescope.jobs.services.labelling import assistance, clusters
-from themescope.webapp.features.relabel import cluster_queries, queries
+from themescope.webapp.features.relabel import cluster_queries
 from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import CLUSTERER, DIALOG_CLUSTER, NUMBER, PART_NAME, PARTS, SCOPE
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -107,7 +108,7 @@ def _parts(state: RelabelState, scope: Scope) -> bool:
     if not st.button(f"Divide into {count(number, 'cluster')}", type="primary", icon=":material/call_split:"):
         return False
     named = [(name, part.ids) for name, part in zip(names, found.parts, strict=True)]
-    state.apply(lambda p: op.recluster(p, named, state.session.next_number, scope.whole))
+    state.apply(lambda p: op.recluster(p, named, state.session.next_number, scope.whole, clusterer))
     return True
 
 
@@ -151,7 +152,9 @@ def _around(state: RelabelState) -> bool:
         st.info(f"This works with at most {MOST_WITH_VECTORS:,} sentences.", icon=":material/info:")
         return False
     with st.spinner("Re-clustering …"):
-        preview = assistance.preview_reclustering(state.partition, x, queries.log(state.record.id))
+        model = cluster_queries.model_of(state)
+        name = model.name if model is not None else ""
+        preview = assistance.preview_reclustering(queries.store(), state.record, state.partition, x, name)
     if not preview.placed:
         st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others are clustered around them.")
         return False

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.records import ArticleRecord, CorpusRecord
 from themescope.db.store import Store, Unit
@@ -137,7 +136,7 @@ def choose_article(corpus: CorpusRecord, key: str) -> int | None:
 
 
 def _from_partition(partition: partition_queries.Partition) -> starts.Begin:
-    def start(store: Store, new: NewLabelling) -> tuple[Partition, Mapping[str, Any]]:
+    def start(store: Store, new: NewLabelling) -> starts.Beginning:
         division = partition.load()
         origin = {"from": partition.kind, "name": partition.name}
         return starts.from_labels(division.sentence_ids, division.labels, division.names, origin)(store, new)

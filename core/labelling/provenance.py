@@ -1,0 +1,234 @@
+"""Provenance of labels: whether a person, a program or an import put a sentence into its cluster, and who that was.
+
+Provenance is not stored with the labels. It follows from what a labelling began with and from its append-only history,
+so that undo, redo and the return to an earlier state restore it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges
+from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.types import Ids
+
+Floats = npt.NDArray[np.float64]
+
+
+class Source(StrEnum):
+    """Where a label comes from."""
+
+    HUMAN = "human"
+    """A person put the sentence into the cluster, or approved that it is there."""
+    MACHINE = "machine"
+    """A model or a method put it there, and no person judged this sentence."""
+    IMPORTED = "imported"
+    """It was imported from a file that does not say who made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Who or what gave a label: a person, a model or method, or a file."""
+
+    source: Source
+    coder: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Provenance:
+    """Provenance of the labels of n sentences; row i of every array is one sentence."""
+
+    makers: tuple[Maker, ...]
+    maker: npt.NDArray[np.int32]
+    """(n,) place of the maker of each label; -1 for a sentence in no cluster."""
+    probability: Floats
+    """(n,) probability of the label that its maker gave; NaN where there is none."""
+    step: Ids
+    """(n,) id of the step that gave each label: 0 for the start, -1 where a person approved the label in a task."""
+
+    @property
+    def judged(self) -> npt.NDArray[np.bool_]:
+        """Return the (n,) mask of the labels of people and of imported ones, from which methods learn."""
+        people = [place for place, maker in enumerate(self.makers) if maker.source is not Source.MACHINE]
+        return np.isin(self.maker, people)
+
+    def cells(self, row: int) -> tuple[str, str, float | None]:
+        """Return source, coder and probability of one sentence; empty for a sentence in no cluster."""
+        if self.maker[row] < 0:
+            return "", "", None
+        maker, probability = self.makers[self.maker[row]], float(self.probability[row])
+        return maker.source.value, maker.coder, None if np.isnan(probability) else probability
+
+    def at(self, rows: npt.NDArray[Any]) -> Provenance:
+        """Return the provenance of the sentences in some rows."""
+        return Provenance(self.makers, self.maker[rows], self.probability[rows], self.step[rows])
+
+
+def uniform(partition: Partition, maker: Maker) -> Provenance:
+    """Return the provenance of a state all of whose labels have one maker."""
+    n = len(partition.ids)
+    places = np.where(partition.numbers == UNASSIGNED, -1, 0).astype(np.int32)
+    return Provenance((maker,), places, np.full(n, np.nan), np.zeros(n, np.int64))
+
+
+def of_rows(ids: Ids, rows: Mapping[int, tuple[Maker, float | None]]) -> Provenance:
+    """Return the provenance of the sentences ``ids`` (n,) at the start; ``rows`` has those in a cluster."""
+    places: dict[Maker, int] = {}
+    maker, probability = np.full(len(ids), -1, np.int32), np.full(len(ids), np.nan)
+    for row, id in enumerate(ids.tolist()):
+        if id in rows:
+            by, certainty = rows[id]
+            maker[row] = places.setdefault(by, len(places))
+            probability[row] = np.nan if certainty is None else certainty
+    return Provenance(tuple(places), maker, probability, np.zeros(len(ids), np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Approval:
+    """Sentences whose labels a person approved in a task, without a step."""
+
+    person: str
+    when: datetime
+    ids: Ids
+
+
+_MARK = np.dtype([("maker", np.int32), ("probability", np.float64), ("step", np.int64)])
+
+
+def provenance(
+    partition: Partition,
+    start: Provenance,
+    log: Iterable[tuple[Step, ChangeSet]],
+    approvals: Sequence[Approval] = (),
+) -> Provenance:
+    """Return the provenance of the labels of a partition, from its ``start`` and its complete history.
+
+    ``log`` may lack changes of other sentences. A person's move makes a human label and a re-clustering a machine's.
+    An answer makes human labels of the sentences that it is about. A merge changes the cluster of a label, not its
+    maker. Undo and the return to an earlier state restore the provenance that there was. Approval makes a machine's
+    label a human one.
+    """
+    entries = list(log)
+    replay = _Replay(partition, start, entries, approvals)
+    for step, change_set in entries:
+        replay.add(step, change_set)
+    marks = replay.finished()
+    maker = np.where(partition.numbers == UNASSIGNED, -1, marks["maker"]).astype(np.int32)
+    return Provenance(tuple(replay.makers), maker, marks["probability"], marks["step"])
+
+
+class _Replay:
+    """Marks of sentences (maker, probability and step of their labels) while steps are added."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        start: Provenance,
+        log: Sequence[tuple[Step, ChangeSet]],
+        approvals: Sequence[Approval],
+    ) -> None:
+        self._partition, self._start, self._log, self._approvals = partition, start, log, approvals
+        self._steps = {step.id: step for step, _ in log}
+        self._waiting = sorted(approvals, key=lambda approval: approval.when)
+        self.makers = {maker: place for place, maker in enumerate(start.makers)}
+        self._marks = np.empty(len(partition.ids), _MARK)
+        for name in _MARK.names or ():
+            self._marks[name] = getattr(start, name)
+        self._before: dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[Any]]] = {}
+        """Step → the rows that it changed, and the marks that they had when it was done or redone last."""
+
+    def add(self, step: Step, change_set: ChangeSet) -> None:
+        while self._waiting and self._waiting[0].when < step.when:
+            self._approve(self._waiting.pop(0))
+        moves = [c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER]
+        if not moves:
+            return
+        if step.kind is Kind.UNDO:
+            if step.target in self._before:  # not so only in a history that somebody wrote by hand
+                rows, before = self._before[step.target]
+                self._marks[rows] = before
+            return
+        of = self._steps.get(step.target or 0, step) if step.kind is Kind.REDO else step
+        rows = self._partition.rows(np.unique(np.concatenate([move.ids for move in moves])))
+        self._before[of.id] = rows, self._marks[rows]
+        if of.operation == OperationKind.BACK:
+            self._marks[rows] = self._at(self._state_of(of))[rows]
+            return
+        for move in moves:
+            self._move(of, self._partition.rows(move.ids), move, change_set)
+
+    def finished(self) -> npt.NDArray[Any]:
+        """Return the marks of all sentences after all approvals."""
+        while self._waiting:
+            self._approve(self._waiting.pop(0))
+        return self._marks
+
+    def _place(self, maker: Maker) -> int:
+        return self.makers.setdefault(maker, len(self.makers))
+
+    def _move(self, step: Step, rows: npt.NDArray[np.intp], change: SentenceChanges, change_set: ChangeSet) -> None:
+        if step.operation == OperationKind.MERGE:
+            return
+        machine = self._place(Maker(Source.MACHINE, step.coder or _metric(change_set) or step.operation))
+        human = self._place(Maker(Source.HUMAN, step.person))
+        given, asked = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
+        if step.coder or step.operation in BY_SIMILARITY:
+            asked[:] = False
+        elif step.operation == OperationKind.ANSWER:
+            asked = np.isin(change.ids, _asked_about(change_set))
+            given = asked | ~np.isin(change.old, change_set.deleted())
+        marks = self._marks[rows]
+        marks["maker"][given] = np.where(asked, human, machine)[given]
+        marks["step"][given] = step.id
+        marks["probability"][given] = np.nan if change.probability is None else change.probability[given]
+        self._marks[rows] = marks
+
+    def _state_of(self, back: Step) -> int:
+        """Return the step to the state after which a step went back; steps of version 0.2 only have its summary."""
+        if back.target is not None:
+            return back.target
+        earlier = [step.id for step, _ in self._log if step.id < back.id and back.summary == back_to(step)]
+        return earlier[-1] if earlier else 0
+
+    def _at(self, step_id: int) -> npt.NDArray[Any]:
+        """Return the marks after a step; 0: at the start."""
+        log = [(step, change_set) for step, change_set in self._log if step.id <= step_id]
+        approvals = [one for one in self._approvals if log and one.when <= log[-1][0].when]
+        then = _Replay(self._partition, self._start, log, approvals)
+        then.makers = self.makers  # the same places
+        for step, change_set in log:
+            then.add(step, change_set)
+        return then.finished()
+
+    def _approve(self, approval: Approval) -> None:
+        rows = self._partition.rows(np.intersect1d(approval.ids, self._partition.ids))
+        human = [place for maker, place in self.makers.items() if maker.source is Source.HUMAN]
+        rows = rows[~np.isin(self._marks["maker"][rows], human)]
+        self._marks["maker"][rows], self._marks["step"][rows] = self._place(Maker(Source.HUMAN, approval.person)), -1
+        self._marks["probability"][rows] = np.nan
+
+
+def back_to(step: Step | None) -> str:
+    """Return the summary of a step that goes back to the state after a step, or to the start."""
+    return "back to the start" if step is None else f"back to “{step.summary}”"
+
+
+def _metric(change_set: ChangeSet) -> str:
+    """Return the name of the metric that a step begins to use; steps of version 0.2 have no coder."""
+    entries = (change.new for change in change_set if isinstance(change, EntryChange) and change.new is not None)
+    return next((str(entry.data["name"]) for entry in entries if "name" in entry.data), "")
+
+
+def _asked_about(change_set: ChangeSet) -> Ids:
+    """Return the ids of the sentences that the question of an answer was about."""
+    entries = (change.new for change in change_set if isinstance(change, EntryChange) and change.new is not None)
+    return np.array([id for entry in entries for id in entry.sentences], dtype=np.int64)

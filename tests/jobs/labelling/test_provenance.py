@@ -1,0 +1,257 @@
+"""Who or what made a label is kept through files, the HTTP API and undo, and nothing learns from machine labels."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import ChangeSet, Field, marked
+from themescope.core.labelling.metric_learning import use_metric
+from themescope.core.labelling.provenance import Source
+from themescope.core.readers.sentence_lists import read_sheet
+from themescope.core.types import Article, Paragraph, Section
+from themescope.db.access import Actor
+from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from themescope.db.store import Store
+from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.routes.labellings import list_labels
+from themescope.jobs.common.labelled.judged import judged_pairs
+from themescope.jobs.common.labelled.placed import judged_sentences, placed_sentences, provenance_of
+from themescope.jobs.kinds.learn_labels import training_labels
+from themescope.jobs.services.labelling import assistance, files, metrics, qda_projects, starts, tables
+from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
+
+N, EACH = 300, 15
+TOPICS = ("rain", "music", "trade", "law")
+PLACED = EACH * len(TOPICS)
+Cells = dict[int, tuple[str, str, float | None]]
+
+
+@pytest.fixture
+def corpus(sqlite_store: Store) -> int:
+    texts = tuple(f"{TOPICS[i % 4].title()} number {i}." for i in range(N))
+    with sqlite_store.writing() as w:
+        record = w.corpora.create("Survey", "en")
+        w.corpora.add_articles(record.id, [Article("Answers", (Section("", 1, (Paragraph("", texts),)),))])
+        return w.corpora.finish(record.id, {}).id
+
+
+def vectors() -> np.ndarray:
+    """Vectors in which the topics of the sentences are far apart, with some noise."""
+    random = np.random.default_rng(0)
+    return (np.eye(8)[np.arange(N) % 4] + 0.1 * random.normal(size=(N, 8))).astype(np.float32)
+
+
+def coded(store: Store, corpus: int, person: str = "Anna", name: str = "codes") -> LabellingSession:
+    """A labelling in which a person placed some sentences of each topic; the others are in no cluster."""
+    record = starts.begin(store, NewLabelling(corpus, name, person), starts.from_nothing)
+    session = LabellingSession(store, record.id, person)
+    for place, topic in enumerate(TOPICS):
+        ids = session.partition.ids[place::4][:EACH]
+        session.do(op.create(session.partition, session.next_number, topic, ids), selection_method="key")
+    return session
+
+
+def reclustered(store: Store, session: LabellingSession) -> None:
+    preview = assistance.preview_reclustering(store, session.record, session.partition, vectors(), "metric 7")
+    assert preview.placed == PLACED
+    assert session.do(preview.operation) is not None
+
+
+def cells(store: Store, record: LabellingRecord) -> Cells:
+    with store.reading() as r:
+        partition = r.labellings.snapshot(record.id).partition
+        found = provenance_of(r, record, partition)
+    return {id: found.cells(row) for row, id in enumerate(partition.ids.tolist())}
+
+
+def counted(found: Cells) -> Counter[tuple[str, str]]:
+    return Counter((source, coder) for source, coder, _ in found.values())
+
+
+EXPECTED = {("human", "Anna"): PLACED, ("machine", "metric 7"): N - PLACED}
+
+
+def test_labels_of_the_machine_are_not_those_of_the_person(sqlite_store: Store, corpus: int) -> None:
+    session = coded(sqlite_store, corpus)
+    before = cells(sqlite_store, session.record)
+    assert counted(before) == {("human", "Anna"): PLACED, ("", ""): N - PLACED}
+    reclustered(sqlite_store, session)
+    after = cells(sqlite_store, session.record)
+    assert counted(after) == EXPECTED
+    rows = [dict(zip(files.HEADER, row, strict=True)) for row in files.rows(sqlite_store, session.record.id)]
+    assert Counter((row["source"], row["coder"]) for row in rows) == EXPECTED
+    # Each page of the API reads the history of its own sentences.
+    caller = Caller(sqlite_store, Actor("Anna", Role.ADMIN))
+    page = list_labels(caller, session.record.id, None, 50, 30).items
+    assert [(one.source, one.coder, one.probability) for one in page] == [*after.values()][50:80]
+    session.undo()
+    assert cells(sqlite_store, session.record) == before
+    session.redo()
+    assert cells(sqlite_store, session.record) == after
+    session.back_to(session.steps[3].id)
+    assert cells(sqlite_store, session.record) == before
+
+
+def test_nothing_learns_from_machine_labels(sqlite_store: Store, corpus: int) -> None:
+    session = coded(sqlite_store, corpus)
+    judged = judged_pairs(sqlite_store, session.record, session.partition).placed
+    reclustered(sqlite_store, session)
+    assert len(judged) == PLACED
+    found = judged_pairs(sqlite_store, session.record, session.partition)
+    assert found.placed.tolist() == judged.tolist() == found.pairs.sentences.tolist()
+    (placed,) = training_labels(sqlite_store, ("codes",)).placed
+    assert placed.ids.tolist() == judged.tolist()
+    session.do(op.merge(session.partition, [1], 2))
+    with sqlite_store.reading() as r:
+        assert judged_sentences(r, session.record, session.partition).tolist() == judged.tolist()
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl", "parquet", "qdpx", "whole"])
+def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, tmp_path: Path, kind: str) -> None:
+    session = coded(sqlite_store, corpus)
+    reclustered(sqlite_store, session)
+    record = session.record
+    with sqlite_store.writing() as w:
+        w.people.set_role("Anna", Role.ADMIN, "Anna")
+    path = tmp_path / f"labels.{kind}"
+    for _ in range(2):
+        rows = files.rows(sqlite_store, record.id)
+        if kind == "whole":
+            lines = files.export_lines(sqlite_store, record.id).split("\n")
+            again = files.import_lines(sqlite_store, corpus, lines, path)
+        elif kind == "qdpx":
+            path.write_bytes(qda_projects.qdpx(sqlite_store, record.id))
+            plan = qda_projects.plan_project(sqlite_store, corpus, path)
+            new = NewLabelling(corpus, f"again {record.id}", "Ben")
+            again = starts.begin(sqlite_store, new, qda_projects.from_project(plan, path.name))
+        else:
+            write = {"csv": csv_text, "jsonl": json_lines, "xlsx": excel_bytes, "parquet": parquet_bytes}[kind]
+            data = write(files.HEADER, rows)
+            path.write_bytes(data.encode() if isinstance(data, str) else data)
+            again = imported(sqlite_store, corpus, path, f"again {record.id}")
+        assert cells(sqlite_store, again) == cells(sqlite_store, session.record)
+        assert counted(cells(sqlite_store, again)) == EXPECTED
+        learned = judged_pairs(sqlite_store, again, LabellingSession(sqlite_store, again.id, "Ben").partition)
+        assert len(learned.placed) == PLACED
+        record = again
+
+
+def imported(store: Store, corpus: int, path: Path, name: str, **options: bool) -> LabellingRecord:
+    sheet = read_sheet(path)
+    plan = tables.plan(store, corpus, None, sheet, tables.likely_columns(sheet))
+    return starts.begin(store, NewLabelling(corpus, name, "Ben"), tables.from_plan(plan, path.name, **options))
+
+
+def test_tables_of_other_programs(sqlite_store: Store, corpus: int, tmp_path: Path) -> None:
+    plain = tmp_path / "codes.csv"
+    plain.write_text("sentence,cluster,source\nRain number 0.,wet,BBC\nMusic number 1.,loud,CNN\n")
+    made = cells(sqlite_store, imported(sqlite_store, corpus, plain, "unknown"))
+    assert counted(made) == {("imported", "codes.csv"): 2, ("", ""): N - 2}, "a column “source” about newspapers"
+    made = cells(sqlite_store, imported(sqlite_store, corpus, plain, "by a program", machine=True))
+    assert counted(made)["machine", "codes.csv"] == 2
+    named = tmp_path / "named.csv"
+    named.write_text(
+        "sentence,cluster,coder,source,probability\nRain number 0.,wet,Eve,human,\n"
+        "Music number 1.,loud,gpt,machine,0.75\n"
+        "Trade number 2.,money,Kim,,2\n"
+    )
+    made = cells(sqlite_store, imported(sqlite_store, corpus, named, "named"))
+    assert [*made.values()][:3] == [
+        ("human", "Eve", None), ("machine", "gpt", 0.75), ("imported", "Kim", None),
+    ]  # fmt: skip
+    old = tmp_path / "old.csv"
+    old.write_text("sentence_id,cluster,cluster_number,changed_by,changed\n1,wet,1,Anna,2026-01-01\n")
+    assert tables.hides_makers(read_sheet(old)) and not tables.hides_makers(read_sheet(named))
+
+
+def test_copies_and_gold_labels_keep_their_coders(sqlite_store: Store, corpus: int) -> None:
+    anna, ben = coded(sqlite_store, corpus), coded(sqlite_store, corpus, "Ben", "of ben")
+    reclustered(sqlite_store, anna)
+    copy = starts.begin(sqlite_store, NewLabelling(corpus, "copy", "Ben"), starts.from_labelling(anna.record.id))
+    assert cells(sqlite_store, copy) == cells(sqlite_store, anna.record)
+    new = NewLabelling(corpus, "gold", "Ben", Sharing.GOLD)
+    gold = starts.begin(sqlite_store, new, from_adjudication([anna.record.id, ben.record.id]))
+    session = LabellingSession(sqlite_store, gold.id, "Ben")
+    kinds = counted(cells(sqlite_store, gold))
+    assert kinds["human", "Anna, Ben"] == PLACED and kinds["machine", "consensus"] == N - PLACED
+    judged = judged_pairs(sqlite_store, gold, session.partition).placed
+    assert len(judged) == PLACED
+    unjudged = np.setdiff1d(session.partition.ids, judged)
+    session.do(op.assign(session.partition, unjudged[:1], next(iter(session.partition.clusters))))
+    session.do(op.create(session.partition, session.next_number, "new", unjudged[:1]))
+    assert len(judged_pairs(sqlite_store, gold, session.partition).placed) == PLACED + 1, "resolved by a person"
+    with sqlite_store.reading() as r:
+        assert not len(placed_sentences(r, copy, anna.partition)), "nobody judged anything in the copy"
+
+
+@pytest.mark.parametrize("origin", ["labelling", "adjudication"])
+def test_labellings_of_version_0_2_are_repaired_from_histories(sqlite_store: Store, corpus: int, origin: str) -> None:
+    session = coded(sqlite_store, corpus)
+    reclustered(sqlite_store, session)
+    named = {"name": "codes"} if origin == "labelling" else {"of": ["codes"]}
+    old = NewLabelling(corpus, "old", "Ben", origin={"from": origin, **named})
+    with sqlite_store.writing() as w:
+        record = w.labellings.create(old, session.partition)
+    expected = cells(sqlite_store, session.record)
+    session.undo()
+    assert cells(sqlite_store, record) == expected
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ({"from": "sections"}, ("machine", "sections")),
+        ({"from": "run", "run_id": 1}, ("machine", "run")),
+        ({"from": "table", "name": "x.csv"}, ("imported", "x.csv")),
+        ({"from": "labelling", "name": "gone"}, ("machine", "gone")),
+        ({"from": "adjudication", "of": ["gone", "too"]}, ("human", "gone, too")),
+        ({"from": "x", "maker": ["machine", "BERTopic"]}, ("machine", "BERTopic")),
+    ],
+)
+def test_origins_tell_who_made_initial_labels(
+    sqlite_store: Store, corpus: int, origin: dict[str, object], expected: tuple[str, str]
+) -> None:
+    first = coded(sqlite_store, corpus).partition
+    with sqlite_store.writing() as w:
+        record = w.labellings.create(NewLabelling(corpus, "old", "Ben", origin=origin), first)
+    assert counted(cells(sqlite_store, record)) == {expected: PLACED, ("", ""): N - PLACED}
+
+
+def test_probabilities_are_stored_with_steps_and_files(sqlite_store: Store, corpus: int, tmp_path: Path) -> None:
+    session = coded(sqlite_store, corpus)
+    made = op.around(session.partition, session.partition, 0, "m")
+    change = marked(session.partition, Field.CLUSTER, session.partition.ids[100:103], 2)
+    assert change is not None
+    sure = replace(change, probability=np.array([0.5, np.nan, 1.0]))
+    session.do(replace(made, change_set=ChangeSet((sure,))))
+    found = [*cells(sqlite_store, session.record).values()][100:103]
+    assert found == [("machine", "m", 0.5), ("machine", "m", None), ("machine", "m", 1.0)]
+    with sqlite_store.writing() as w:
+        w.people.set_role("Anna", Role.ADMIN, "Anna")
+    lines = files.export_lines(sqlite_store, session.record.id).split("\n")
+    assert all("NaN" not in line for line in lines) and json.loads(lines[-2])["step"]["coder"] == "m"
+    again = files.import_lines(sqlite_store, corpus, lines, "x")
+    assert cells(sqlite_store, again) == cells(sqlite_store, session.record)
+    path = tmp_path / "x.qdpx"
+    path.write_bytes(qda_projects.qdpx(sqlite_store, again.id))
+    plan = qda_projects.plan_project(sqlite_store, corpus, path)
+    assert [plan.labels.cells(row) for row in range(100, 103)] == found
+
+
+def test_a_metric_names_itself_as_the_coder(sqlite_store: Store, corpus: int) -> None:
+    session = coded(sqlite_store, corpus)
+    after = assistance.preview_reclustering(sqlite_store, session.record, session.partition, vectors(), "").after
+    session.do(use_metric(session.partition, {"model": "d", "name": "Metric of codes"}, after))
+    kinds = counted(cells(sqlite_store, session.record))
+    assert kinds["machine", "Metric of codes"] == N - PLACED and kinds["human", "Anna"] == PLACED
+    assert {Source(source) for source, _ in kinds} == {Source.HUMAN, Source.MACHINE}
+    assert metrics.FEWEST < PLACED
