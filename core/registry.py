@@ -138,6 +138,10 @@ class Registry(Generic[CardT]):
         """Return every id in order."""
         return list(self._cards)
 
+    def tagged(self, tag: str) -> list[CardT]:
+        """Return the cards with a tag, in order: the built-in ones come first."""
+        return [card for card in self if tag in card.tags]
+
     def get(self, id: str) -> CardT:
         """Return the card of ``id``, or raise :class:`UnknownNameError` with the nearest ids."""
         try:

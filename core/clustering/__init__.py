@@ -1,6 +1,7 @@
 """Clusterers of sentences. Cards only; see ``themescope.core.registry``.
 
-Tags: ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
+Tags: ``compared`` takes part when labels choose the method, and the first such clusterer is the default for parts of a
+labelling; ``compiled`` takes a millisecond per article, so that parallel processes would cost more than they save;
 ``no-vectors`` uses the number of sentences only; ``counts`` rejects negative numbers; ``many-items`` is for tens of
 thousands of sentences at once; ``needs-k`` does not choose the number of clusters itself; ``paper`` is a row of the
 paper's table.
@@ -23,7 +24,7 @@ REGISTRY = Registry(
             source=f"{_ICLUST}; used by {_ED18}",
             factory="themescope.core.clustering.iclust:Iclust",
             config="themescope.core.clustering.iclust:IclustConfig",
-            tags=_COMPILED | {"paper"},
+            tags=_COMPILED | {"paper", "compared"},
         ),
         Card(
             id="iclust-annealed",
@@ -87,7 +88,7 @@ REGISTRY = Registry(
             source="Ward 1963, Hierarchical grouping to optimize an objective function; this project",
             factory="themescope.core.clustering.baselines:Ward",
             config="themescope.core.config:Config",
-            tags=_COMPILED,
+            tags=_COMPILED | {"compared"},
         ),
         Card(
             id="spectral",
@@ -96,7 +97,7 @@ REGISTRY = Registry(
             source="Ng, Jordan, Weiss 2002, On spectral clustering; this project",
             factory="themescope.core.clustering.baselines:Spectral",
             config="themescope.core.clustering.baselines:SpectralConfig",
-            tags=_COMPILED,
+            tags=_COMPILED | {"compared"},
         ),
         Card(
             id="sib",

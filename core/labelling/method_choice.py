@@ -21,7 +21,9 @@ from themescope.core.types import Estimate, Ids
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 400
-FEWEST = 6
+FEWEST = 50
+"""Least number of judged sentences of a choice: with fewer it was no better than the default (docs/experiments.md)."""
+_FEWEST_UNITS = 6
 """Number of articles from which articles are resampled rather than sentences, and least number of sentences."""
 MOST_CONFIDENCE, _CAUTION = 0.7, 10.0
 _FOLDS = 5
@@ -65,7 +67,7 @@ def choose(
     """Rank c configurations by their agreement with (p,) pairs, and choose one.
 
     ``same`` is (c, p): whether a configuration has both sentences of a pair in one cluster. ``groups`` are the articles
-    of ``pairs.sentences`` (m,); from :data:`FEWEST` of them on whole articles are resampled, else sentences. A
+    of ``pairs.sentences`` (m,); from six of them on whole articles are resampled, else sentences. A
     configuration replaces the ``default`` only if the lower bound of its gain exceeds 0; of several the one with the
     largest bound is chosen. The bounds hold simultaneously with ``confidence``, by the distribution of the largest
     studentised deviation over all configurations (Westfall and Young 1993, max-T), because the best of many
@@ -73,7 +75,7 @@ def choose(
 
     Raises :class:`DataError` if there are too few sentences, or only pairs of one kind.
     """
-    check(pairs)
+    check(pairs, _FEWEST_UNITS)
     unit = _units(pairs, groups)
     table = np.asarray(same, dtype=np.float32)
     found = agreement(pairs.together, table)
@@ -103,10 +105,13 @@ def confidence_with(count: int) -> float:
     return min(MOST_CONFIDENCE, _CAUTION / count)
 
 
-def check(pairs: Pairs) -> None:
-    """Raise :class:`DataError` if these pairs cannot rank anything."""
-    if len(pairs.sentences) < FEWEST:
-        raise DataError(f"Place at least {FEWEST} sentences, or answer questions about them, in two or more clusters.")
+def check(pairs: Pairs, fewest: int = FEWEST) -> None:
+    """Raise :class:`DataError` if these pairs, of too few sentences or one kind, cannot rank methods."""
+    if len(pairs.sentences) < fewest:
+        raise DataError(
+            f"Place at least {fewest} sentences, or answer questions about them, in two or more clusters. With fewer, "
+            "the choice is no better than the default."
+        )
     if not pairs.both_kinds:
         raise DataError(
             "All judged sentences are in one cluster, or each in another one. Place two or more sentences in each of "
@@ -135,7 +140,7 @@ def agreement(
 
 def _units(pairs: Pairs, groups: Ids | None) -> Ids:
     """Return (m,) the number of the unit of each sentence in pairs, which is resampled: its article, or itself."""
-    if groups is not None and len(np.unique(groups)) >= FEWEST:
+    if groups is not None and len(np.unique(groups)) >= _FEWEST_UNITS:
         return np.unique(groups, return_inverse=True)[1].astype(np.int64)
     return np.arange(len(pairs.sentences))
 

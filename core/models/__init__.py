@@ -30,6 +30,9 @@ TAGS = {
     "per-article": "The vector of a sentence depends on the other sentences of its article; embed whole articles.",
     "one-core": "Embeds on one core however many there are, so that several processes embed faster than one.",
     "sparse": "Returns a CSR array instead of a dense array.",
+    "any-language": "Reads the words of any language; fitted to a corpus whose language no model reads.",
+    "trains-on-labels": "The network that labels of people train further, from a fine-tunable base model.",
+    "learns-metric": "The metric that is learned in seconds from the labels of a labelling.",
     "attention": "Offers attention weights for each word, see core.models.triplet_network.word_attention.Attending.",
 }
 """What each tag of a card means. Code asks for tags, never for ids."""
@@ -82,7 +85,7 @@ _BAG_OF_WORDS = (
         "Words weighted by term frequency and inverse document frequency, by default within the sentence's article.",
         "Salton and Buckley 1988, Term-weighting approaches; within the article: this project",
         factory="bag_of_words:Tfidf",
-        tags=("sparse", "stateless", "per-article", "needs-sentences"),
+        tags=("sparse", "stateless", "per-article", "needs-sentences", "any-language"),
     ),
     _card(
         "word-counts",
@@ -131,6 +134,7 @@ _TRIPLET_NETWORKS = (
         "Triplet network on sentences",
         "A BiLSTM with attention, trained so that sentences of the same section are close to each other.",
         "section 3.2",
+        "trains-on-labels",
     ),
     _triplet_network(
         "triplets-titles",
@@ -329,7 +333,7 @@ _LINEAR_METRICS = (
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
         factory="linear_metric.model:LinearMetric",
         config="linear_metric.directions:LinearMetricConfig",
-        tags=("needs-models", "any-models", "needs-triplets"),
+        tags=("needs-models", "any-models", "needs-triplets", "learns-metric"),
     ),
 )
 

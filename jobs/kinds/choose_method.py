@@ -41,7 +41,9 @@ class ChooseMethodConfig(JobConfig):
     models: tuple[str, ...] = option(
         (), "Names of the models to compare; empty: the best three with vectors of all its articles."
     )
-    clusterers: tuple[str, ...] = option(("iclust", "ward", "spectral"), "Ids of the clusterers to compare.")
+    clusterers: tuple[str, ...] = option(
+        (), "Ids of the clusterers to compare; empty: all with the tag compared, such as Iclust, Ward and spectral."
+    )
     shared: tuple[float, ...] = option(
         (2.0, 0.0), "Weights of shared words to compare, against 1 for the model; 0 uses the model alone."
     )
@@ -51,7 +53,7 @@ class ChooseMethodConfig(JobConfig):
         """Check that a labelling is given and the clusterers need vectors and a number of clusters."""
         from themescope.core.clustering import REGISTRY as CLUSTERERS
 
-        self.require("labelling", "clusterers", "shared")
+        self.require("labelling", "shared")
         for clusterer in self.clusterers:
             tags = CLUSTERERS.get(clusterer).tags
             if "needs-k" not in tags or tags & {"no-vectors", "counts"}:
@@ -144,17 +146,19 @@ class _Work:
         yield from stored_clusterings(self.context.store, self.record, self.text)
 
     def _configurations(self, models: Sequence[ModelRecord]) -> list[Configuration]:
+        from themescope.core.clustering import REGISTRY as CLUSTERERS
         from themescope.core.labelling.configurations import Configuration, numbers_of_clusters
 
         n = len(self.partition.ids)
         present = len(np.unique(self.partition.numbers[self.partition.numbers != UNASSIGNED]))
         suggested = self._suggested(models[0])
-        best = Configuration(models[0].name, self.args.clusterers[0], suggested, self.args.shared[0])
+        clusterers = self.args.clusterers or [card.id for card in CLUSTERERS.tagged("compared")]
+        best = Configuration(models[0].name, clusterers[0], suggested, self.args.shared[0])
         found = [
             Configuration(model.name, clusterer, k, shared)
             for model in models
             for shared in self.args.shared
-            for clusterer in self.args.clusterers
+            for clusterer in clusterers
             for k in numbers_of_clusters(suggested, present, n)
         ]
         return list(dict.fromkeys([best, *found]))

@@ -9,19 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from themescope.core.models import REGISTRY as METHODS
 from themescope.core.paths import default_models
 from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.model_choice import best_first
 from themescope.jobs.common.model_notes import language_note, within_article
+from themescope.jobs.common.vectors import method_of
 from themescope.jobs.queue.control import cancel, enqueue, retry
 
 ANALYSED = 100_000
 """Maximum number of sentences that get vectors and themes: ten minutes on two cores with the default model."""
 MAPPED = 20_000
 """Maximum number of sentences on the map."""
-_WORDS = "tfidf"
-"""Method that is fitted to the corpus where no model reads its language."""
+_ANY_LANGUAGE = "any-language"
+"""Tag of the method that is fitted to the corpus where no model reads its language."""
 _LISTED = 1_000
 _UNFINISHED = (JobStatus.FAILED, JobStatus.CANCELLED)
 THEMES = "find-themes"
@@ -43,7 +45,8 @@ def default_for(store: Store, language: str) -> str:
     best = next(iter(best_first(store, {language: 1.0})), None)
     if best is None:
         return ""
-    unsuited = language_note(store, best, {language: 1.0}) or within_article(best) or best.method == _WORDS
+    other_language = bool(language_note(store, best, {language: 1.0}))
+    unsuited = other_language or within_article(best) or _ANY_LANGUAGE in method_of(best).tags
     return "" if unsuited else best.name
 
 
@@ -55,8 +58,9 @@ def follow_ups(
     model = choices.model or default_for(store, language)
     found: list[tuple[str, dict[str, Any]]] = []
     if not model:
-        model = f"{_WORDS}, {corpus}"
-        found.append(("train", {"method": _WORDS, "name": model, "corpus": corpus}))
+        method = METHODS.tagged(_ANY_LANGUAGE)[0].id
+        model = f"{method}, {corpus}"
+        found.append(("train", {"method": method, "name": model, "corpus": corpus}))
     what = {"corpus": corpus, "model": model}
     found.append(("embed", what | {"limit": ANALYSED}))
     found.append((THEMES, what | {"limit": ANALYSED, "settings": dict(choices.settings)}))
@@ -142,7 +146,7 @@ def is_step(job: JobRecord) -> bool:
     if not job.args.get("corpus") or any(job.args.get(key) for key in ("article", "articles", "titles")):
         return False
     if job.kind == "train":
-        return job.args.get("method") == _WORDS
+        return job.args.get("method") in {card.id for card in METHODS.tagged(_ANY_LANGUAGE)}
     return any(job.kind in kinds for _, kinds in _STEPS)
 
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
+from tests.jobs.labelling.test_learning_from_labels import ENOUGH, MODEL, labelling
 from tests.jobs.test_kinds import do
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import JobStatus
@@ -26,7 +26,7 @@ Open = Callable[..., AppTest]
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    articles = write_articles(tmp_path_factory.mktemp("files"), 12)
+    articles = write_articles(tmp_path_factory.mktemp("files"), 12, paragraphs=8)
 
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[str(articles)], corpus="C")
@@ -60,7 +60,7 @@ def state_of(store: Store, record: LabellingRecord) -> LabellingSession:
 
 def test_a_method_is_ranked_previewed_and_used(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
-    record, session = labelling(store, owner="")
+    record, session = labelling(store, each=ENOUGH, owner="")
     at = click(opened(open_page, record, CHOICE), "Rank methods")
     with store.reading() as r:
         (job,) = r.jobs.list(status=JobStatus.QUEUED)
@@ -86,7 +86,7 @@ def test_too_few_labels_are_explained(copy_home: CopyHome, home: Path, open_page
     store = copy_home(home)
     record, _ = labelling(store, each=1, owner="")
     at = opened(open_page, record, CHOICE)
-    assert "Place at least 6, with two or more in each of two clusters, or answer questions." in words(at)
+    assert "People judged 4 sentences here. The choice needs at least 50" in words(at)
     assert next(b for b in at.button if b.label == "Rank methods").disabled
     at = click(opened(open_page, record, METRIC), "Learn a metric")
     assert "a metric needs at least 10" in words(at)

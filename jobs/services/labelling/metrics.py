@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from themescope.core.labelling.operations import Operation
     from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
 
-METHOD = "linear-metric"
+_LEARNS_METRIC = "learns-metric"
 FEWEST = 10
 """Least number of judged sentences: with fewer a metric had no effect on other sentences (docs/experiments.md)."""
-_OTHER_INPUT = frozenset({"sparse", "per-article"})
+_OTHER_INPUT = frozenset({"sparse", "per-article", _LEARNS_METRIC})
 _ARTICLES = 200
 
 
@@ -58,7 +58,7 @@ class LearnedMetric:
 
 def usable_bases(models: list[ModelRecord]) -> list[ModelRecord]:
     """Return the models that a metric can be learned on: those with dense vectors of single sentences."""
-    return [m for m in models if m.method != METHOD and not method_of(m).tags & _OTHER_INPUT]
+    return [m for m in models if not method_of(m).tags & _OTHER_INPUT]
 
 
 def learn_from_labels(store: Store, record: LabellingRecord, partition: Partition, base: ModelRecord) -> LearnedMetric:
@@ -140,16 +140,18 @@ def keep(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Model
 
 
 def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> ModelRecord:
+    from themescope.core.models import REGISTRY as METHODS
     from themescope.core.models.artifact import save_model
     from themescope.core.models.linear_metric.model import LinearMetric
 
+    method = METHODS.tagged(_LEARNS_METRIC)[0].id
     base, info = _loaded(store, learned.base)
     fitted = LinearMetric(learned.config, 0).use(base, learned.directions)
     metrics = _metrics(record, learned)
     about = _record(learned, info) | {"metrics": metrics}
 
     def write(folder: Any) -> None:
-        save_model(fitted, METHOD, folder, about)
+        save_model(fitted, method, folder, about)
 
     artifact = store.artifacts.put(write)
     digest = digest_of({"what": "metric of labels", "artifact": artifact})
@@ -159,7 +161,7 @@ def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Mo
             return existing
         return w.models.add(
             name=w.models.usable_name(f"Metric of {record.name} on {learned.base.name}"[:180]),
-            method=METHOD,
+            method=method,
             config=learned.config.to_dict(),
             seed=0,
             digest=digest,

@@ -24,11 +24,13 @@ from themescope.jobs.services.labelling import methods, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 
 MODEL = "static-wikipedia"
+ENOUGH = 13
+"""Sentences of each of four sections, so that methods can be chosen."""
 
 
 @pytest.fixture(scope="module")
 def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    articles = write_articles(tmp_path_factory.mktemp("files"), 12)
+    articles = write_articles(tmp_path_factory.mktemp("files"), 12, paragraphs=8)
 
     def fill(store: Store) -> None:
         do(store, "import-corpus", files=[str(articles)], corpus="C")
@@ -55,10 +57,10 @@ def labelling(
 
 def test_methods_are_ranked_and_the_chosen_one_is_applied_in_one_step(home: Path, copy_home: CopyHome) -> None:
     store = copy_home(home)
-    record, session = labelling(store)
+    record, session = labelling(store, each=ENOUGH)
     result = do(store, "choose-method", labelling="mine", clusterers=["iclust", "ward"])
     rows = result["ranking"]
-    assert result["candidates"] >= len(rows) > 4 and result["placed"] == 12 and result["pairs"] == 66
+    assert result["candidates"] >= len(rows) > 4 and result["placed"] == 52 and result["pairs"] == 52 * 51 // 2
     assert [row["place"] for row in rows] == sorted(row["place"] for row in rows)
     assert sum(row["default"] for row in rows) == sum(row["chosen"] for row in rows) == 1
     default = next(row for row in rows if row["default"])
@@ -67,7 +69,7 @@ def test_methods_are_ranked_and_the_chosen_one_is_applied_in_one_step(home: Path
     placed = judged_pairs(store, record, session.partition).placed
     before = session.partition.to_bytes()
     found = methods.preview_method(store, record, session.partition, rows[0], session.next_number, result["seed"])
-    assert found.placed == 12 and found.moved > 0
+    assert found.placed == 52 and found.moved > 0
     assert session.do(found.operation) is not None
     rows_of = session.partition.rows(placed)
     with store.reading() as r:
@@ -75,14 +77,14 @@ def test_methods_are_ranked_and_the_chosen_one_is_applied_in_one_step(home: Path
         assert r.labellings.snapshot(record.id).partition.to_bytes() == session.partition.to_bytes()
     assert np.array_equal(still, placed), "what a method moves is not a person's judgement"
     numbers = session.partition.numbers[rows_of]
-    assert all(len(set(numbers[i : i + 3].tolist())) == 1 for i in range(0, 12, 3))
+    assert all(len(set(numbers[i : i + ENOUGH].tolist())) == 1 for i in range(0, 52, ENOUGH))
     session.undo()
     assert session.partition.to_bytes() == before
 
 
 def test_a_stored_clustering_is_a_candidate(home: Path, copy_home: CopyHome) -> None:
     store = copy_home(home)
-    record, session = labelling(store)
+    record, session = labelling(store, each=ENOUGH)
     run = do(store, "find-themes", corpus="C", model=MODEL, article=record.article_id)["run_id"]
     rows = do(store, "choose-method", labelling="mine", clusterers=["ward"], shared=[0.0])["ranking"]
     (own,) = (row for row in rows if row.get("run") == run)
@@ -92,10 +94,10 @@ def test_a_stored_clustering_is_a_candidate(home: Path, copy_home: CopyHome) -> 
 
 def test_jobs_without_enough_labels_or_with_unusable_clusterers_are_refused(home: Path, copy_home: CopyHome) -> None:
     store = copy_home(home)
-    labelling(store, each=1)
-    with pytest.raises(DataError, match="Place"):
+    labelling(store, each=ENOUGH - 1)
+    with pytest.raises(DataError, match="Place at least 50 sentences"):
         do(store, "choose-method", labelling="mine")
-    for wrong in ({"clusterers": ("random",)}, {"clusterers": ("sib",)}, {"clusterers": ()}, {"shared": (-1.0,)}):
+    for wrong in ({"clusterers": ("random",)}, {"clusterers": ("sib",)}, {"shared": (-1.0,)}):
         with pytest.raises(ConfigError):
             ChooseMethodConfig(labelling="mine", **wrong).validate()
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
 from themescope.core.metrics.statistics.paired_tests import PairedTest, paired_test
+from themescope.core.models import REGISTRY as METHODS
 from themescope.core.types import Split
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ModelRecord, TripletSetRecord
@@ -24,7 +25,6 @@ from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.text import ago, count, interval, plain, score
 from themescope.webapp.shared.triplet_queries import split_count
 
-_METHOD = "triplets-sen"
 _MAX_CONTRADICTIONS = 200
 _MAX_NAME = 180
 
@@ -132,7 +132,8 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
     """Queue the training, and after it the evaluation of both models and their vectors of the corpus."""
     name = queries.usable_model_name(f"{base.name} + {on}"[:_MAX_NAME])
     args = {
-        "method": _METHOD, "name": name, "triplets": on, "validation": measure.name, "models": [base.name],
+        "method": METHODS.tagged("trains-on-labels")[0].id, "name": name, "triplets": on,
+        "validation": measure.name, "models": [base.name],
         "settings": dict(FINE_TUNING_SETTINGS),
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)

@@ -71,8 +71,9 @@ def _start(state: RelabelState) -> None:
     enough = pairs.both_kinds and len(pairs.sentences) >= methods.FEWEST
     if not enough:
         st.info(
-            f"People judged {count(len(pairs.sentences), 'sentence')} here. Place at least {methods.FEWEST}, with two "
-            "or more in each of two clusters, or answer questions.",
+            f"People judged {count(len(pairs.sentences), 'sentence')} here. The choice needs at least "
+            f"{methods.FEWEST}, with two or more in each of two clusters: with fewer it was no better than the "
+            "default, so it stays off. Place sentences, or answer questions.",
             icon=":material/info:",
         )
     elif not may(Right.MANAGE):

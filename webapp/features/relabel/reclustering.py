@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import NAME_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One cluster", "Selection", "Unassigned", "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"
 _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
-_DEFAULT_CLUSTERER = "iclust"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _settings(sentences: int) -> tuple[int | None, str]:
         k = int(middle.number_input("Clusters", 2, most, 2, key=PARTS))
     titles = clusters.clusterers()
     ids = list(titles)
-    place = ids.index(_DEFAULT_CLUSTERER)
+    place = ids.index(CLUSTERERS.tagged("compared")[0].id)
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key=CLUSTERER)
 
 
