@@ -18,8 +18,9 @@ import mwparserfromhell
 from sentence_splitter import SentenceSplitter as Package
 
 from themescope.core.protocols import SILENT
-from themescope.core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, page_texts
+from themescope.core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, _Parser, _why_skip
 from themescope.core.readers.outline import Outline
+from themescope.core.readers.streams import open_stream
 from themescope.core.readers.wikitext.links import Links
 from themescope.core.readers.wikitext.page import read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
@@ -72,9 +73,10 @@ def main() -> None:
     limit = parser.parse_args().megabytes * 1e6
     articles = list(MediawikiDump(MediawikiDumpConfig()).read(demo_dump(), SILENT))
     pages: list[str] = []
-    for text in page_texts(demo_dump()):
-        if sum(map(len, pages)) < limit:
-            pages.append(text)
+    with open_stream(demo_dump()) as stream:
+        for page in _Parser(stream).pages():
+            if not _why_skip(page) and sum(map(len, pages)) < limit:
+                pages.append(page.text)
     cleaning(pages)
     sentences(articles)
 

@@ -131,13 +131,10 @@ class Profile:
             elif isinstance(value, datetime):
                 self.dates += 1
             elif isinstance(value, int | float) and not isinstance(value, bool):
-                self._add_number(value)
+                self.numbers += 1
+                self._count(as_text(value))
             else:
                 self._add_text(as_text(value))
-
-    def _add_number(self, value: float) -> None:
-        self.numbers += 1
-        self._count(as_text(value))
 
     def _add_text(self, text: str) -> None:
         if not text.strip():

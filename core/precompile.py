@@ -16,7 +16,6 @@ from themescope.core.metrics.partition import ContingencyTable
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.con_s2v.config import TrainingConfig
 from themescope.core.protocols import SILENT
-from themescope.core.registry import Card
 from themescope.core.types import Corpus, Sentence
 
 _TEXT = ("The king lost the war.", "Rain fell all summer.", "The market closed.", "Her song was heard.")
@@ -32,7 +31,13 @@ def precompile() -> None:
             CLUSTERERS.build(card.id).fit_predict(vectors, 3, 0)
     for card in METHODS:
         if issubclass(card.config_class(), TrainingConfig):
-            _learn(card)
+            names = {field.name for field in fields(card.config_class())}
+            model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
+            sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
+            model.fit(Corpus("a few sentences", sentences=sentences), SILENT)
+            model.embed(
+                [Sentence("A king lost her song.", id=len(sentences))]
+            )  # compiles the inference of new sentences
     for precision in ("fp32", "int8"):
         load(_NETWORK, precision).encode(_TEXT)
     labels = np.arange(24, dtype=np.int32) % 3
@@ -45,14 +50,6 @@ def project_points() -> None:
     from themescope.core.projection.maps import UmapConfig, project
 
     project(np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32), UmapConfig(), 0, SILENT)
-
-
-def _learn(card: Card) -> None:
-    names = {field.name for field in fields(card.config_class())}
-    model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
-    sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]
-    model.fit(Corpus("a few sentences", sentences=sentences), SILENT)
-    model.embed([Sentence("A king lost her song.", id=len(sentences))])  # compiles the inference of new sentences
 
 
 if __name__ == "__main__":

@@ -96,17 +96,6 @@ def _value(within: float, size: int, off: int, temperature: float, n: int) -> fl
 
 
 @njit(cache=True)
-def hard_objective(s: Any, labels: Any, k: int, temperature: float, off: int) -> float:
-    """Return F of a hard partition, computed from its labels."""
-    n = len(labels)
-    _, within, sizes = cluster_sums(s, labels, k)
-    total = 0.0
-    for c in range(k):
-        total += _value(within[c], sizes[c], off, temperature, n)
-    return total / n
-
-
-@njit(cache=True)
 def sequential(s: Any, labels: Any, k: int, temperature: float, off: int, sweeps: int, state: Any) -> Any:
     """Move single items, changing ``labels`` in place, until a sweep moves none; return F, which never falls."""
     n = len(labels)
@@ -152,23 +141,6 @@ def iclust(s: Any, k: int, restarts: int, sweeps: int, temperature: float, off: 
         if _less(best, found, abs(found)):
             best, best_labels = found, labels
     return best_labels, best
-
-
-@njit(cache=True)
-def soft_objective(s: Any, p: Any, temperature: float) -> float:
-    """Return F = ⟨s⟩ - T·I(C; i) of soft assignments ``p`` (n, k), with natural logarithms."""
-    n, k = p.shape
-    total = 0.0
-    for c in range(k):
-        column = np.ascontiguousarray(p[:, c])
-        weight = column.sum()
-        if weight <= 0.0:
-            continue
-        total += column @ (s @ column) / (weight * n)
-        for i in range(n):
-            if p[i, c] > 0.0:
-                total -= temperature * p[i, c] * np.log(p[i, c] * n / weight) / n
-    return total
 
 
 @njit(cache=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,7 +87,9 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
 
     Stop words are those of English and of the languages that are detected in the texts.
     """
-    grammar = _grammar({"en", *frequent(language_shares(sampled(texts, _DETECTED)))})
+    languages = {"en", *frequent(language_shares(sampled(texts, _DETECTED)))}
+    links = (link for language in languages for link in _LINKS.get(language, "").split())
+    grammar = _Grammar(stop_words(frozenset(languages)), frozenset(links), not _ELIDING.isdisjoint(languages))
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
     for text, label in zip(texts, labels.tolist(), strict=True):
         counts[label].update({token.key for token in _tokens(text, grammar) if token.key})
@@ -108,11 +110,6 @@ def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
         wanted = " · ".join(found) or f"theme {number + 1}"
         names.append(wanted if wanted not in names else f"{wanted} ({number + 1})")
     return names
-
-
-def _grammar(languages: Collection[str]) -> _Grammar:
-    links = (link for language in languages for link in _LINKS.get(language, "").split())
-    return _Grammar(stop_words(frozenset(languages)), frozenset(links), not _ELIDING.isdisjoint(languages))
 
 
 def _tokens(text: str, grammar: _Grammar) -> list[_Token]:

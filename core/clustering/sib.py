@@ -51,7 +51,14 @@ class SequentialInformationBottleneck:
             labels[filled] = self._partition(counts[filled][:, np.unique(counts.indices)], groups, rng)
         elif groups:
             labels[filled] = 0
-        return canonical_labels(_without_gaps(labels, filled, k))
+        # Move to each empty cluster a sentence without words, or else one of the largest cluster.
+        spare = [int(i) for i in np.setdiff1d(np.arange(len(labels)), filled)]
+        for cluster in range(k):
+            if not (labels == cluster).any():
+                sizes = np.bincount(labels, minlength=k)
+                item = next((i for i in spare if sizes[labels[i]] > 1), int(np.argmax(labels == sizes.argmax())))
+                labels[item] = cluster
+        return canonical_labels(labels)
 
     def _partition(self, counts: sparse.csr_matrix, k: int, rng: np.random.Generator) -> Labels:
         config = self.config
@@ -64,14 +71,3 @@ class SequentialInformationBottleneck:
             model.fit(counts)
         # The package reassigns labels_ at the end, which may leave a cluster empty; its partition has no empty ones.
         return np.asarray(model.partition_.labels, np.int32)
-
-
-def _without_gaps(labels: Labels, filled: np.ndarray[tuple[int], np.dtype[np.intp]], k: int) -> Labels:
-    """Move to each empty cluster a sentence without words, or else one of the largest cluster."""
-    spare = [int(i) for i in np.setdiff1d(np.arange(len(labels)), filled)]
-    for cluster in range(k):
-        if not (labels == cluster).any():
-            sizes = np.bincount(labels, minlength=k)
-            item = next((i for i in spare if sizes[labels[i]] > 1), int(np.argmax(labels == sizes.argmax())))
-            labels[item] = cluster
-    return labels

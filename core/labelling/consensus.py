@@ -170,13 +170,13 @@ def _candidates(found: CoAssignment, kept: Indices, p: Floats) -> list[Labels]:
     from themescope.core.clustering.correlation import best_partition
 
     sizes, table = found.profiles.sizes[kept], found.profiles.table[kept]
-    known = [_renumbered(column) for column in table.T if (column != MISSING).all()]
+    known = [
+        np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        for column in table.T
+        if (column != MISSING).all()
+    ]
     pairs, odds = np.outer(sizes, sizes), logit(np.clip(p, 1e-12, 1 - 1e-12))
     return [*known, *(best_partition(pairs * (odds + offset), None) for offset in _OFFSETS)]
-
-
-def _renumbered(labels: Labels) -> Labels:
-    return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def expected_ari(labels: Labels, probabilities: Floats, sizes: Floats) -> float:

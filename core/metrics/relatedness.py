@@ -42,16 +42,7 @@ def agreement_with_scores(
         raise DataError("A predicted score is not a finite number.")
     errors = (scores - given) ** 2
     found = {"pearson": pearson(values, given), "spearman": spearman(values, given), "mse": float(errors.mean())}
-    resampled = _resampled(values, errors, given, np.random.default_rng(seed))
-    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    ends = {name: np.quantile(draws, tails) for name, draws in resampled.items()}
-    return {
-        name: Estimate(value, float(ends[name][0]), float(ends[name][1]), len(given)) for name, value in found.items()
-    }
-
-
-def _resampled(values: Floats, errors: Floats, given: Floats, rng: np.random.Generator) -> dict[str, Floats]:
-    """Return the three measures on (2,000,) resamples, where the number of draws of a pair is its weight."""
+    rng = np.random.default_rng(seed)
     n = len(given)
     step = max(1, _CHUNK // n)
     parts: dict[str, list[Floats]] = {"pearson": [], "spearman": [], "mse": []}
@@ -60,7 +51,12 @@ def _resampled(values: Floats, errors: Floats, given: Floats, rng: np.random.Gen
         parts["pearson"].append(_weighted_pearson(values, given, counts))
         parts["spearman"].append(_weighted_pearson(_ranks(values, counts), _ranks(given, counts), counts))
         parts["mse"].append(counts @ errors / n)
-    return {name: np.concatenate(chunks) for name, chunks in parts.items()}
+    resampled = {name: np.concatenate(chunks) for name, chunks in parts.items()}
+    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    ends = {name: np.quantile(draws, tails) for name, draws in resampled.items()}
+    return {
+        name: Estimate(value, float(ends[name][0]), float(ends[name][1]), len(given)) for name, value in found.items()
+    }
 
 
 def _weighted_pearson(a: Floats, b: Floats, counts: Floats) -> Floats:

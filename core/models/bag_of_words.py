@@ -131,7 +131,10 @@ class Tfidf(BaseModel):
             _, groups = np.unique([s.article_id for s in sentences], return_inverse=True)
             weights = _group_idf(counts, np.repeat(groups, lengths), np.bincount(groups))
         else:
-            weights = self._corpus_idf(counts.indices)
+            if self._frequencies is None:
+                raise DataError("tfidf with scope 'corpus' is not fitted yet. Call fit() first, or load a saved model.")
+            idf = 1 + np.log((1 + self._documents) / (1 + self._frequencies[counts.indices]))
+            weights = np.asarray(idf, np.float64)
         data = counts.data * weights
         rows = np.repeat(np.arange(len(sentences)), lengths)
         norms = np.sqrt(np.bincount(rows, data * data, minlength=len(sentences)))
@@ -161,12 +164,6 @@ class Tfidf(BaseModel):
             model._frequencies = np.zeros(COLUMNS, np.int64)
             model._frequencies[tensors["columns"]] = tensors["frequencies"]
         return model
-
-    def _corpus_idf(self, columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        if self._frequencies is None:
-            raise DataError("tfidf with scope 'corpus' is not fitted yet. Call fit() first, or load a saved model.")
-        idf = 1 + np.log((1 + self._documents) / (1 + self._frequencies[columns]))
-        return np.asarray(idf, np.float64)
 
     def _counts(self, sentences: Sequence[Sentence]) -> sparse.csr_array:
         ignored = frozenset() if self.config.stop_words else SMART_STOP_WORDS

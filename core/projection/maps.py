@@ -16,7 +16,6 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -107,7 +106,8 @@ def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Fitte
 def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Points:
     """Return the layout of umap-learn."""
     if len(rows) < 4:
-        return _in_a_row(len(rows))
+        n = len(rows)
+        return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)
     report.progress(0.0, 1.0, "nearest neighbours")
     k = min(config.n_neighbors, len(rows))
     neighbours, distances = nearest(rows, rows, k, report)
@@ -349,11 +349,6 @@ class _Epochs:
         """Do nothing; output is not buffered."""
 
 
-def _in_a_row(n: int) -> Points:
-    """Return coordinates of up to three points, for which UMAP is undefined."""
-    return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)
-
-
 @cache
 def load_umap() -> Any:
     """Import and return the module ``umap.umap_``; the first call in a process takes seconds."""
@@ -364,15 +359,11 @@ def load_umap() -> Any:
     # A cancelled layout raises while tqdm holds its lock, so the lock is replaced by one that never blocks.
     umap.layouts.tqdm.set_lock(threading.Semaphore(1_000_000))
     for module in (umap.umap_, umap.layouts):
-        _cache_compiled(module)
+        # Let numba cache the compiled functions of a module, as ``njit(cache=True)`` does.
+        from numba.core.dispatcher import Dispatcher
+
+        for function in vars(module).values():
+            if isinstance(function, Dispatcher) and not function.signatures:
+                with suppress(RuntimeError):  # raised without a writable folder for the cache
+                    function.enable_caching()
     return umap.umap_
-
-
-def _cache_compiled(module: ModuleType) -> None:
-    """Let numba cache the compiled functions of a module, as ``njit(cache=True)`` does."""
-    from numba.core.dispatcher import Dispatcher
-
-    for function in vars(module).values():
-        if isinstance(function, Dispatcher) and not function.signatures:
-            with suppress(RuntimeError):  # raised without a writable folder for the cache
-                function.enable_caching()

@@ -42,7 +42,11 @@ def read_parquet(path: Path, report: Report, most: int) -> ArrowTable:
 
     with _arrow_errors(path, "Parquet file"):
         file = pq.ParquetFile(path)
-        _check_groups(path, file)
+        about = file.metadata
+        largest = max((about.row_group(i).total_byte_size for i in range(about.num_row_groups)), default=0)
+        if largest > _GROUP_BYTES:
+            advice = "Write it with smaller row groups."
+            raise ReadError(path, f"a row group has more than {_GROUP_BYTES >> 30} GB.", advice=advice)
         known = _known(file.schema_arrow, most)
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -95,7 +99,17 @@ class _Known:
 def _known(schema: Any, most: int) -> _Known:
     names, metadata = schema.names[:most], schema.metadata or {}
     classes = class_names(metadata)
-    return _Known(names, _declared(schema, names, classes), classes, metadata)
+    import pyarrow as pa
+
+    recorded = _recorded((schema.metadata or {}).get(METADATA, b""))
+    found: dict[str, str] = {}
+    for name in names:
+        kind = schema.field(schema.names.index(name)).type
+        if pa.types.is_dictionary(kind) or pa.types.is_boolean(kind) or name in classes:
+            found[name] = ColumnType.CATEGORY
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            found[name] = STRING
+    return _Known(names, found | {name: type for name, type in recorded.items() if name in names}, classes, metadata)
 
 
 @contextmanager
@@ -106,14 +120,6 @@ def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, NotImplementedError) as error:
         raise ReadError(path, f"this is not a readable {kind} ({type(error).__name__}).") from None
-
-
-def _check_groups(path: Path, file: Any) -> None:
-    about = file.metadata
-    largest = max((about.row_group(i).total_byte_size for i in range(about.num_row_groups)), default=0)
-    if largest > _GROUP_BYTES:
-        advice = "Write it with smaller row groups."
-        raise ReadError(path, f"a row group has more than {_GROUP_BYTES >> 30} GB.", advice=advice)
 
 
 def _python(block: Any, classes: Mapping[str, Sequence[str]]) -> list[list[Any]]:
@@ -144,21 +150,6 @@ def class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
-
-
-def _declared(schema: Any, names: Sequence[str], classes: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the types that a schema declares: those of an export of ours, categories, and that texts are texts."""
-    import pyarrow as pa
-
-    recorded = _recorded((schema.metadata or {}).get(METADATA, b""))
-    found: dict[str, str] = {}
-    for name in names:
-        kind = schema.field(schema.names.index(name)).type
-        if pa.types.is_dictionary(kind) or pa.types.is_boolean(kind) or name in classes:
-            found[name] = ColumnType.CATEGORY
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            found[name] = STRING
-    return found | {name: type for name, type in recorded.items() if name in names}
 
 
 def _recorded(content: bytes) -> dict[str, str]:

@@ -8,7 +8,6 @@ import stat
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from themescope.core.errors import ReadError
 from themescope.core.readers.dataset_folders import CARD, SUFFIXES, is_dataset
@@ -35,7 +34,13 @@ def unpack(archive: Path, folder: Path) -> Path:
                 target = folder.joinpath(*PurePosixPath(member.filename).parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with packed.open(member) as source, target.open("wb") as out:
-                    _copy(archive, source, out, member.file_size)
+                    # Copy a member, at most as many bytes as it declares.
+                    left = member.file_size
+                    while piece := source.read(_PIECE):
+                        left -= len(piece)
+                        if left < 0:
+                            raise ReadError(archive, "this ZIP file is damaged: a file in it is longer than declared.")
+                        out.write(piece)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error, lzma.LZMAError):
         raise ReadError(archive, "this ZIP file is damaged or encrypted.") from None
     except OSError as error:
@@ -70,13 +75,3 @@ def _is_of_dataset(archive: Path, member: zipfile.ZipInfo) -> bool:
     if any(part.startswith((".", "__MACOSX")) for part in path.parts):
         return False
     return path.name == CARD or path.suffix.lower().lstrip(".") in (*SUFFIXES, "json")
-
-
-def _copy(archive: Path, source: IO[bytes], out: IO[bytes], size: int) -> None:
-    """Copy a member, at most as many bytes as it declares."""
-    left = size
-    while piece := source.read(_PIECE):
-        left -= len(piece)
-        if left < 0:
-            raise ReadError(archive, "this ZIP file is damaged: a file in it is longer than declared.")
-        out.write(piece)

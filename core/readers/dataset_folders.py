@@ -121,7 +121,10 @@ def _of_repository(folder: Path, subset: str) -> dict[str, tuple[Path, ...]]:
     where = folder / _inside(folder, str(config.get("data_dir") or "."))
     if config.get("data_files"):
         return {split: _matching(folder, patterns) for split, patterns in _patterns(config["data_files"])}
-    return _by_name(where)
+    found: dict[str, list[Path]] = {}
+    for path in _data_files(where):
+        found.setdefault(_split_in("/".join(path.relative_to(where).parts)), []).append(path)
+    return {split: tuple(found[split]) for split in ("train", "validation", "test") if split in found}
 
 
 def _chosen(folder: Path, configs: Sequence[Mapping[str, Any]], subset: str) -> Mapping[str, Any]:
@@ -165,14 +168,6 @@ def _inside(folder: Path, pattern: str) -> str:
         advice = "Only files in the folder are read; nothing is downloaded."
         raise ReadError(folder, f"its card names files elsewhere ({pattern[:60]!r}).", advice=advice)
     return pattern
-
-
-def _by_name(folder: Path) -> dict[str, tuple[Path, ...]]:
-    """Return the data files by the splits in their names and folders; "train" for files without one."""
-    found: dict[str, list[Path]] = {}
-    for path in _data_files(folder):
-        found.setdefault(_split_in("/".join(path.relative_to(folder).parts)), []).append(path)
-    return {split: tuple(found[split]) for split in ("train", "validation", "test") if split in found}
 
 
 def _split_in(name: str) -> str:

@@ -52,12 +52,6 @@ def detect(path: Path) -> str:
     for card in structured:
         if resolve(card.detector)(head):
             return card.id
-    _refuse(head)
-    return next(card.id for card in running if resolve(card.detector)(head))
-
-
-def _refuse(head: FileHead) -> None:
-    """Raise ``ReadError`` for binary data and for XML and JSON that no reader supports."""
     known = "Supported formats: " + ", ".join(card.title for card in REGISTRY) + "."
     for magic, name in _BINARIES.items():
         if head.data.startswith(magic):
@@ -69,6 +63,7 @@ def _refuse(head: FileHead) -> None:
     if _JSON_ARRAY.match(head.text):
         advice = "Write one object on each line, without the brackets around them."
         raise ReadError(head.path, "this is a JSON array, not JSON lines.", "line 1", advice)
+    return next(card.id for card in running if resolve(card.detector)(head))
 
 
 def suffixes() -> tuple[str, ...]:

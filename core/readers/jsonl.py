@@ -70,7 +70,18 @@ def _article(record: Any) -> Article | None:
     outline = Outline(title.strip(), url, source, topic, part)
     for index, section in enumerate(_get(record, "sections", list)):
         try:
-            _add_section(outline, section)
+            if not isinstance(section, dict):
+                raise _Shape("not a JSON object")
+            heading = _get(section, "title", str, "").strip()
+            level = _get(section, "level", int, 2 if heading else 1)
+            if not 1 <= level <= 100:
+                raise _Shape(f'"level" is {level}, not between 1 and 100')
+            if heading:
+                outline.heading(heading, max(level, 2))
+            for paragraph in _get(section, "paragraphs", list, []):
+                if not isinstance(paragraph, str):
+                    raise _Shape('"paragraphs" contains a value that is not a string')
+                outline.paragraph(paragraph)
         except _Shape as error:
             raise _Shape(f"section {index + 1}: {error}") from None
     article = outline.article()
@@ -81,21 +92,6 @@ def _values(record: dict[str, Any]) -> dict[str, Value]:
     """Return the further fields of an article that are not empty."""
     further = {key: plain_value(value) for key, value in record.items() if key not in _KEYS}
     return {key: value for key, value in further.items() if value is not None and value != ""}
-
-
-def _add_section(outline: Outline, section: Any) -> None:
-    if not isinstance(section, dict):
-        raise _Shape("not a JSON object")
-    heading = _get(section, "title", str, "").strip()
-    level = _get(section, "level", int, 2 if heading else 1)
-    if not 1 <= level <= 100:
-        raise _Shape(f'"level" is {level}, not between 1 and 100')
-    if heading:
-        outline.heading(heading, max(level, 2))
-    for paragraph in _get(section, "paragraphs", list, []):
-        if not isinstance(paragraph, str):
-            raise _Shape('"paragraphs" contains a value that is not a string')
-        outline.paragraph(paragraph)
 
 
 _KINDS = {str: "a string", int: "a whole number", list: "a list"}

@@ -112,14 +112,6 @@ def _links(files: frozenset[str], categories: frozenset[str]) -> Links:
     return Links(FILES | files, CATEGORIES | categories)
 
 
-def page_texts(path: Path) -> Iterator[str]:
-    """Yield the raw wikitext of every article, for benchmarks and debugging."""
-    with open_stream(path) as stream:
-        for page in _Parser(stream).pages():
-            if not _why_skip(page):
-                yield page.text
-
-
 @dataclass
 class _Page:
     title: str = ""
@@ -252,26 +244,22 @@ class _Parser:
         if self._pieces is not None and name in _WANTED:
             text, self._pieces = "".join(self._pieces), None
             if self._page is not None:
-                _keep(self._page, parent, name, text)
+                # Store the text of an element in its page; of several revisions the last one is kept.
+                if parent == "page" and name == "title":
+                    self._page.title = text.strip()
+                elif parent == "page" and name == "ns":
+                    self._page.namespace = text.strip()
+                elif parent == "revision" and name == "id":
+                    self._page.revision = text.strip()
+                elif parent == "revision" and name == "model":
+                    self._page.model = text.strip()
+                elif parent == "revision" and name == "text":
+                    self._page.text = text
             else:
                 self.site.learn(name, text, self._key)
         if name == "page" and self._page is not None:
             self._ready.append(self._page)
             self._page = None
-
-
-def _keep(page: _Page, parent: str, name: str, text: str) -> None:
-    """Store the text of an element in its page; of several revisions the last one is kept."""
-    if parent == "page" and name == "title":
-        page.title = text.strip()
-    elif parent == "page" and name == "ns":
-        page.namespace = text.strip()
-    elif parent == "revision" and name == "id":
-        page.revision = text.strip()
-    elif parent == "revision" and name == "model":
-        page.model = text.strip()
-    elif parent == "revision" and name == "text":
-        page.text = text
 
 
 def recognises(head: FileHead) -> bool:

@@ -111,7 +111,14 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
     reader = csv.reader((line for _, line in lines(path, report)), strict=True)
     try:
         header = next(reader, [])
-        places = _places(path, header)
+        found = {fold(name): index for index, name in reversed(list(enumerate(header)))}
+        missing = [name for name in COLUMNS if fold(name) not in found and name not in _OPTIONAL]
+        if missing:
+            names = ", ".join(repr(name) for name in missing)
+            have = ", ".join(repr(name[:40]) for name in header[:10]) or "nothing"
+            what = f"the columns {names} are" if len(missing) > 1 else f"the column {names} is"
+            raise ReadError(path, f"{what} missing; found {have}.", "line 1", "Name the columns in line 1.")
+        places = [found.get(fold(name), -1) for name in COLUMNS]
         for cells in reader:
             if not cells:
                 continue
@@ -125,18 +132,6 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
     except csv.Error as error:
         advice = "Probably a quotation mark is not closed, or not doubled inside a text."
         raise ReadError(path, f"not valid CSV ({error}).", f"line {reader.line_num:,}", advice) from None
-
-
-def _places(path: Path, header: list[str]) -> list[int]:
-    """Return the index of each of ``COLUMNS`` in the first line; -1 for a missing optional column."""
-    found = {fold(name): index for index, name in reversed(list(enumerate(header)))}
-    missing = [name for name in COLUMNS if fold(name) not in found and name not in _OPTIONAL]
-    if missing:
-        names = ", ".join(repr(name) for name in missing)
-        have = ", ".join(repr(name[:40]) for name in header[:10]) or "nothing"
-        what = f"the columns {names} are" if len(missing) > 1 else f"the column {names} is"
-        raise ReadError(path, f"{what} missing; found {have}.", "line 1", "Name the columns in line 1.")
-    return [found.get(fold(name), -1) for name in COLUMNS]
 
 
 def recognises(head: FileHead) -> bool:

@@ -63,7 +63,8 @@ class ByteStream:
             raise ReadError(path, f"cannot be opened ({error.strerror}).", advice="Check its permissions.") from None
         self.packing = packing_of(self._raw.read(6))
         self._raw.seek(0)
-        self._file = _unpacked(self._raw, self.packing)
+        openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+        self._file = openers[self.packing](self._raw, "rb") if self.packing else self._raw  # type: ignore[operator]
 
     def close(self) -> None:
         """Close the file."""
@@ -104,11 +105,6 @@ class ByteStream:
 def packing_of(head: bytes) -> str:
     """Return the name of the compression of a file that begins with ``head``, or ""."""
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "")
-
-
-def _unpacked(raw: IO[bytes], packing: str) -> IO[bytes]:
-    openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-    return openers[packing](raw, "rb") if packing else raw  # type: ignore[operator]
 
 
 @contextmanager
@@ -194,7 +190,13 @@ def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int,
             if "\n" not in block:
                 pieces.append(block)
                 size += len(block)
-                _check_line(path, number, size)
+                if size > LINE_LIMIT:
+                    raise ReadError(
+                        path,
+                        f"the line is longer than {LINE_LIMIT:,} characters.",
+                        f"line {number:,}",
+                        "Insert line breaks, at least between paragraphs or articles.",
+                    )
                 continue
             *whole, rest = ("".join(pieces) + block).split("\n")
             pieces, size = [rest], len(rest)
@@ -231,32 +233,18 @@ def json_value(path: Path, number: int, line: str, check_escapes: bool = False) 
     except ValueError:
         raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
     if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
-        _check_characters(path, value, number)
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except RecursionError:
+            raise _nested(path, number) from None
+        if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
+            problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
+            raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
     return value
 
 
 def _nested(path: Path, number: int) -> ReadError:
     return ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.")
-
-
-def _check_characters(path: Path, value: Any, number: int) -> None:
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        raise _nested(path, number) from None
-    if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
-        raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
-
-
-def _check_line(path: Path, number: int, size: int) -> None:
-    if size > LINE_LIMIT:
-        raise ReadError(
-            path,
-            f"the line is longer than {LINE_LIMIT:,} characters.",
-            f"line {number:,}",
-            "Insert line breaks, at least between paragraphs or articles.",
-        )
 
 
 def whole_text(path: Path, report: Report, encoding: str = "") -> str:

@@ -121,7 +121,14 @@ class TableReader(BaseReader):
         elif choice.title >= 0:
             yield from self._titled(files, path, choice, rows)
         else:
-            yield from self._untitled(path, choice, rows)
+            found = self._texts(choice, rows)
+            stem, number = self._name(path), 1
+            while batch := list(islice(found, MOST_IN_ARTICLE)):
+                part = _Rows(choice)
+                for _, text, values in batch:
+                    part.add(text, values)
+                yield part.article(stem if number == 1 else f"{stem} ({number})", path.name)
+                number += 1
 
     def _name(self, path: Path) -> str:
         return self.config.name.strip() or title_of(path.name)
@@ -167,17 +174,6 @@ class TableReader(BaseReader):
         for _, values in open_tables(files, SILENT, every_column=True).rows:
             if _clean(values[choice.text]).strip():
                 yield _line(values[choice.title]) or self._name(path)
-
-    def _untitled(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
-        """Yield one article, or several for very long tables."""
-        found = self._texts(choice, rows)
-        stem, number = self._name(path), 1
-        while batch := list(islice(found, MOST_IN_ARTICLE)):
-            part = _Rows(choice)
-            for _, text, values in batch:
-                part.add(text, values)
-            yield part.article(stem if number == 1 else f"{stem} ({number})", path.name)
-            number += 1
 
 
 @dataclass(slots=True)
@@ -267,11 +263,7 @@ def recognises(head: FileHead) -> bool:
             return False
     if head.suffix in (".csv", ".tsv"):
         return head.binary_at is None
-    return _is_record(head.text)
-
-
-def _is_record(text: str) -> bool:
-    line = text.partition("\n")[0]
+    line = head.text.partition("\n")[0]
     if not line.startswith("{"):
         return False
     try:

@@ -147,13 +147,10 @@ def _names(header: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of columns, numbered where one is missing or occurs twice."""
     names: list[str] = []
     for number, value in enumerate(header, 1):
-        name = column_name(_printable("" if value is None else str(value))) or f"column {number}"
+        text = "" if value is None else str(value)
+        name = column_name(text.encode("utf-8", "replace").decode("utf-8")) or f"column {number}"
         names.append(name if name not in names else f"{name} ({number})")
     return tuple(names)
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 # --- JSON lines -------------------------------------------------------------------------------------------------------
@@ -192,7 +189,13 @@ def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tupl
 
 
 def _excel(path: Path, report: Report, every_column: bool) -> Table:
-    _check_archive(path)
+    parts = _parts(path)
+    unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
+    if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
+        size = f"{unpacked // 1_000_000} MB"
+        raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
+    if not any(part.filename == "xl/workbook.xml" for part in parts):
+        raise ReadError(path, "this archive is not an Excel file (.xlsx).")
     return _headed(path, _excel_rows(path, report))
 
 
@@ -234,16 +237,6 @@ def _parts(path: Path) -> list[zipfile.ZipInfo]:
             return archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         raise ReadError(path, "this Excel file is damaged.") from None
-
-
-def _check_archive(path: Path) -> None:
-    parts = _parts(path)
-    unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
-    if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
-        size = f"{unpacked // 1_000_000} MB"
-        raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
-    if not any(part.filename == "xl/workbook.xml" for part in parts):
-        raise ReadError(path, "this archive is not an Excel file (.xlsx).")
 
 
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------

@@ -46,18 +46,14 @@ def cluster_items(
     total = total or (len(items) if isinstance(items, Sequence) else 0)
     shards = _shards(_tasks(items, "no-vectors" not in card.tags, seed))
     if executor is None or ("compiled" in card.tags and not executor.remote):
-        return _clustered_here(clusterer, shards, report, total)
+        clustered_here: list[Labels] = []
+        for shard in shards:
+            clustered_here.extend(_cluster_chunk(clusterer, shard.data))
+            report.progress(len(clustered_here), max(total, len(clustered_here)), "articles clustered")
+        return clustered_here
     fn = partial(_cluster_chunk, clusterer)
     found = executor.map(fn, shards, report=report, total=total, unit="articles clustered", records=records)
     return [labels for chunk in found for labels in chunk]
-
-
-def _clustered_here(clusterer: Clusterer, shards: Iterable[Shard], report: Report, total: int) -> list[Labels]:
-    labels: list[Labels] = []
-    for shard in shards:
-        labels.extend(_cluster_chunk(clusterer, shard.data))
-        report.progress(len(labels), max(total, len(labels)), "articles clustered")
-    return labels
 
 
 def score_labels(truths: Sequence[Labels], labels: Sequence[Labels], seed: int = 0) -> Scores:

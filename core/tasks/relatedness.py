@@ -132,11 +132,6 @@ def _embedded(model: Model, pairs: SickPairs, report: Report) -> tuple[Any, Any]
     ]
     # Each caption is an article of its own, so that its vector does not depend on other captions.
     sentences = [Sentence(text, article_id=i, opens_paragraph=True) for text, i in places.items()]
-    vectors = _stacked(model, sentences, report)
-    return vectors[columns[0]], vectors[columns[1]]
-
-
-def _stacked(model: Model, sentences: Sequence[Sentence], report: Report) -> Vectors:
     from scipy import sparse
 
     parts: list[Any] = []
@@ -145,7 +140,8 @@ def _stacked(model: Model, sentences: Sequence[Sentence], report: Report) -> Vec
         report.progress(min(start + _BLOCK, len(sentences)), len(sentences), "SICK sentences embedded")
     if not parts:
         raise DataError("SICK has no pairs to evaluate on.")
-    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    vectors = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    return vectors[columns[0]], vectors[columns[1]]
 
 
 def _line(cosines: Floats, scores: Floats, wanted: Floats) -> Floats:

@@ -159,13 +159,9 @@ def _central(
     for row in rows[np.argsort(-own[rows], kind="stable")].tolist():
         if len(found) == count:
             break
-        new = _trigrams(texts[row])
+        text = texts[row]
+        flat = f" {' '.join(text.split()).casefold()} "
+        new = {flat[i : i + 3] for i in range(max(len(flat) - 2, 1))}
         if all(len(new & old) < _DUPLICATE * len(new | old) for old in found.values()):
             found[row] = new
     return tuple(found)
-
-
-def _trigrams(text: str) -> set[str]:
-    """Return the trigrams of the characters of a text, which also tell languages without spaces apart."""
-    flat = f" {' '.join(text.split()).casefold()} "
-    return {flat[i : i + 3] for i in range(max(len(flat) - 2, 1))}

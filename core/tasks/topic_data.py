@@ -76,11 +76,6 @@ class TopicCounts:
     validation: int
     test: int
 
-    @property
-    def annotated_share(self) -> float:
-        """Share of labelled sentences among all."""
-        return self.annotated / self.sentences if self.sentences else 0.0
-
 
 PUBLISHED: Mapping[str, TopicCounts] = {
     "reuters": TopicCounts(9_001, 42_192, 13_305, 7_738, 1_949, 3_618),

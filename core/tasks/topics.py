@@ -85,7 +85,13 @@ def classify(
     not finite.
     """
     settings, report = settings or MaxEntSettings(), report or SILENT
-    _check(x_train, y_train, x_test, y_test)
+    if x_train.shape[0] != len(y_train) or x_test.shape[0] != len(y_test):
+        raise DataError("The numbers of vectors and topics differ.")
+    if len(np.unique(y_train)) < 2 or not len(y_test):
+        raise DataError("A classifier needs training sentences of two topics, and a test sentence.")
+    for x in (x_train, x_test):
+        if not np.isfinite(x.data if isinstance(x, sparse.csr_array) else x).all():
+            raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
     train, test = _prepared(x_train, x_test, settings.scaling)
     found, converged = (_softmax if settings.multinomial else _one_against_rest)(train, y_train, test, settings, report)
     predicted = np.asarray(found, np.int32)
@@ -135,16 +141,6 @@ def cluster_topics(x: Matrix, y: Labels, k: int, seed: int, unit: bool = False) 
     first, second = table.entropies()
     v = 2 * table.mutual_information() / (first + second) if first + second > 0 else 1.0
     return TopicClusters(v, table.adjusted(max(first, second)), table.adjusted((first + second) / 2))
-
-
-def _check(x_train: Matrix, y_train: Labels, x_test: Matrix, y_test: Labels) -> None:
-    if x_train.shape[0] != len(y_train) or x_test.shape[0] != len(y_test):
-        raise DataError("The numbers of vectors and topics differ.")
-    if len(np.unique(y_train)) < 2 or not len(y_test):
-        raise DataError("A classifier needs training sentences of two topics, and a test sentence.")
-    for x in (x_train, x_test):
-        if not np.isfinite(x.data if isinstance(x, sparse.csr_array) else x).all():
-            raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
 
 
 def _float32(x: Matrix) -> Any:

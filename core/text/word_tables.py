@@ -97,7 +97,12 @@ def read_glove_text(path: Path, limit: int = 0) -> WordVectors:
                 dim = int(parts[1])
                 continue
             dim = dim or len(parts) - 1
-            words.append(_word(path, b" ".join(parts[:-dim]) if dim else b"", f"line {number:,}"))
+            raw = b" ".join(parts[:-dim]) if dim else b""
+            position = f"line {number:,}"
+            if not raw:
+                advice = "Every line needs as many numbers as the first one. Correct or remove this line."
+                raise ReadError(path, "there are fewer numbers than in the preceding lines.", position, advice)
+            words.append(raw.decode("utf-8", "replace"))
             rows.append(_numbers(path, parts[-dim:] if dim else [], dim, number))
             if limit and len(words) >= limit:
                 break
@@ -118,17 +123,14 @@ def _numbers(path: Path, parts: list[bytes], dim: int, number: int) -> npt.NDArr
     return values
 
 
-def _word(path: Path, raw: bytes, position: str) -> str:
-    if not raw:
-        advice = "Every line needs as many numbers as the first one. Correct or remove this line."
-        raise ReadError(path, "there are fewer numbers than in the preceding lines.", position, advice)
-    return raw.decode("utf-8", "replace")
-
-
 def read_word2vec_binary(path: Path, limit: int = 0) -> WordVectors:
     """Read the word2vec format: "words dim" as text, then for each word its bytes, a space, and dim float32."""
     with path.open("rb") as stream:
-        count, dim = _binary_header(path, stream.readline(100))
+        line = stream.readline(100)
+        parts = line.split()
+        if len(parts) != 2 or not all(p.isdigit() for p in parts) or not 0 < int(parts[1]) <= _MAX_DIM:
+            raise ReadError(path, "does not begin with the number of words and dimensions.", "line 1")
+        count, dim = int(parts[0]), int(parts[1])
         left = os.path.getsize(path) - stream.tell()
         if count * (4 * dim + 2) > left:
             problem = f"ends before the {count:,} words of {dim} numbers that its header declares."
@@ -137,13 +139,6 @@ def read_word2vec_binary(path: Path, limit: int = 0) -> WordVectors:
         table = np.empty((count, dim), np.float32)
         words = [_binary_row(path, stream, table[row]) for row in range(count)]
     return WordVectors(words, table)
-
-
-def _binary_header(path: Path, line: bytes) -> tuple[int, int]:
-    parts = line.split()
-    if len(parts) != 2 or not all(p.isdigit() for p in parts) or not 0 < int(parts[1]) <= _MAX_DIM:
-        raise ReadError(path, "does not begin with the number of words and dimensions.", "line 1")
-    return int(parts[0]), int(parts[1])
 
 
 def _binary_row(path: Path, stream: IO[bytes], into: npt.NDArray[np.float32]) -> str:

@@ -53,7 +53,7 @@ def read_triplets_csv(path: Path) -> TripletTable:
         raise ReadError(path, "There are no triplets below the header.")
     table = {name: [row[i] for row in rows] for i, name in enumerate(header)}
     pivots, positives, negatives = (table.pop(header[i]) for i in columns)
-    group = next((name for name in table if _group_name(name) in GROUP_COLUMNS), "")
+    group = next((name for name in table if fold(name.replace("_", " ").replace("-", " ")) in GROUP_COLUMNS), "")
     return TripletTable(TripletTexts(pivots, positives, negatives, _groups(table, group, len(rows))), table, group)
 
 
@@ -101,10 +101,6 @@ def _undecodable_line(path: Path) -> str:
             except UnicodeDecodeError:
                 return f"line {number}"
     return ""
-
-
-def _group_name(name: str) -> str:
-    return fold(name.replace("_", " ").replace("-", " "))
 
 
 def _groups(table: dict[str, list[str]], column: str, n: int) -> Ids:

@@ -184,7 +184,7 @@ def _counts(
         "sections": {
             "seen": counts["sections_seen"],
             "kept": counts["sections_kept"],
-            "dropped": _named(counts, "section:"),
+            "dropped": {name.removeprefix("section:"): n for name, n in counts.items() if name.startswith("section:")},
         },
         "sentences": {
             "seen": counts["sentences_seen"],
@@ -201,7 +201,3 @@ def _counts(
         },
         "mean_triplets_per_article": round(total / givers, 3) if givers else 0.0,
     }
-
-
-def _named(counts: Counter[str], prefix: str) -> dict[str, int]:
-    return {name.removeprefix(prefix): n for name, n in counts.items() if name.startswith(prefix)}

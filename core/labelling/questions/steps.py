@@ -48,7 +48,15 @@ def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Ope
         moves = Moves(state, constraints.links, fresh)
         moves.answer(given)
         after = _moved(state, given, moves.numbers, fresh, namer)
-    summary = _summary(state, after, given)
+    before = state.partition
+    moved = int((before.numbers != after.numbers).sum())
+    parts = [_said(state, given)]
+    gone = [cluster.name for number, cluster in before.clusters.items() if number not in after.clusters]
+    made = [cluster.name for number, cluster in after.clusters.items() if number not in before.clusters]
+    parts += [f"{name} merged" for name in gone]
+    parts += [f"new cluster {name}" for name in made]
+    parts.append(f"{moved:,} {'sentence' if moved == 1 else 'sentences'} moved" if moved else "no sentence moved")
+    summary = ", ".join(parts)
     entries = {**after.entries, (EntryKind.ANSWER, key): given.entry()}
     return Operation(OperationKind.ANSWER, summary, difference(state.partition, replace(after, entries=entries)))
 
@@ -80,18 +88,6 @@ def _moved(state: QuestionState, given: Answer, numbers: Ids, fresh: int, namer:
         parent = old.parent if split and old is not None else None
         clusters[number] = Cluster(number, op.free_name(known, name), op.free_colour(known), parent)
     return replace(after, clusters=clusters, numbers=numbers)
-
-
-def _summary(state: QuestionState, after: Partition, given: Answer) -> str:
-    before = state.partition
-    moved = int((before.numbers != after.numbers).sum())
-    parts = [_said(state, given)]
-    gone = [cluster.name for number, cluster in before.clusters.items() if number not in after.clusters]
-    made = [cluster.name for number, cluster in after.clusters.items() if number not in before.clusters]
-    parts += [f"{name} merged" for name in gone]
-    parts += [f"new cluster {name}" for name in made]
-    parts.append(f"{moved:,} {'sentence' if moved == 1 else 'sentences'} moved" if moved else "no sentence moved")
-    return ", ".join(parts)
 
 
 def _said(state: QuestionState, given: Answer) -> str:

@@ -10,8 +10,6 @@ from themescope.core.types import Split
 
 SENTENCES, TITLES, SCB = ed18.SENTENCES, ed18.TITLES, ed18.SCB
 CLAIMS = "claims"
-SECTIONED = (sjh17.PAPERS, sjh17.BILLS)
-"""Corpora of other texts with sections."""
 
 TRIPLETS = tuple(data for data in ed18.TRIPLETS if data.id in (SENTENCES, TITLES))
 CORPORA = (

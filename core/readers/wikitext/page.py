@@ -91,10 +91,6 @@ def drop_hidden(text: str) -> str:
     if "<nowiki" in text.lower():
         end = max((found.end() for found in _NOWIKI_END.finditer(text)), default=0)
         text = _NOWIKI.sub(lambda found: found.group(1).translate(_MARKUP), text[:end]) + text[end:]
-    return _drop_elements(text)
-
-
-def _drop_elements(text: str) -> str:
     tags = list(_TAG.finditer(text))
     closing = _closings(tags)
     pieces, kept = [], 0  # text before ``kept`` is either in pieces or dropped

@@ -85,18 +85,6 @@ def drop_templates(text: str) -> str:
         else:
             stack.close_table()
     stack.pieces.append(text[done:])
-    return _without_broken(stack)
-
-
-def _begins_line(text: str, at: int) -> bool:
-    """Return whether only spaces and colons precede ``at`` in its line, as before the marks of a table."""
-    while at and text[at - 1] in " \t:":
-        at -= 1
-    return at == 0 or text[at - 1] == "\n"
-
-
-def _without_broken(stack: _Stack) -> str:
-    """Return the output without the rest of the paragraph after an unclosed template, or section after a table."""
     tail: list[str] = []  # texts to keep, in reverse order; each begins where a paragraph or section does
     while stack.open:
         start, braces = stack.open.pop()
@@ -109,6 +97,13 @@ def _without_broken(stack: _Stack) -> str:
         if found:
             tail.append(rest[found.start() :])
     return "".join([*stack.pieces, *reversed(tail)])
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """Return whether only spaces and colons precede ``at`` in its line, as before the marks of a table."""
+    while at and text[at - 1] in " \t:":
+        at -= 1
+    return at == 0 or text[at - 1] == "\n"
 
 
 _PIPE_IN_LINK = re.compile(r"\[\[[^\[\]]*\]\]")
