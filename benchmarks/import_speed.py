@@ -21,7 +21,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, _Parser, _why_skip
 from themescope.core.readers.outline import Outline
 from themescope.core.readers.streams import open_stream
-from themescope.core.readers.wikitext.links import Links
+from themescope.core.readers.wikitext.links import LinkRemoval
 from themescope.core.readers.wikitext.page import read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, Shard
@@ -57,7 +57,7 @@ def sentences(articles: list[Article]) -> None:
 
 def cleaning(pages: list[str]) -> None:
     """Print the speed of wikitext cleaning in MB per second."""
-    size, links = sum(map(len, pages)) / 1e6, Links()
+    size, links = sum(map(len, pages)) / 1e6, LinkRemoval()
     ours = size / seconds(lambda: [read_page(page, Outline("x"), links, False) for page in pages])
     print(f"wikitext    ours {ours:6.2f} MB/s", end="   ")
     sample = pages[: max(1, len(pages) // 8)]

@@ -32,7 +32,7 @@ from themescope.core.models.composite.concatenated import ConcatenatedModel
 from themescope.core.models.triplet_network.batching import padded_ids
 from themescope.core.models.triplet_network.inference import Inference
 from themescope.core.models.triplet_network.model import TripletNet
-from themescope.core.models.triplet_network.network import BiLstmAttention, Encoder
+from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.text.encoder_folders import installed_encoder
 from themescope.core.text.word_tables import read_glove_package
 from themescope.core.text.word_vectors import TokenIds
@@ -75,7 +75,7 @@ def packed(net: BiLstmAttention, tokens: TokenIds) -> Callable[[], Floats]:
 
 def encoders(net: BiLstmAttention, tokens: TokenIds) -> dict[str, Callable[[], Floats]]:
     """Return the functions to compare, by title."""
-    encoder, exact, rounded = Encoder(net, tokens, torch.float32), Inference(net), Inference(net, "int8")
+    encoder, exact, rounded = NetworkEncoder(net, tokens, torch.float32), Inference(net), Inference(net, "int8")
 
     def padded() -> Floats:
         with torch.inference_mode():

@@ -25,7 +25,7 @@ from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 from themescope.core.models.con_s2v.config import SentVecConfig
 from themescope.core.models.con_s2v.graphs import Graph, discourse_graph
 from themescope.core.models.con_s2v.learn import learn_sentences
-from themescope.core.models.con_s2v.text import EncodedText, Vocabulary, encode_text
+from themescope.core.models.con_s2v.text import CorpusVocabulary, EncodedText, encode_text
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Sentence
 
@@ -46,7 +46,7 @@ def synthetic(sentences: int, words: int = 30_000, length: int = 25, seed: int =
     counts = np.bincount(ids, minlength=words).astype(np.int64)
     rows = np.arange(sentences)
     articles, positions = np.divmod(rows, _DOCUMENT_LENGTH)
-    vocabulary = Vocabulary([f"w{i}" for i in range(words)], counts)
+    vocabulary = CorpusVocabulary([f"w{i}" for i in range(words)], counts)
     return EncodedText(vocabulary, ids, starts, rows, articles, positions)
 
 
@@ -65,7 +65,7 @@ def first(text: EncodedText, sentences: int) -> EncodedText:
     end = int(text.starts[sentences])
     counts = np.bincount(text.ids[:end], minlength=len(text.vocabulary)).astype(np.int64)
     return EncodedText(
-        Vocabulary(text.vocabulary.words, counts), text.ids[:end], text.starts[: sentences + 1],
+        CorpusVocabulary(text.vocabulary.words, counts), text.ids[:end], text.starts[: sentences + 1],
         text.rows[:sentences], text.articles[:sentences], text.positions[:sentences],
     )  # fmt: skip
 

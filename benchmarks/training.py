@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from themescope.core.models.triplet_network.batching import Index, TripletData, epoch_batches, padded_ids
 from themescope.core.models.triplet_network.config import TrainingConfig
 from themescope.core.models.triplet_network.losses import TripletLoss
-from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
+from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
 from themescope.core.text.word_vectors import TokenIds
 
 DIM, WORDS, SENTENCES = 100, 20_000, 24
@@ -77,7 +77,7 @@ def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Inde
 def bucketed_step(net: BiLstmAttention, data: TripletData) -> Callable[[Index], None]:
     """Return the step of ``triplet_network.training``: distinct sentences in chunks of similar length."""
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
-    encoder, drop = Encoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token")
+    encoder, drop = NetworkEncoder(net, data.tokens, torch.float32), Dropout(0.2, ("input",), "per-token")
 
     def step(batch: Index) -> None:
         rows, inverse = np.unique(data.triplets[batch], return_inverse=True)
@@ -139,7 +139,7 @@ def training(data: TripletData, seconds: float) -> None:
 def inference(data: TripletData, seconds: float) -> None:
     """Print the speed of each encoder on the same sentences."""
     packed, net = Packed().eval(), BiLstmAttention(DIM).eval()
-    table, encoder = torch.from_numpy(data.tokens.table), Encoder(net, data.tokens, torch.float32)
+    table, encoder = torch.from_numpy(data.tokens.table), NetworkEncoder(net, data.tokens, torch.float32)
     rows = np.arange(512)
 
     def plain(batch: Index) -> None:

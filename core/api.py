@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Encoder(Protocol):
+class EncoderLike(Protocol):
     """An object that turns sentences into vectors, such as a model of Themescope or of sentence-transformers."""
 
     def encode(self, sentences: Any) -> Any:
@@ -28,7 +28,7 @@ class Encoder(Protocol):
         ...
 
 
-ModelLike: TypeAlias = "str | Path | Encoder"
+ModelLike: TypeAlias = "str | Path | EncoderLike"
 _TEXT = 0  # article of sentences given as strings, so that methods that read whole articles take them together
 
 
@@ -132,11 +132,11 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     return SentenceModel(folder.name, model, info, load_calibration(folder))
 
 
-def encoder(model: ModelLike) -> Encoder:
+def encoder(model: ModelLike) -> EncoderLike:
     """Return the encoder that ``model`` is or names. Raises what :func:`load` raises, or ``ConfigError``."""
     if isinstance(model, str | Path):
         return load(model)
-    if isinstance(model, Encoder):
+    if isinstance(model, EncoderLike):
         return model
     raise ConfigError("A model is a name, the folder of a saved model, or an object with an encode method.")
 

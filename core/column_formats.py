@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ValueFormat:
     """A way to write a number or a date."""
 
     id: str
@@ -94,8 +94,8 @@ _NAMED = (
 _DAY, _MONTH, _YEAR = r"(?P<day>\d\d?)", r"(?P<month>\d\d?)", r"(?P<year>\d{4})"
 
 
-def _format(id: str, type: str, pattern: str, parse: Callable[[re.Match[str]], float | None] = _moment) -> Format:
-    return Format(id, type, re.compile(pattern, re.ASCII | re.IGNORECASE), parse)
+def _format(id: str, type: str, pattern: str, parse: Callable[[re.Match[str]], float | None] = _moment) -> ValueFormat:
+    return ValueFormat(id, type, re.compile(pattern, re.ASCII | re.IGNORECASE), parse)
 
 
 NUMBERS = (

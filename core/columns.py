@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.column_formats import DATES, NUMBERS, YEAR, Format
+from themescope.core.column_formats import DATES, NUMBERS, YEAR, ValueFormat
 from themescope.core.types import Value
 
 MOST_COLUMNS = 100
@@ -117,7 +117,7 @@ class Profile:
     """Number of each different text, as long as there are few enough of them to be categories."""
     _read: Counter[str] = field(default_factory=Counter)
     """Format → number of texts that it reads."""
-    _open: list[Format] | None = None
+    _open: list[ValueFormat] | None = None
     """Formats that read all texts so far; of a declared column, all formats of its type."""
     _longest: int = 0
     _nothing: int = 0
@@ -161,7 +161,7 @@ class Profile:
         elif self._open:
             self._open = [format for format in self._open if format.reads(text)]
 
-    def _candidates(self) -> list[Format]:
+    def _candidates(self) -> list[ValueFormat]:
         if self.declared == ColumnType.NUMBER:
             return list(NUMBERS)
         if self.declared == ColumnType.DATE:
@@ -198,7 +198,7 @@ class Profile:
         return ColumnType.CATEGORY if 2 * different <= there else ColumnType.TEXT
 
     @property
-    def format(self) -> Format | None:
+    def format(self) -> ValueFormat | None:
         """Format of the texts of a number or date; None without one, and if several read them differently."""
         if self._open is None:
             return None
@@ -213,7 +213,7 @@ class Profile:
         return dates[0] if len(dates) == 1 else None
 
 
-def typed(values: Sequence[Value], type: ColumnType, format: Format | None = None) -> Values:
+def typed(values: Sequence[Value], type: ColumnType, format: ValueFormat | None = None) -> Values:
     """Return values as the array of a type other than category; what does not fit is missing.
 
     ``format`` is that of the texts among them, see :attr:`Profile.format`.
@@ -229,7 +229,7 @@ def typed(values: Sequence[Value], type: ColumnType, format: Format | None = Non
 _NAT = np.iinfo(np.int64).min
 
 
-def _number(value: Value, format: Format | None) -> float:
+def _number(value: Value, format: ValueFormat | None) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         number = float(value) if abs(value) < 1e300 else math.nan
     elif isinstance(value, str) and format is not None:
@@ -240,7 +240,7 @@ def _number(value: Value, format: Format | None) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-def _moment(value: Value, format: Format | None) -> int:
+def _moment(value: Value, format: ValueFormat | None) -> int:
     """Return microseconds since 1970 in UTC; a time without a zone is in UTC."""
     if isinstance(value, datetime):
         return microseconds(value)

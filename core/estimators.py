@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from themescope.core.api import Encoder, ModelLike, SentenceModel, encoder
+from themescope.core.api import EncoderLike, ModelLike, SentenceModel, encoder
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
@@ -126,7 +126,7 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
         """
         if not (self.k == "auto" or (isinstance(self.k, int | np.integer) and not isinstance(self.k, bool))):
             raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
-        self.model_: Encoder | None = None
+        self.model_: EncoderLike | None = None
         vectors = self._vectors(x)
         k, self.reason_ = self._number(vectors)
         self.labels_: Labels = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)

@@ -23,7 +23,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DistributionPlan:
     """How the items of a task are distributed."""
 
     people: tuple[str, ...]
@@ -37,7 +37,9 @@ class Plan:
     """Maximum number of items of a person, without gold items; no limit for the others."""
 
 
-def distribute(items: int, plan: Plan, uncertainty: Floats | None = None, gold: Sequence[int] = ()) -> list[list[int]]:
+def distribute(
+    items: int, plan: DistributionPlan, uncertainty: Floats | None = None, gold: Sequence[int] = ()
+) -> list[list[int]]:
     """Return the items 0 … ``items`` - 1 of each person of ``plan``, in the person's order.
 
     Every item has exactly its number of people, all different, and loads differ by at most one where quotas allow it.
@@ -61,7 +63,7 @@ def distribute(items: int, plan: Plan, uncertainty: Floats | None = None, gold: 
     return [_with_gold(_ordered(own, plan.order, uncertainty, random), [*gold], random) for own in lists]
 
 
-def _check(items: int, plan: Plan, uncertainty: Floats | None) -> None:
+def _check(items: int, plan: DistributionPlan, uncertainty: Floats | None) -> None:
     if not plan.people or len({*plan.people}) < len(plan.people):
         raise DataError("A task needs people, each of them once.")
     if not items:
@@ -77,7 +79,7 @@ def _check(items: int, plan: Plan, uncertainty: Floats | None) -> None:
         raise DataError("There is no measure of uncertainty for these items. Choose another order.")
 
 
-def _loads(total: int, items: int, plan: Plan) -> npt.NDArray[np.int64]:
+def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int64]:
     """Return the (people,) number of items of each person: equal up to one, except where a quota is lower."""
     quotas = plan.quotas or {}
     most = np.array([min(quotas.get(person, items), items) for person in plan.people], dtype=np.int64)

@@ -21,7 +21,7 @@ from themescope.core.types import Ids
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ClusterGroup:
     """Clusters that belong under one new theme."""
 
     name: str
@@ -88,7 +88,7 @@ def put_under(partition: Partition, numbers: Iterable[int], theme: int) -> Opera
     return Operation(OperationKind.GROUP, f"{_clusters(changes)} → {above.name}", ChangeSet(tuple(changes)))
 
 
-def group(partition: Partition, groups: Sequence[Group], first_number: int) -> Operation:
+def group(partition: Partition, groups: Sequence[ClusterGroup], first_number: int) -> Operation:
     """Put each group of clusters under a new theme without sentences of its own, in one step."""
     changes: list[Change] = []
     known = partition

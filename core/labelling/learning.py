@@ -38,7 +38,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class LabelContradiction:
     """Two sentences that some labellings put together and others apart."""
 
     first: int
@@ -48,7 +48,7 @@ class Contradiction:
     apart: tuple[int, ...]
 
 
-def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Contradiction]:
+def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[LabelContradiction]:
     """Return at most ``most`` contradictory pairs, in the order of their ids."""
     ids, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.ids for p in labellings)]), return_counts=True)
     shared = ids[counts > 1]
@@ -56,14 +56,14 @@ def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Cont
     for row, placed in zip(cluster, labellings, strict=True):
         both, here, there = np.intersect1d(shared, placed.ids, assume_unique=True, return_indices=True)
         row[here] = _numbers(placed)[there] if len(both) else UNASSIGNED
-    found: list[Contradiction] = []
+    found: list[LabelContradiction] = []
     for place in range(len(shared)):
         later, own = cluster[:, place + 1 :], cluster[:, place, None]
         judged = (own != UNASSIGNED) & (later != UNASSIGNED)
         together, apart = judged & (later == own), judged & (later != own)
         for other in np.flatnonzero(together.any(axis=0) & apart.any(axis=0)):
             says = (tuple(np.flatnonzero(side[:, other]).tolist()) for side in (together, apart))
-            found.append(Contradiction(int(shared[place]), int(shared[place + 1 + other]), *says))
+            found.append(LabelContradiction(int(shared[place]), int(shared[place + 1 + other]), *says))
             if len(found) == most:
                 return found
     return found

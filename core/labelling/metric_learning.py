@@ -32,7 +32,7 @@ FEWEST_ARTICLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class MetricEffect:
     """A metric on sentences that it was not learned from."""
 
     before: float
@@ -51,7 +51,7 @@ def learn_metric(pairs: Pairs, ids: Ids, x: _Vectors, config: LinearMetricConfig
 
 def effect_on_sentences(
     pairs: Pairs, ids: Ids, x: _Vectors, config: LinearMetricConfig, seed: int = 0
-) -> Effect | None:
+) -> MetricEffect | None:
     """Return the effect on sentences that the metric was not learned from; None where too few can be measured.
 
     The others of its pairs are sentences that it was learned from, as when a person goes on labelling.
@@ -63,7 +63,7 @@ def effect_on_sentences(
 
 def effect_on_articles(
     pairs: Pairs, ids: Ids, x: _Vectors, config: LinearMetricConfig, articles: Ids, seed: int = 0
-) -> Effect | None:
+) -> MetricEffect | None:
     """Return the effect within articles that the metric was not learned from; None with too few articles.
 
     ``articles`` (n,) are those of ``ids``.
@@ -105,7 +105,7 @@ def _changed(partition: Partition, entry: Entry | None, summary: str, moved: Cha
     return Operation(OperationKind.METRIC, summary, ChangeSet((*moved, *change)), coder)
 
 
-def helps(*effects: Effect | None) -> bool:
+def helps(*effects: MetricEffect | None) -> bool:
     """Return whether a metric is used: every measured effect, at least one, is above 0.
 
     On validation articles this keeps most of the gain, while a rule that requires an interval above 0 seldom uses a
@@ -117,7 +117,7 @@ def helps(*effects: Effect | None) -> bool:
 
 def _effect(
     pairs: Pairs, ids: Ids, x: _Vectors, config: LinearMetricConfig, fold: Ids, unit: Ids, across: bool
-) -> Effect | None:
+) -> MetricEffect | None:
     """Return the effect on the sentences of each fold, of metrics learned from the pairs outside of it.
 
     ``fold`` and ``unit`` (m,) are of the sentences in pairs. With ``across`` a pair of one sentence inside and one
@@ -141,7 +141,7 @@ def _effect(
         return None
     before, after = shares[:, usable]
     groups = unit[usable] if not across else None
-    return Effect(float(before.mean()), float(after.mean()), bootstrap_mean(after - before, groups))
+    return MetricEffect(float(before.mean()), float(after.mean()), bootstrap_mean(after - before, groups))
 
 
 def _nearer(pairs: Pairs, ids: Ids, unit: _Vectors) -> Floats:

@@ -70,7 +70,7 @@ class Reliability:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rates:
+class LabelRates:
     """Parameters of the model."""
 
     sensitivity: Floats
@@ -92,7 +92,7 @@ class Rates:
 class RaterModel:
     """Fitted model of all raters."""
 
-    rates: Rates
+    rates: LabelRates
     reliabilities: tuple[Reliability, ...]
     """One for each rater, also for gold labels."""
     intervals_over: str
@@ -118,7 +118,7 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
         Seed of the groups that are left out for the intervals, and of the sample of very long articles.
     """
     if not raters:
-        return RaterModel(Rates(np.empty(0), np.empty(0), 0.5), (), "", True, _NOBODY)
+        return RaterModel(LabelRates(np.empty(0), np.empty(0), 0.5), (), "", True, _NOBODY)
     counts = PairTable(raters, articles, seed).counts(FEWEST_ARTICLES)
     reason = _nothing_to_learn(raters, counts)
     if reason:
@@ -158,7 +158,7 @@ def _active(raters: Sequence[Labels]) -> int:
 def _without(counts: PairCounts, reason: str) -> RaterModel:
     even = np.full(len(counts.shared), RIGHT / (RIGHT + WRONG))
     values = [Reliability(None, None, int(shared), reason) for shared in counts.shared]
-    return RaterModel(Rates(even, even, 0.5), tuple(values), counts.parts_of, True, reason)
+    return RaterModel(LabelRates(even, even, 0.5), tuple(values), counts.parts_of, True, reason)
 
 
 # --- EM ---------------------------------------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ def estimate(
     judgements: Judgements,
     weights: Floats,
     fixed: npt.NDArray[np.bool_],
-    start: Rates | None = None,
+    start: LabelRates | None = None,
     equal: bool = False,
-) -> Rates:
+) -> LabelRates:
     """Return the maximum a posteriori values by EM in the log domain.
 
     ``judgements`` (p, raters) and ``weights`` (p,) are those of :class:`PairCounts`; raters with ``fixed`` (raters,)
@@ -192,7 +192,7 @@ def estimate(
         s, c, share = new_s, new_c, new_share
         if moved < _TOLERANCE:
             break
-    return Rates(s, c, share, tuple(trace))
+    return LabelRates(s, c, share, tuple(trace))
 
 
 def _rate(right: Floats, wrong: Floats, fixed: npt.NDArray[np.bool_], equal: bool) -> Floats:
@@ -204,12 +204,12 @@ def _rate(right: Floats, wrong: Floats, fixed: npt.NDArray[np.bool_], equal: boo
     return np.where(fixed, GOLD, (right + RIGHT) / (right + wrong + RIGHT + WRONG))
 
 
-def _first_rates(together: Floats, apart: Floats, weights: Floats, fixed: npt.NDArray[np.bool_]) -> Rates:
+def _first_rates(together: Floats, apart: Floats, weights: Floats, fixed: npt.NDArray[np.bool_]) -> LabelRates:
     """Return values to start from: the share is that of all judgements, and every rater is as good as the prior."""
     said = float(weights @ together.sum(axis=1))
     share = (said + 0.5) / (said + float(weights @ apart.sum(axis=1)) + 1.0)
     even = np.where(fixed, GOLD, RIGHT / (RIGHT + WRONG))
-    return Rates(even, even, share)
+    return LabelRates(even, even, share)
 
 
 def _log_prior(s: Floats, c: Floats, share: float) -> float:
@@ -220,7 +220,7 @@ def _log_prior(s: Floats, c: Floats, share: float) -> float:
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 
-def _determined(counts: PairCounts, rates: Rates, fixed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _determined(counts: PairCounts, rates: LabelRates, fixed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return the (raters,) mask of people whose values the labels determine, instead of the prior.
 
     Observed information on the logit scale, Louis 1982, Journal of the Royal Statistical Society B 44. Without gold,
@@ -246,7 +246,9 @@ def _determined(counts: PairCounts, rates: Rates, fixed: npt.NDArray[np.bool_]) 
     return np.asarray(enough[:r] & enough[r : 2 * r] & (counts.shared > 0))
 
 
-def _reliability(rater: int, counts: PairCounts, rates: Rates, again: Sequence[Rates], determined: bool) -> Reliability:
+def _reliability(
+    rater: int, counts: PairCounts, rates: LabelRates, again: Sequence[LabelRates], determined: bool
+) -> Reliability:
     shared = int(counts.shared[rater])
     if not determined:
         return Reliability(None, None, shared, _FEW)

@@ -22,7 +22,7 @@ _UNSUITABLE = frozenset({"no-vectors", "counts", "many-items"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClusterPart:
     """A proposed cluster, with its sentences, most central first."""
 
     name: str
@@ -34,7 +34,9 @@ def clusterers() -> list[Card]:
     return [card for card in CLUSTERERS if "needs-k" in card.tags and not card.tags & _UNSUITABLE]
 
 
-def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, clusterer: str = "iclust", seed: int = 0) -> list[Part]:
+def propose(
+    ids: Ids, texts: Sequence[str], x: Matrix, k: int, clusterer: str = "iclust", seed: int = 0
+) -> list[ClusterPart]:
     """Divide (n,) sentences by their (n, dim) vectors into at most ``k`` parts, the largest part first.
 
     Raises :class:`DataError` if there are fewer sentences than parts.
@@ -47,7 +49,7 @@ def propose(ids: Ids, texts: Sequence[str], x: Matrix, k: int, clusterer: str = 
     found = int(labels.max()) + 1
     names = theme_names(theme_words(texts, labels, found))
     inside = [np.flatnonzero(labels == c) for c in range(found)]
-    parts = [Part(name, by_centrality(ids[rows], x[rows])) for name, rows in zip(names, inside, strict=True)]
+    parts = [ClusterPart(name, by_centrality(ids[rows], x[rows])) for name, rows in zip(names, inside, strict=True)]
     return sorted(parts, key=lambda part: -len(part.ids))
 
 

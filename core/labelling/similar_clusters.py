@@ -42,7 +42,7 @@ class Centres:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ClusterPair:
     """Two clusters that could be one."""
 
     first: int
@@ -79,7 +79,7 @@ def _blocks(rows: npt.NDArray[np.intp], owner: Ids) -> Iterator[tuple[npt.NDArra
         yield rows[first : first + _BLOCK], owner[first : first + _BLOCK]
 
 
-def similar_pairs(found: Centres, most: int) -> list[Pair]:
+def similar_pairs(found: Centres, most: int) -> list[ClusterPair]:
     """Return at most ``most`` pairs of clusters, the highest mean cosine first.
 
     On articles with known sections, this finds pairs of one section as well as Ward's criterion does, and better than
@@ -90,10 +90,12 @@ def similar_pairs(found: Centres, most: int) -> list[Pair]:
     within = (found.within[first] + found.within[second]) / 2
     order = np.argsort(-between[first, second], kind="stable")[:most]
     columns = (found.numbers[first], found.numbers[second], between[first, second], within)
-    return [Pair(int(a), int(b), float(s), float(w)) for a, b, s, w in zip(*(c[order] for c in columns), strict=True)]
+    return [
+        ClusterPair(int(a), int(b), float(s), float(w)) for a, b, s, w in zip(*(c[order] for c in columns), strict=True)
+    ]
 
 
-def between(partition: Partition, x: Matrix, found: Centres, pair: Pair, top_k: int = 6) -> tuple[Ids, int]:
+def between(partition: Partition, x: Matrix, found: Centres, pair: ClusterPair, top_k: int = 6) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other cluster than to their own.
 
     The at most ``top_k`` ids are those with the highest similarity to the other cluster minus that to the rest of

@@ -18,7 +18,7 @@ UNASSIGNED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class MatchedPair:
     """A cluster of the first partition with its match in the second."""
 
     first: int
@@ -31,7 +31,7 @@ class Pair:
 class Matching:
     """Matching of two partitions of n items. Unassigned items (-1) match only each other."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MatchedPair, ...]
     """Matched clusters by falling overlap, then by the labels of the first partition."""
     only_first: tuple[int, ...]
     """Unmatched clusters of the first partition, ascending."""
@@ -60,7 +60,7 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
         raise DataError(f"Two partitions need one label per item, not {first.shape} and {second.shape}.")
     rows, columns, table = _overlaps(first, second)
     at = zip(*linear_sum_assignment(table, maximize=True), strict=True)
-    met = [Pair(int(rows[r]), int(columns[c]), int(table[r, c])) for r, c in at if table[r, c]]
+    met = [MatchedPair(int(rows[r]), int(columns[c]), int(table[r, c])) for r, c in at if table[r, c]]
     pairs = tuple(sorted(met, key=lambda pair: (-pair.both, pair.first)))
     partner = {pair.second: pair.first for pair in pairs}
     only_second = tuple(int(c) for c in columns if int(c) not in partner)

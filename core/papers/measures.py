@@ -36,7 +36,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class Clustering:
+class ClusteringMeasures:
     """Clusters of every article of a benchmark against its sections; ``model`` is empty for random labels."""
 
     model: str
@@ -46,7 +46,7 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True)
-class Relatedness:
+class RelatednessMeasures:
     """Relatedness of sentence pairs (SICK), by a regressor on the vectors or by cosine."""
 
     model: str
@@ -93,7 +93,7 @@ class CountSummaries:
 
 
 @dataclass(frozen=True, slots=True)
-class Summaries:
+class SummaryMeasures:
     """ROUGE-1 of summaries of the documents in a file of the data folder."""
 
     documents: str
@@ -126,11 +126,11 @@ Measure: TypeAlias = (
     | CountTopics
     | CountSummaries
     | Accuracy
-    | Clustering
-    | Relatedness
+    | ClusteringMeasures
+    | RelatednessMeasures
     | Topics
     | ChosenSetting
-    | Summaries
+    | SummaryMeasures
     | Cost
     | Combined
 )

@@ -40,7 +40,7 @@ class CorpusData:
 
 
 @dataclass(frozen=True, slots=True)
-class TripletData:
+class TripletSource:
     """A set of triplets that is sampled from the corpus."""
 
     id: str
@@ -63,7 +63,7 @@ class BenchmarkData:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelSpec:
     """A method with its settings and data, fitted once for each seed and used in any number of rows."""
 
     id: str
@@ -115,7 +115,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MetricColumn:
     """A metric of a table, with ``digits`` after the decimal point; ``lower_is_better`` for errors."""
 
     metric: str
@@ -125,14 +125,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """A table of the paper, followed by rows of our own."""
 
     id: str
     title: str
     source: str
     about: str
-    columns: tuple[Column, ...]
+    columns: tuple[MetricColumn, ...]
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...] = ()
     values_only: bool = False
@@ -144,7 +144,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class RunProfile:
     """Compute budget: seeds, volume of data, and budgets of training; and the evaluated articles."""
 
     id: str
@@ -170,11 +170,11 @@ class Paper:
     id: str
     title: str
     citation: str
-    triplets: tuple[TripletData, ...]
+    triplets: tuple[TripletSource, ...]
     benchmarks: tuple[BenchmarkData, ...]
-    models: tuple[Model, ...]
-    tables: tuple[Table, ...]
-    profiles: tuple[Profile, ...]
+    models: tuple[ModelSpec, ...]
+    tables: tuple[ResultTable, ...]
+    profiles: tuple[RunProfile, ...]
     corpora: tuple[CorpusData, ...] = ()
 
     def __post_init__(self) -> None:
@@ -190,11 +190,11 @@ class Paper:
         for table in self.tables:
             self._check(table)
 
-    def table(self, id: str) -> Table:
+    def table(self, id: str) -> ResultTable:
         """Return the table with this id; the error suggests the nearest ids."""
         return _by_id(self.tables, id, f"table of {self.id}")
 
-    def model(self, id: str) -> Model:
+    def model(self, id: str) -> ModelSpec:
         """Return the model with this id."""
         return _by_id(self.models, id, f"model of {self.id}")
 
@@ -207,7 +207,7 @@ class Paper:
         """Return the corpus with this id."""
         return _by_id(self.corpora, id, f"corpus of {self.id}")
 
-    def triplet_data(self, id: str) -> TripletData:
+    def triplet_data(self, id: str) -> TripletSource:
         """Return the triplet set with this id."""
         return _by_id(self.triplets, id, f"triplet set of {self.id}")
 
@@ -215,11 +215,11 @@ class Paper:
         """Return the benchmark with this id."""
         return _by_id(self.benchmarks, id, f"benchmark of {self.id}")
 
-    def profile(self, id: str) -> Profile:
+    def profile(self, id: str) -> RunProfile:
         """Return the profile with this id; the error suggests the nearest ids."""
         return _by_id(self.profiles, id, f"profile of {self.id}")
 
-    def _check(self, table: Table) -> None:
+    def _check(self, table: ResultTable) -> None:
         _check_unique(table.rows)
         metrics = {column.metric for column in table.columns}
         for row in table.rows:

@@ -20,7 +20,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.outline import BasePiecewiseReader, Outline
 from themescope.core.readers.streams import ByteStream, FileHead, check_article, open_stream
-from themescope.core.readers.wikitext.links import CATEGORIES, FILES, Links
+from themescope.core.readers.wikitext.links import CATEGORIES, FILES, LinkRemoval
 from themescope.core.readers.wikitext.page import read_page
 from themescope.core.types import Article
 
@@ -108,8 +108,8 @@ class MediawikiDump(BasePiecewiseReader):
 
 
 @lru_cache(maxsize=8)
-def _links(files: frozenset[str], categories: frozenset[str]) -> Links:
-    return Links(FILES | files, CATEGORIES | categories)
+def _links(files: frozenset[str], categories: frozenset[str]) -> LinkRemoval:
+    return LinkRemoval(FILES | files, CATEGORIES | categories)
 
 
 @dataclass

@@ -21,7 +21,7 @@ from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.exported_datasets import ExportedDataset, is_exported
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead
-from themescope.core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, Row, Table, is_excel, likely_column, open_tables
+from themescope.core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, FileTable, Row, is_excel, likely_column, open_tables
 from themescope.core.types import PARTS, Article, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
@@ -224,7 +224,7 @@ def _of_split(article: Article, split: str) -> Article:
     return replace(article, part=split if split in PARTS else "", values=values)
 
 
-def choose(path: Path, table: Table, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:
+def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:
     """Return which column of a table has which part, and its rows. Raises ``UnknownNameError`` for missing columns."""
     first = list(islice(table.rows, SAMPLE_ROWS))
     for name in filter(None, (config.text, config.title, config.section)):

@@ -36,7 +36,7 @@ Row = tuple[int, tuple[Value, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FileTable:
     """Columns of a file, and its rows, which can be iterated once."""
 
     columns: tuple[str, ...]
@@ -66,7 +66,7 @@ def kind_of(path: Path) -> str:
     return "jsonl" if ending in ("jsonl", "ndjson") or begin.lstrip().startswith(b'{"') else "txt"
 
 
-def open_table(path: Path, report: Report = SILENT, every_column: bool = False) -> Table:
+def open_table(path: Path, report: Report = SILENT, every_column: bool = False) -> FileTable:
     """Open the table of a file; rows without any value are left out.
 
     The columns of JSON lines are the keys of the first rows, or with ``every_column`` of all of them, for which the
@@ -76,7 +76,7 @@ def open_table(path: Path, report: Report = SILENT, every_column: bool = False) 
     return _OPENERS[kind_of(path)](path, report, every_column)
 
 
-def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bool = False) -> Table:
+def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bool = False) -> FileTable:
     """Open the tables of several files, one after the other, with the columns of the first; see :func:`open_table`."""
     first = open_table(paths[0], report, every_column)
 
@@ -92,25 +92,25 @@ def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bo
                 last = before + number
                 yield last, tuple(values[place] if place >= 0 else None for place in places)
 
-    return Table(first.columns, rows(), first.types)
+    return FileTable(first.columns, rows(), first.types)
 
 
-def _lines(path: Path, report: Report, every_column: bool) -> Table:
+def _lines(path: Path, report: Report, every_column: bool) -> FileTable:
     found = ((number, line.strip()) for number, line in lines(path, report, readable_as(path)))
-    return Table((ONLY,), ((number, (line,)) for number, line in found if line))
+    return FileTable((ONLY,), ((number, (line,)) for number, line in found if line))
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, report: Report, every_column: bool) -> Table:
+def _csv(path: Path, report: Report, every_column: bool) -> FileTable:
     text = (line for _, line in lines(path, report, readable_as(path)))
     first = next(text, "")
     delimiter = max(",;\t|", key=first.count)
     return _headed(path, _csv_rows(path, chain([first], text), delimiter))
 
 
-def _tsv(path: Path, report: Report, every_column: bool) -> Table:
+def _tsv(path: Path, report: Report, every_column: bool) -> FileTable:
     text = (line for _, line in lines(path, report, readable_as(path)))
     return _headed(path, _csv_rows(path, text, "\t"))
 
@@ -124,7 +124,7 @@ def _csv_rows(path: Path, text: Iterable[str], delimiter: str) -> Iterator[list[
         raise ReadError(path, f"this is not a CSV file: {error}.", f"line {reader.line_num:,}") from None
 
 
-def _headed(path: Path, rows: Iterator[Sequence[Any]]) -> Table:
+def _headed(path: Path, rows: Iterator[Sequence[Any]]) -> FileTable:
     """Return the table whose column names are the first of ``rows``."""
     header = next(rows, None)
     if header is None:
@@ -132,7 +132,7 @@ def _headed(path: Path, rows: Iterator[Sequence[Any]]) -> Table:
     if not header:
         raise ReadError(path, "the first row is empty.", "line 1", "Name the columns in it.")
     names = _names(header[:MOST_COLUMNS])
-    return Table(names, _filled(enumerate(rows, 2), len(names)))
+    return FileTable(names, _filled(enumerate(rows, 2), len(names)))
 
 
 def _filled(rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
@@ -156,7 +156,7 @@ def _names(header: Sequence[Any]) -> tuple[str, ...]:
 # --- JSON lines -------------------------------------------------------------------------------------------------------
 
 
-def _json(path: Path, report: Report, every_column: bool) -> Table:
+def _json(path: Path, report: Report, every_column: bool) -> FileTable:
     """Return the table of objects or strings, one per line; the columns are their keys."""
     rows = _objects(path, report)
     first = list(islice(rows, SAMPLE_ROWS))
@@ -167,7 +167,7 @@ def _json(path: Path, report: Report, every_column: bool) -> Table:
     if not keys:
         raise ReadError(path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.')
     cells = ((number, [row.get(key) for key in keys]) for number, row in chain(first, rows))
-    return Table(_names(keys), _filled(_shallow(path, cells), len(keys)))
+    return FileTable(_names(keys), _filled(_shallow(path, cells), len(keys)))
 
 
 def _objects(path: Path, report: Report) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -188,7 +188,7 @@ def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tupl
 # --- Excel ------------------------------------------------------------------------------------------------------------
 
 
-def _excel(path: Path, report: Report, every_column: bool) -> Table:
+def _excel(path: Path, report: Report, every_column: bool) -> FileTable:
     parts = _parts(path)
     unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
     if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
@@ -242,23 +242,23 @@ def _parts(path: Path) -> list[zipfile.ZipInfo]:
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
-def _parquet(path: Path, report: Report, every_column: bool) -> Table:
+def _parquet(path: Path, report: Report, every_column: bool) -> FileTable:
     return _arrow_table(path, read_parquet(path, report, MOST_COLUMNS))
 
 
-def _arrow(path: Path, report: Report, every_column: bool) -> Table:
+def _arrow(path: Path, report: Report, every_column: bool) -> FileTable:
     return _arrow_table(path, read_arrow(path, report, MOST_COLUMNS))
 
 
-def _arrow_table(path: Path, found: ArrowTable) -> Table:
+def _arrow_table(path: Path, found: ArrowTable) -> FileTable:
     columns = _names(found.names)
     if not columns:
         raise ReadError(path, "this file has no columns.")
     known = {c: found.types[name] for c, name in zip(columns, found.names, strict=True) if name in found.types}
-    return Table(columns, _filled(enumerate(found.rows, 1), len(columns)), known)
+    return FileTable(columns, _filled(enumerate(found.rows, 1), len(columns)), known)
 
 
-_OPENERS: Mapping[str, Callable[[Path, Report, bool], Table]] = {
+_OPENERS: Mapping[str, Callable[[Path, Report, bool], FileTable]] = {
     "txt": _lines, "csv": _csv, "tsv": _tsv, "jsonl": _json, "xlsx": _excel, "parquet": _parquet,
     "arrow": _arrow,
 }  # fmt: skip

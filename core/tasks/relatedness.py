@@ -21,7 +21,7 @@ from themescope.core.protocols import Model, Report
 from themescope.core.types import Estimate, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from themescope.core.tasks.relatedness_regressor import Relatedness
+    from themescope.core.tasks.relatedness_regressor import TrainedRegressor
 
 Floats = npt.NDArray[np.float64]
 FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
@@ -91,7 +91,7 @@ def evaluate_sick(model: Model, pairs: SickPairs, *, regressor: bool, seed: int,
     return agreement_with_scores(cosines[test], fitted, pairs.test.scores, seed)
 
 
-def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report) -> Relatedness:
+def fit_relatedness(model: Model, pairs: SickPairs, *, seed: int, report: Report) -> TrainedRegressor:
     """Train the regressor of Kiros et al. on the vectors of ``model``; its scores can also order triplets."""
     return _trained(*_embedded(model, pairs, report), pairs, seed, report)
 
@@ -102,7 +102,7 @@ class RelatednessOrder:
     It takes the place of the model in :func:`themescope.core.metrics.triplets.triplet_accuracy`.
     """
 
-    def __init__(self, model: Model, regressor: Relatedness) -> None:
+    def __init__(self, model: Model, regressor: TrainedRegressor) -> None:
         self._model, self._regressor = model, regressor
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
@@ -114,7 +114,7 @@ class RelatednessOrder:
         return np.asarray(HIGHEST - self._regressor.predict(a, b), np.float32)
 
 
-def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Report) -> Relatedness:
+def _trained(first: Any, second: Any, pairs: SickPairs, seed: int, report: Report) -> TrainedRegressor:
     from themescope.core.tasks.relatedness_regressor import RelatednessData, train_relatedness
 
     end, last = len(pairs.train), len(pairs.train) + len(pairs.trial)

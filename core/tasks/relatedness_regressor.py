@@ -38,7 +38,7 @@ class RelatednessData:
 
 
 @dataclass(frozen=True)
-class Relatedness:
+class TrainedRegressor:
     """A trained regressor."""
 
     columns: npt.NDArray[np.int64] | None
@@ -75,7 +75,7 @@ def pair_features(first: Any, second: Any, columns: npt.NDArray[np.int64] | None
     return np.concatenate([np.abs(u - v), u * v], axis=1).astype(np.float32)
 
 
-def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: int, report: Report) -> Relatedness:
+def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: int, report: Report) -> TrainedRegressor:
     """Train on ``training``, with early stopping and choice of the penalty by Pearson on ``trial``.
 
     Training takes blocks of 10 epochs and ends after three blocks without a gain. Features are standardised over the
@@ -90,7 +90,9 @@ def train_relatedness(training: RelatednessData, trial: RelatednessData, seed: i
     fit = _Fit(features, torch.from_numpy(soft_targets(training.scores)), seed)
     fit.run(held_out, trial.scores, report)
     best = int(np.argmax(fit.best))
-    return Relatedness(columns, mean, scale, fit.weights[best], fit.bias[best], PENALTIES[best], float(fit.best[best]))
+    return TrainedRegressor(
+        columns, mean, scale, fit.weights[best], fit.bias[best], PENALTIES[best], float(fit.best[best])
+    )
 
 
 class _Fit:

@@ -43,7 +43,7 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class CountSuggestion:
     """A suggested number of clusters, its 90 % interval and the reason in words."""
 
     k: int
@@ -52,7 +52,7 @@ class Suggestion:
     reason: str
 
 
-def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Suggestion:
+def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> CountSuggestion:
     """Return the number of themes of (n, dim) ``x``, between 2 and ``most``, with its interval.
 
     The interval combines two errors of the logarithm of the number: that of the calibration on lists with known
@@ -62,7 +62,7 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Su
     most = max(min(most, n // 2), 2)
     if n < 4 or most == 2:
         k = min(2, n)
-        return Suggestion(k, k, k, "There are too few sentences for another number of themes.")
+        return CountSuggestion(k, k, k, "There are too few sentences for another number of themes.")
     effective = effective_themes(x, seed)
     found = calibration.count(effective)
     random = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Su
     )
     if round(found) > most:
         reason += f" The setting for the maximum number of themes limits the result to {most}."
-    return Suggestion(k, low, high, reason)
+    return CountSuggestion(k, low, high, reason)
 
 
 def _bounded(number: float, most: int) -> int:

@@ -68,7 +68,7 @@ _NEGATIVE = "third"  # part of the hash of a negative; another string would chan
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextColumns:
     """Columns of texts: (n,) store ids, hashes of the exact text, hashes of the folded text."""
 
     ids: Indices
@@ -78,9 +78,9 @@ class Texts:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, rows: Indices) -> Texts:
+    def take(self, rows: Indices) -> TextColumns:
         """Return rows in the given order."""
-        return Texts(self.ids[rows], self.exact[rows], self.folded[rows])
+        return TextColumns(self.ids[rows], self.exact[rows], self.folded[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ class Drawn:
     title: str
     article_id: int
     split: Split
-    pool: Texts
-    pivots: Texts
-    positives: Texts
-    negatives: Texts | None
+    pool: TextColumns
+    pivots: TextColumns
+    positives: TextColumns
+    negatives: TextColumns | None
     slots: tuple[Indices, Indices, Indices]
 
     def order(self) -> tuple[str, bytes]:
@@ -109,7 +109,7 @@ class Drawn:
 class _Eligible:
     """Columns of eligible sentences, (n,) each; ``starts`` and ``counts`` are (m,), one entry per kept section."""
 
-    texts: Texts
+    texts: TextColumns
     positions: Indices
     sections: Indices
     paragraphs: Indices
@@ -158,7 +158,7 @@ def _chosen_pairs(pool: _Eligible, rules: TripletRules, base: int, counts: Count
 
 def _negatives(
     pool: _Eligible, own: Indices, neighbour: Indices, source: str, base: int, slots: tuple[Indices, Indices, Indices]
-) -> Texts | None:
+) -> TextColumns | None:
     """Draw a sentence of the neighbouring or another section; None if it comes from another article."""
     if source == "random_article":
         return None
@@ -202,8 +202,8 @@ def draw_titles(
     )
 
 
-def _texts(rows: list[tuple[int, str]]) -> Texts:
-    return Texts(
+def _texts(rows: list[tuple[int, str]]) -> TextColumns:
+    return TextColumns(
         np.array([id for id, _ in rows], dtype=np.int64),
         np.array([text_key(text) for _, text in rows], dtype=np.uint64),
         np.array([text_key(fold(text)) for _, text in rows], dtype=np.uint64),

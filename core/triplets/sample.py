@@ -16,7 +16,7 @@ from themescope.core.protocols import Report
 from themescope.core.triplets.draws import (
     Drawn,
     Indices,
-    Texts,
+    TextColumns,
     article_key,
     draw_sentences,
     draw_titles,
@@ -100,9 +100,9 @@ def _draw(article: ArticleSentences, kind: str, rules: TripletRules, seed: int, 
     return KINDS[kind](article, kept, rules, seed, counts)
 
 
-def _negatives(drawn: list[Drawn], seed: int) -> list[Texts]:
+def _negatives(drawn: list[Drawn], seed: int) -> list[TextColumns]:
     """Return the negatives of every article."""
-    pools: dict[Split, Texts] = {}
+    pools: dict[Split, TextColumns] = {}
     starts: Counter[Split] = Counter()
     negatives = []
     for found in drawn:
@@ -116,7 +116,7 @@ def _negatives(drawn: list[Drawn], seed: int) -> list[Texts]:
     return negatives
 
 
-def _from_other_articles(found: Drawn, pool: Texts, start: int, seed: int) -> Texts:
+def _from_other_articles(found: Drawn, pool: TextColumns, start: int, seed: int) -> TextColumns:
     """Sample negatives uniformly from the eligible sentences of the other articles of the split."""
     free = len(pool) - len(found.pool)
     if free == 0 and len(found.pivots):
@@ -132,7 +132,7 @@ def _from_other_articles(found: Drawn, pool: Texts, start: int, seed: int) -> Te
 
 
 def _assemble(
-    kind: str, drawn: list[Drawn], negatives: list[Texts], counts: Counter[str], rules: TripletRules
+    kind: str, drawn: list[Drawn], negatives: list[TextColumns], counts: Counter[str], rules: TripletRules
 ) -> SampledTriplets:
     digest = hashlib.blake2b(kind.encode(), digest_size=8)
     parts: dict[Split, list[tuple[int, Indices]]] = {split: [] for split in Split}
@@ -157,8 +157,8 @@ def _rows(parts: list[tuple[int, Indices]]) -> TripletRows:
     return TripletRows(np.zeros(len(articles), np.int64), articles, columns[0], columns[1], columns[2])
 
 
-def _joined(pools: list[Texts]) -> Texts:
-    return Texts(
+def _joined(pools: list[TextColumns]) -> TextColumns:
+    return TextColumns(
         np.concatenate([p.ids for p in pools]),
         np.concatenate([p.exact for p in pools]),
         np.concatenate([p.folded for p in pools]),

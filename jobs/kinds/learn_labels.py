@@ -12,7 +12,7 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.learning import (
-    Contradiction,
+    LabelContradiction,
     Placed,
     contradictions,
     labelled_triplets,
@@ -55,7 +55,7 @@ class TrainingLabels:
 
     records: tuple[LabellingRecord, ...]
     placed: tuple[Placed, ...]
-    contradictions: tuple[Contradiction, ...]
+    contradictions: tuple[LabelContradiction, ...]
 
 
 def training_labels(store: Store, names: tuple[str, ...]) -> TrainingLabels:

@@ -6,7 +6,7 @@ from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.papers.measures import (
     Accuracy,
     ChosenSetting,
-    Clustering,
+    ClusteringMeasures,
     Combined,
     Cost,
     CountBenchmark,
@@ -14,11 +14,11 @@ from themescope.core.papers.measures import (
     CountTopics,
     CountTriplets,
     Measure,
-    Relatedness,
-    Summaries,
+    RelatednessMeasures,
+    SummaryMeasures,
     Topics,
 )
-from themescope.core.papers.spec import Model
+from themescope.core.papers.spec import ModelSpec
 from themescope.core.text.word_tables import DISTILLED
 from themescope.db.records import ModelRecord
 from themescope.jobs.papers.work import Work
@@ -33,9 +33,9 @@ def data_of(wanted: Measure, work: Work) -> str:
             return _benchmark_words(work, benchmark)
         case Accuracy(model, triplets):
             return f"{_test_words(work, triplets)}; {_model_words(work, model)}"
-        case Clustering(model, _, benchmark):
+        case ClusteringMeasures(model, _, benchmark):
             return _benchmark_words(work, benchmark) + (f"; {_model_words(work, model)}" if model else "")
-        case Relatedness(model):
+        case RelatednessMeasures(model):
             return f"SICK; {_model_words(work, model)}"
         case Cost(model):
             return _model_words(work, model)
@@ -45,7 +45,7 @@ def data_of(wanted: Measure, work: Work) -> str:
             return _data_of_topics(wanted, work)
 
 
-def _data_of_topics(wanted: CountTopics | ChosenSetting | Topics | CountSummaries | Summaries, work: Work) -> str:
+def _data_of_topics(wanted: CountTopics | ChosenSetting | Topics | CountSummaries | SummaryMeasures, work: Work) -> str:
     match wanted:
         case CountTopics(labels) | ChosenSetting(_, labels):
             return work.corpus_of_model(labels).name
@@ -53,7 +53,7 @@ def _data_of_topics(wanted: CountTopics | ChosenSetting | Topics | CountSummarie
             return f"{work.corpus_of_model(labels).name}; {_model_words(work, model)}"
         case CountSummaries(documents):
             return documents.rsplit("/", 1)[-1]
-        case Summaries(documents, _, model):
+        case SummaryMeasures(documents, _, model):
             return documents.rsplit("/", 1)[-1] + (f"; {_model_words(work, model)}" if model else "")
 
 
@@ -112,7 +112,7 @@ def _table_words(table: str) -> str:
     return table.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def _training_words(work: Work, declared: Model, found: ModelRecord) -> list[str]:
+def _training_words(work: Work, declared: ModelSpec, found: ModelRecord) -> list[str]:
     if not declared.triplets:
         return [f"text of {work.corpus(declared.corpus).name}"] if found.corpus_id else []
     files = work.sources.training_files() if work.paper.triplet_data(declared.triplets).replaceable else None

@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from themescope.core.papers.spec import Paper, Profile, Table
+from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.db.records import PaperTableRecord
 from themescope.jobs.common.files import whole
 
 Json = Mapping[str, Any]
 
 
-def write_document(path: Path, paper: Paper, profile: Profile, records: Iterable[PaperTableRecord]) -> None:
+def write_document(path: Path, paper: Paper, profile: RunProfile, records: Iterable[PaperTableRecord]) -> None:
     """Write the tables of one profile to ``path`` atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path) as partial:
         partial.write_text(document(paper, profile, {r.name: r for r in records}), encoding="utf-8", newline="\n")
 
 
-def document(paper: Paper, profile: Profile, records: Mapping[str, PaperTableRecord]) -> str:
+def document(paper: Paper, profile: RunProfile, records: Mapping[str, PaperTableRecord]) -> str:
     """Return the document, including the tables that have not been reproduced yet."""
     lines = [
         f"# Results: {paper.title}",
@@ -48,7 +48,7 @@ def _cells(paper: Paper) -> str:
     return f"{text}. A dash means that the model is not measured by the column."
 
 
-def _section(table: Table, record: PaperTableRecord | None, profile: Profile) -> Iterator[str]:
+def _section(table: ResultTable, record: PaperTableRecord | None, profile: RunProfile) -> Iterator[str]:
     name = f"Table {table.id}" if table.id.isdigit() else table.id.capitalize()
     yield from (f"## {name}: {table.title}", "", f"*{table.source}.* {table.about}", "")
     if record is None:

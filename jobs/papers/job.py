@@ -13,7 +13,7 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ConfigError
 from themescope.core.papers import PAPERS, paper
-from themescope.core.papers.spec import Paper, Profile, Table
+from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.papers.document import write_document
 from themescope.jobs.papers.queued_trainings import QueuedTrainings, models_for
@@ -79,7 +79,7 @@ class ReproduceConfig(JobConfig):
             found[row] = (*found.get(row, ()), name)
         return found
 
-    def profile_of(self, declared: Paper) -> Profile:
+    def profile_of(self, declared: Paper) -> RunProfile:
         """Return the profile with the limits that are given."""
         profile = declared.profile(self.profile)
         profile = replace(profile, seeds=profile.seeds[: self.seeds or None])
@@ -131,7 +131,7 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
     }
 
 
-def _windows(tables: list[Table], low: float) -> list[tuple[float, float]]:
+def _windows(tables: list[ResultTable], low: float) -> list[tuple[float, float]]:
     """Return the part of the progress of each table, from ``low`` to 0.99 in proportion to its rows."""
     total = sum(len(table.rows) for table in tables)
     windows, before = [], 0

@@ -14,7 +14,7 @@ from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeE
 from themescope.core.papers.measures import (
     Accuracy,
     ChosenSetting,
-    Clustering,
+    ClusteringMeasures,
     Combined,
     Cost,
     CountBenchmark,
@@ -22,8 +22,8 @@ from themescope.core.papers.measures import (
     CountTopics,
     CountTriplets,
     Measure,
-    Relatedness,
-    Summaries,
+    RelatednessMeasures,
+    SummaryMeasures,
     Topics,
 )
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
@@ -70,7 +70,7 @@ def seeds_of(measure: Measure, work: Work) -> tuple[int, ...]:
             return (0,)
         case ChosenSetting():
             return work.profile.seeds[:1]
-        case Summaries(_, summarizer, "") if "seeded" not in SUMMARIZERS.get(summarizer).tags:
+        case SummaryMeasures(_, summarizer, "") if "seeded" not in SUMMARIZERS.get(summarizer).tags:
             return (0,)
         case Accuracy(model) | Cost(model):
             return work.seeds_of_model(model)
@@ -89,9 +89,9 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
             return Measurement({name: float(value) for name, value in table.items()})
         case Accuracy():
             return _accuracy(wanted, work, seed)
-        case Clustering():
+        case ClusteringMeasures():
             return _clustering(wanted, work, seed)
-        case Relatedness():
+        case RelatednessMeasures():
             return _relatedness(wanted, work, seed)
         case Cost():
             return _cost(wanted, work, seed)
@@ -102,7 +102,7 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
 
 
 def _measure_topics(
-    wanted: CountTopics | CountSummaries | Topics | ChosenSetting | Summaries, work: Work, seed: int
+    wanted: CountTopics | CountSummaries | Topics | ChosenSetting | SummaryMeasures, work: Work, seed: int
 ) -> Measurement:
     match wanted:
         case CountTopics():
@@ -113,7 +113,7 @@ def _measure_topics(
             return _topics(wanted, work, seed)
         case ChosenSetting():
             return _chosen_setting(wanted, work, seed)
-        case Summaries():
+        case SummaryMeasures():
             return _summaries(wanted, work, seed)
 
 
@@ -151,7 +151,7 @@ def _articles_of(rows: TripletRows, ids: Ids) -> Ids:
     return np.array([article_of[id] for id in ids.tolist()], np.int64)
 
 
-def _clustering(wanted: Clustering, work: Work, seed: int) -> Measurement:
+def _clustering(wanted: ClusteringMeasures, work: Work, seed: int) -> Measurement:
     args = {
         "model": work.model(wanted.model, seed).name if wanted.model else "",
         "clusterer": wanted.clusterer,
@@ -174,7 +174,7 @@ def _clustering(wanted: Clustering, work: Work, seed: int) -> Measurement:
     return Measurement(means, values if len(items) > 1 else {}, run=result["digest"], warning=warning)
 
 
-def _relatedness(wanted: Relatedness, work: Work, seed: int) -> Measurement:
+def _relatedness(wanted: RelatednessMeasures, work: Work, seed: int) -> Measurement:
     args = {"sick": str(work.sources.pairs()), "regressor": wanted.regressor, "seed": seed}
     result = work.steps.run("evaluate-relatedness", {"model": work.model(wanted.model, seed).name, **args})
     scores: Mapping[str, Mapping[str, Any]] = result["scores"]
@@ -231,7 +231,7 @@ def _counted_summaries(wanted: CountSummaries, work: Work) -> Measurement:
     return Measurement({"documents": float(len(found)), **means})
 
 
-def _summaries(wanted: Summaries, work: Work, seed: int) -> Measurement:
+def _summaries(wanted: SummaryMeasures, work: Work, seed: int) -> Measurement:
     """Return ROUGE-1 recall per document."""
     args: dict[str, Any] = {
         "documents": str(_documents(wanted.documents, work)),

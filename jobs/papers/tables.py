@@ -10,7 +10,7 @@ import numpy as np
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.metrics.statistics.paired_tests import holm, paired_test
-from themescope.core.papers.spec import SIMILAR, Claim, Row, Table
+from themescope.core.papers.spec import SIMILAR, Claim, ResultTable, Row
 from themescope.core.types import Estimate
 from themescope.jobs.papers.descriptions import data_of
 from themescope.jobs.papers.measurements import Measurement, measure, seeds_of
@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 """Callback for the numbers of measurements done and in total."""
 
 
-def reproduce_table(table: Table, work: Work, progress: Progress, keep: Callable[[Json], None]) -> Json:
+def reproduce_table(table: ResultTable, work: Work, progress: Progress, keep: Callable[[Json], None]) -> Json:
     """Measure every row with every seed, then test the claims. A row that cannot be measured contains the reason.
 
     ``keep`` is called with the table after each row that was computed; the remaining rows are marked as not measured.
@@ -43,7 +43,7 @@ def reproduce_table(table: Table, work: Work, progress: Progress, keep: Callable
     return _content(table, work, rows, found) | {"complete": True}
 
 
-def _content(table: Table, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Measurement]]) -> Json:
+def _content(table: ResultTable, work: Work, rows: Sequence[Json], found: Mapping[str, Sequence[Measurement]]) -> Json:
     return {
         "title": table.title,
         "source": table.source,
@@ -74,7 +74,7 @@ def _blank(row: Row) -> Json:
     }
 
 
-def _row(table: Table, row: Row, work: Work, found: dict[str, list[Measurement]], progress: Progress) -> Json:
+def _row(table: ResultTable, row: Row, work: Work, found: dict[str, list[Measurement]], progress: Progress) -> Json:
     content = _blank(row)
     seeds = seeds_of(row.measure, work)
     try:
@@ -130,7 +130,7 @@ def _mean_values(metric: str, measurements: Sequence[Measurement]) -> Any:
     return np.mean([measurement.values[metric].values for measurement in measurements], axis=0)
 
 
-def _claims(table: Table, found: Mapping[str, Sequence[Measurement]]) -> list[Json]:
+def _claims(table: ResultTable, found: Mapping[str, Sequence[Measurement]]) -> list[Json]:
     """Test every claim whose rows share their items, with p-values corrected over the table."""
     tests = [(claim, _tested(claim, found)) for claim in table.claims]
     ps = holm([test["p"] for _, test in tests if test])

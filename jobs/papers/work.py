@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from themescope.core.config import config_from_dict, digest_of
 from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
 from themescope.core.models import REGISTRY as METHODS
-from themescope.core.papers.spec import BenchmarkData, CorpusData, Model, Paper, Profile, TripletData
+from themescope.core.papers.spec import BenchmarkData, CorpusData, ModelSpec, Paper, RunProfile, TripletSource
 from themescope.core.protocols import Report
 from themescope.core.types import Split
 from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
@@ -92,7 +92,7 @@ class Work:
     def __init__(
         self,
         paper: Paper,
-        profile: Profile,
+        profile: RunProfile,
         sources: Sources,
         steps: Steps,
         given: Mapping[str, tuple[str, ...]] | None = None,
@@ -199,7 +199,7 @@ class Work:
         name = corpus_of(self.store, self.steps.run, files, data.title, data.reader, data.settings)
         return ready_corpus(self.store, name)
 
-    def _triplet_set(self, data: TripletData) -> TripletSetRecord:
+    def _triplet_set(self, data: TripletSource) -> TripletSetRecord:
         args: dict[str, Any] = {
             "corpus": self.sources.corpus.name,
             "kind": data.kind,
@@ -229,7 +229,7 @@ class Work:
         with self.store.reading() as r:
             return r.benchmarks.get(result["benchmark_id"])
 
-    def _model(self, model: Model, seed: int) -> ModelRecord:
+    def _model(self, model: ModelSpec, seed: int) -> ModelRecord:
         if given := self._given.get(model.id):
             return find_model(self.store, given[self.seeds_of_model(model.id).index(seed)])
         if model.pretrained:
@@ -241,7 +241,7 @@ class Work:
         with self.store.reading() as r:
             return r.models.get(result["model_id"])
 
-    def _stored(self, model: Model, args: Mapping[str, Any]) -> ModelRecord:
+    def _stored(self, model: ModelSpec, args: Mapping[str, Any]) -> ModelRecord:
         found = stored_model(self.store, config_from_dict(TrainConfig, args))
         if found is None:
             raise DataError(
@@ -250,7 +250,7 @@ class Work:
             )
         return found
 
-    def _training(self, model: Model, seed: int) -> dict[str, Any]:
+    def _training(self, model: ModelSpec, seed: int) -> dict[str, Any]:
         settings = {**self.profile.budgets.get(model.budget, {}), **model.settings}
         if model.words:
             settings["word_vectors"] = self.sources.words_for(model.words)
@@ -264,7 +264,7 @@ class Work:
         name = f"{self.paper.id} {model.id}, {self.profile.id}, seed {seed}"
         return {**args, "name": name, "settings": settings}
 
-    def _parts(self, model: Model, seed: int) -> list[str]:
+    def _parts(self, model: ModelSpec, seed: int) -> list[str]:
         """Return the names of the submodels, those of an ensemble for every seed."""
         names = [self.model(*part).name for part in self.parts_of((model.id, seed))]
         if model.ensemble and len(names) < 2:
@@ -275,7 +275,7 @@ class Work:
             )
         return names
 
-    def _data(self, model: Model, tags: frozenset[str]) -> dict[str, Any]:
+    def _data(self, model: ModelSpec, tags: frozenset[str]) -> dict[str, Any]:
         """Return the training data: published files if given, else sampled triplets, or the corpus."""
         if model.triplets:
             files = self.sources.training_files() if self.paper.triplet_data(model.triplets).replaceable else None

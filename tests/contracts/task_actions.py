@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.scene import PEOPLE, Do, Scene
-from themescope.core.labelling.distribution import Plan
+from themescope.core.labelling.distribution import DistributionPlan
 from themescope.db.access import Right
 from themescope.db.store import Unit
 from themescope.db.task_records import NewItem, NewTask
@@ -31,7 +31,7 @@ def _item(s: Scene, person: str, place: int = 0) -> int:
 def _make(s: Scene) -> None:
     with s.store.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(s.corpus))
-    making.make(s.store, making.TaskForm(s.corpus, "new", s.name, articles, Plan(("lea", "ada"))))
+    making.make(s.store, making.TaskForm(s.corpus, "new", s.name, articles, DistributionPlan(("lea", "ada"))))
 
 
 def _finish(s: Scene, person: str) -> None:

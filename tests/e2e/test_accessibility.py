@@ -20,7 +20,7 @@ from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import CodebookEntry
-from themescope.core.labelling.distribution import Plan
+from themescope.core.labelling.distribution import DistributionPlan
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.db.label_records import NewLabelling, Sharing
 from themescope.db.notebook_records import NewCase
@@ -91,7 +91,7 @@ def project(filled: App) -> App:
         case = w.error_notebook.add(NewCase(corpus.id, CaseKind.SENTENCE, (), facts, "map"), "", "Too short.")
         category = w.error_categories.add(corpus.id, "Short", "", "")
         w.error_categories.code(case.id, category.id, "", True)
-    making.make(store, making.TaskForm(corpus.id, "Rivers to read", "", (article,), Plan(("",), 0.0)))
+    making.make(store, making.TaskForm(corpus.id, "Rivers to read", "", (article,), DistributionPlan(("",), 0.0)))
     return filled
 
 

@@ -272,7 +272,7 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
 
 def test_either_level_is_in_columns(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     session = LabellingSession(filled_store, labelling.id, "")
-    session.do(hierarchy.group(session.partition, [hierarchy.Group("The river", (2, 3))], session.next_number))
+    session.do(hierarchy.group(session.partition, [hierarchy.ClusterGroup("The river", (2, 3))], session.next_number))
     at = open_page("relabel")
     state = state_of(at, labelling)
     found = {column["name"]: column["theme"] for column in columns_data(state, state.texts.ids)["columns"]}

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.distribution import Plan
+from themescope.core.labelling.distribution import DistributionPlan
 from themescope.db.label_records import Role
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store
@@ -43,7 +43,7 @@ def task(filled_store: Store) -> TaskRecord:
     with filled_store.reading() as r:
         corpus = r.corpora.list()[0]
         articles = tuple(article.id for article in r.corpora.articles(corpus.id))
-    plan = Plan(("ada", HOSTILE), 1.0, 2)
+    plan = DistributionPlan(("ada", HOSTILE), 1.0, 2)
     made = making.TaskForm(corpus.id, "pilot", "ada", articles, plan, instructions=HOSTILE, start=making.START_SECTIONS)
     return making.make(filled_store, made)
 
@@ -71,7 +71,7 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
         corpus = r.corpora.list()[0]
         articles = r.corpora.articles(corpus.id)
     wanted = making.TaskForm(
-        corpus.id, "secret", "ada", tuple(a.id for a in articles), Plan(("ada", "ben"), 1.0, 2), blind=True,
+        corpus.id, "secret", "ada", tuple(a.id for a in articles), DistributionPlan(("ada", "ben"), 1.0, 2), blind=True,
         start=making.START_SECTIONS,
     )  # fmt: skip
     task = making.make(filled_store, wanted)

@@ -34,7 +34,7 @@ class Tables(NamedTuple):
     """Input vectors of words (modes reference, dm and fastsent)."""
 
 
-class Text(NamedTuple):
+class TextArrays(NamedTuple):
     """Text: sentence i has the words ``ids[starts[i]:starts[i + 1]]``; ``keep`` (words,) are subsampling thresholds."""
 
     ids: Any
@@ -57,7 +57,7 @@ class Noise(NamedTuple):
     drawn: int
 
 
-class Steps(NamedTuple):
+class Losses(NamedTuple):
     """Losses that are trained (Saha et al. 2017, section 3)."""
 
     content: bool
@@ -84,7 +84,7 @@ class Span(NamedTuple):
     seed: int
 
 
-class Work(NamedTuple):
+class Buffers(NamedTuple):
     """Buffers of a thread: (dim,) gradient and mean, (S + 1,) targets, (longest,) kept words, random state."""
 
     gradient: Any

@@ -17,12 +17,12 @@ from themescope.core.models.con_s2v.arrays import (
     LEAST_RATE,
     AliasTable,
     Context,
+    Losses,
     Noise,
     Span,
-    Steps,
     Table,
     Tables,
-    Text,
+    TextArrays,
 )
 from themescope.core.models.con_s2v.config import SentVecConfig
 from themescope.core.models.con_s2v.training import BLOCK_WORDS, Sums
@@ -39,7 +39,7 @@ class BatchedLearner:
     threads = 1
 
     def __init__(
-        self, tables: Tables, text: Text, context: Context, noise: Noise, steps: Steps, config: SentVecConfig
+        self, tables: Tables, text: TextArrays, context: Context, noise: Noise, steps: Losses, config: SentVecConfig
     ) -> None:
         self._device = pick_device(config.device)
         self._phi, self._words, self._nodes = (self._moved(t) for t in (tables.sentences, tables.words, tables.nodes))

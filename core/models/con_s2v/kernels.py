@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from themescope.core.compute.random_numbers import GOLDEN, mix
-from themescope.core.models.con_s2v.arrays import LEAST_RATE, Context, Noise, Span, Steps, Tables, Text, Work
+from themescope.core.models.con_s2v.arrays import LEAST_RATE, Buffers, Context, Losses, Noise, Span, Tables, TextArrays
 
 _HALF_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO, _ONE = np.float32(0), np.float32(1)
@@ -157,17 +157,17 @@ def _gradient_step(x: Any, i: Any, table: Any, targets: Any, count: int, rate: A
 
 
 @njit(cache=True)
-def _work(dim: int, drawn: int, text: Text, span: Span) -> Any:
+def _work(dim: int, drawn: int, text: TextArrays, span: Span) -> Any:
     longest = 1
     for i in range(span.low, span.high):
         longest = max(longest, text.starts[i + 1] - text.starts[i])
     gradient, mean = np.zeros(dim, np.float32), np.zeros(dim, np.float32)
     targets, kept = np.empty(drawn + 1, np.int64), np.empty(longest, np.int64)
-    return Work(gradient, mean, targets, kept, np.array([span.seed], np.uint64))
+    return Buffers(gradient, mean, targets, kept, np.array([span.seed], np.uint64))
 
 
 @njit(cache=True)
-def _draw_targets(item: Any, alias: Any, drawn: int, work: Work) -> int:
+def _draw_targets(item: Any, alias: Any, drawn: int, work: Buffers) -> int:
     """Write an item and up to ``drawn`` noise items different from it into the targets; return their number."""
     work.targets[0], found = item, 1
     for _ in range(drawn):
@@ -179,7 +179,7 @@ def _draw_targets(item: Any, alias: Any, drawn: int, work: Work) -> int:
 
 
 @njit(cache=True)
-def _step(x: Any, i: Any, table: Any, item: Any, alias: Any, drawn: int, rate: Any, work: Work) -> Any:
+def _step(x: Any, i: Any, table: Any, item: Any, alias: Any, drawn: int, rate: Any, work: Buffers) -> Any:
     """Predict ``item`` from row i of ``x``, update both, and return the loss."""
     found = _draw_targets(item, alias, drawn, work)
     work.gradient[:] = _ZERO
@@ -189,7 +189,7 @@ def _step(x: Any, i: Any, table: Any, item: Any, alias: Any, drawn: int, rate: A
 
 
 @njit(cache=True)
-def _kept_words(text: Text, i: Any, work: Work) -> int:
+def _kept_words(text: TextArrays, i: Any, work: Buffers) -> int:
     """Write the words of sentence i that subsampling keeps into ``work.kept``; return their number."""
     count = 0
     for place in range(text.starts[i], text.starts[i + 1]):
@@ -201,7 +201,7 @@ def _kept_words(text: Text, i: Any, work: Work) -> int:
 
 
 @njit(cache=True, inline="always")
-def _rate_at(span: Span, text: Text, i: Any) -> Any:
+def _rate_at(span: Span, text: TextArrays, i: Any) -> Any:
     """Return the learning rate α = α₀·max(1e-4, 1 - progress in words)."""
     return np.float32(span.rate * max(LEAST_RATE, 1.0 - (span.done + text.starts[i]) / span.total))
 
@@ -217,7 +217,7 @@ def _neighbour_mean(table: Any, context: Context, i: Any, mean: Any) -> Any:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def train_sentences(tables: Tables, text: Text, context: Context, noise: Noise, steps: Steps, span: Span) -> Any:
+def train_sentences(tables: Tables, text: TextArrays, context: Context, noise: Noise, steps: Losses, span: Span) -> Any:
     """Run Algorithm 1 of Saha et al. (2017) on a span of sentences; with a window, in mode reference.
 
     Return sums: (content loss, content steps, neighbour loss, neighbour steps).
@@ -239,7 +239,7 @@ def train_sentences(tables: Tables, text: Text, context: Context, noise: Noise, 
 
 
 @njit(cache=True, error_model="numpy")
-def _round(tables: Tables, context: Context, noise: Noise, steps: Steps, i: Any, word: Any, rate: Any, work: Work,
+def _round(tables: Tables, context: Context, noise: Noise, steps: Losses, i: Any, word: Any, rate: Any, work: Buffers,
            sums: Any) -> None:  # fmt: skip
     """Take the steps (a) to (f) of Algorithm 1 for one word."""
     if steps.content:
@@ -259,7 +259,7 @@ def _round(tables: Tables, context: Context, noise: Noise, steps: Steps, i: Any,
 
 
 @njit(cache=True, error_model="numpy")
-def _window(tables: Tables, noise: Noise, t: Any, radius: Any, count: Any, rate: Any, work: Work, sums: Any) -> None:
+def _window(tables: Tables, noise: Noise, t: Any, radius: Any, count: Any, rate: Any, work: Buffers, sums: Any) -> None:
     """Predict the word at position t from the words within ``radius``."""
     for s in range(max(0, t - radius), min(count, t + radius + 1)):
         if s != t:
@@ -269,7 +269,7 @@ def _window(tables: Tables, noise: Noise, t: Any, radius: Any, count: Any, rate:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def train_memory(tables: Tables, text: Text, noise: Noise, window: int, span: Span) -> Any:
+def train_memory(tables: Tables, text: TextArrays, noise: Noise, window: int, span: Span) -> Any:
     """Train distributed memory (Le and Mikolov 2014, section 2.2) on a span of sentences.
 
     The mean of φ_i and the inputs of up to R ~ U{1…window} preceding words predicts a word. The gradient of the mean is
@@ -304,7 +304,7 @@ def _memory_mean(tables: Tables, i: Any, kept: Any, first: Any, end: Any, mean: 
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def train_bags(tables: Tables, text: Text, context: Context, noise: Noise, own: bool, span: Span) -> Any:
+def train_bags(tables: Tables, text: TextArrays, context: Context, noise: Noise, own: bool, span: Span) -> Any:
     """Train FastSent (Hill et al. 2016, section 3) on a span of sentences.
 
     The sum of a sentence's word inputs predicts the words of its neighbours and, with ``own``, its own. The gradient of
@@ -334,7 +334,7 @@ def train_bags(tables: Tables, text: Text, context: Context, noise: Noise, own: 
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def infer(tables: Tables, text: Text, noise: Noise, window: int, epochs: int, rate: float, seeds: Any) -> None:
+def infer(tables: Tables, text: TextArrays, noise: Noise, window: int, epochs: int, rate: float, seeds: Any) -> None:
     """Infer vectors of new sentences by content steps on their rows; all other tables stay fixed.
 
     ``tables.sentences`` (n, dim) has the initial vectors and receives the result. ``seeds`` (n,) has one seed for each

@@ -12,11 +12,11 @@ from themescope.core.config import Config, digest_of
 from themescope.core.models.con_s2v import kernels
 from themescope.core.models.con_s2v.arrays import (
     Context,
+    Losses,
     Noise,
-    Steps,
     Table,
     Tables,
-    Text,
+    TextArrays,
     empty_table,
     keep_thresholds,
     node_noise,
@@ -59,7 +59,7 @@ def learn_sentences(
     context, noise = Context(graph.targets, graph.starts), _noise(text, graph, config)
     strength, window = config.strength if config.proximity else 0.0, config.window if reference else 0
     share = config.neighbour_share if config.neighbours else 0.0
-    steps = Steps(config.content, share, strength, config.proximity_step == "implicit", window)
+    steps = Losses(config.content, share, strength, config.proximity_step == "implicit", window)
     words = _text(text, config)
     if config.batch:
         from themescope.core.models.con_s2v.batched import BatchedLearner
@@ -122,8 +122,8 @@ def _noise(text: EncodedText, graph: Graph, config: TrainingConfig) -> Noise:
     return Noise(word_noise(text.vocabulary.counts), node_noise(graph.targets, len(text)), config.negatives)
 
 
-def _text(text: EncodedText, config: TrainingConfig) -> Text:
-    return Text(text.ids, text.starts, keep_thresholds(text.vocabulary.counts, config.subsampling))
+def _text(text: EncodedText, config: TrainingConfig) -> TextArrays:
+    return TextArrays(text.ids, text.starts, keep_thresholds(text.vocabulary.counts, config.subsampling))
 
 
 def _key(config: Config, seed: int, text: EncodedText, near: npt.NDArray[np.int32]) -> str:

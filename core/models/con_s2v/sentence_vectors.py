@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from themescope.core.errors import ArtifactError, DataError
 from themescope.core.models.base import BaseModel
-from themescope.core.models.con_s2v.arrays import Noise, Tables, Text, empty_table, keep_thresholds, word_noise
+from themescope.core.models.con_s2v.arrays import Noise, Tables, TextArrays, empty_table, keep_thresholds, word_noise
 from themescope.core.models.con_s2v.config import TrainingConfig
-from themescope.core.models.con_s2v.text import FEWEST, EncodedText, Vocabulary, encode_text
+from themescope.core.models.con_s2v.text import FEWEST, CorpusVocabulary, EncodedText, encode_text
 from themescope.core.models.con_s2v.training import drop_checkpoints
 from themescope.core.models.storage import (
     read_json,
@@ -128,7 +128,11 @@ class ContentModel:
         return cls(tensors["words"], tensors["inputs"], rate, int(window))
 
     def infer(
-        self, rows: Sequence[Sequence[int]], digests: Sequence[int], vocabulary: Vocabulary, config: TrainingConfig
+        self,
+        rows: Sequence[Sequence[int]],
+        digests: Sequence[int],
+        vocabulary: CorpusVocabulary,
+        config: TrainingConfig,
     ) -> Float32:
         """Return (m, dim) vectors of sentences given as word rows; fewer than three words give the zero vector.
 
@@ -145,7 +149,7 @@ class ContentModel:
         lengths = [len(rows[i]) for i in enough]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         ids = np.fromiter((word for i in enough for word in rows[i]), np.int32, int(starts[-1]))
-        text = Text(ids, starts, keep_thresholds(vocabulary.counts, config.subsampling))
+        text = TextArrays(ids, starts, keep_thresholds(vocabulary.counts, config.subsampling))
         alias = word_noise(vocabulary.counts)
         start = empty_table(len(enough), self.dim)
         for row, seed in zip(start, seeds.tolist(), strict=True):
@@ -175,7 +179,7 @@ class Fitted:
     """(n, dim) vectors of the training sentences."""
     parts: tuple[ContentModel, ...]
     """Models that infer the vectors of other sentences; their vectors are concatenated."""
-    vocabulary: Vocabulary
+    vocabulary: CorpusVocabulary
     """Words of the tables of ``parts``."""
     metrics: dict[str, float]
 
@@ -188,7 +192,7 @@ class SentenceVectors(BaseModel):
         self.metrics: dict[str, float] = {}
         """Training metrics: losses, words, seconds, words/s."""
         self._known: KnownSentences | None = None
-        self._vocabulary = Vocabulary([], np.zeros(0, np.int64))
+        self._vocabulary = CorpusVocabulary([], np.zeros(0, np.int64))
         self._parts: tuple[ContentModel, ...] = ()
 
     @abstractmethod
@@ -246,7 +250,7 @@ class SentenceVectors(BaseModel):
         tensors, words = read_tensors(folder / _WORDS, ("counts",)), read_words(folder)
         if len(words) != len(tensors["counts"]):
             raise ArtifactError(f"The saved model in {folder.name} is damaged: words and counts differ in number.")
-        model._vocabulary = Vocabulary(words, tensors["counts"])
+        model._vocabulary = CorpusVocabulary(words, tensors["counts"])
         parts = [
             {name.partition(".")[2]: array for name, array in tensors.items() if name.startswith(f"{number}.")}
             for number in range(int(course.get("parts", 0)))

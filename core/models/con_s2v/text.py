@@ -22,7 +22,7 @@ WordIds = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class CorpusVocabulary:
     """Words in order of falling count; ties in order of first appearance."""
 
     words: list[str]
@@ -47,7 +47,7 @@ class Vocabulary:
 class EncodedText:
     """The training sentences in corpus order; sentence i has the words ``ids[starts[i]:starts[i + 1]]``."""
 
-    vocabulary: Vocabulary
+    vocabulary: CorpusVocabulary
     ids: WordIds
     starts: Index
     """(n + 1,)."""
@@ -92,7 +92,7 @@ def encode_text(
     lengths = np.bincount(owners, minlength=len(ends))
     rows = np.flatnonzero(lengths >= FEWEST)
     ids = ids[lengths[owners] >= FEWEST]
-    vocabulary = Vocabulary([names[i] for i in kept], np.bincount(ids, minlength=len(kept)).astype(np.int64))
+    vocabulary = CorpusVocabulary([names[i] for i in kept], np.bincount(ids, minlength=len(kept)).astype(np.int64))
     places = [(sentences[i].article_id, sentences[i].position) for i in rows.tolist()]
     articles, positions = np.array(places, np.int64).reshape(-1, 2).T
     starts = np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64)

@@ -99,13 +99,15 @@ class BiLstmModel(BaseModel):
 
             inference = Inference(net.to(device), self.inference)
             return lambda tokens: inference.encode(tokens, _no_tick)
-        from themescope.core.models.triplet_network.network import Encoder
+        from themescope.core.models.triplet_network.network import NetworkEncoder
 
         net.to(device)
 
         def encode(tokens: TokenIds) -> npt.NDArray[np.float32]:
             with torch.inference_mode():
-                vectors = Encoder(net, tokens, torch.float32).encode(np.arange(len(tokens)), _no_tick, cells=_CELLS)
+                vectors = NetworkEncoder(net, tokens, torch.float32).encode(
+                    np.arange(len(tokens)), _no_tick, cells=_CELLS
+                )
                 return np.asarray(vectors.cpu().numpy())
 
         return encode

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from themescope.core.models.contrastive.sampling import Batch
     from themescope.core.models.contrastive.training import Source
-    from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
+    from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
 
 _READING, _TAUGHT = 0.05, 0.5  # shares of the progress after reading the sentences, and after a teacher has
 
@@ -113,10 +113,10 @@ class ContrastiveNet(BiLstmModel):
         """Return articles as training data of the network."""
         from themescope.core.models.contrastive.training import Source
         from themescope.core.models.device import pick_precision
-        from themescope.core.models.triplet_network.network import Encoder
+        from themescope.core.models.triplet_network.network import NetworkEncoder
 
         device = next(net.parameters()).device
-        encoder = Encoder(net, data.tokens, pick_precision(self.config.precision, device))
+        encoder = NetworkEncoder(net, data.tokens, pick_precision(self.config.precision, device))
         return Source(data.articles, partial(_similarities, encoder, drop), data.fingerprint())
 
 
@@ -141,7 +141,7 @@ def _tokenised(sentences: Sequence[Sentence], vectors: WordVectors, limit: int, 
     return _Tokenised(articles, token_ids((sentences[i].text for i in articles.sentences.tolist()), vectors))
 
 
-def _similarities(encoder: Encoder, drop: Dropout, batch: Batch) -> Tensor:
+def _similarities(encoder: NetworkEncoder, drop: Dropout, batch: Batch) -> Tensor:
     """Return the (m, m) cosines of the sentences of a batch; dropout is applied in training mode only."""
     import torch
     from torch.nn import functional

@@ -118,7 +118,7 @@ class Dropout:
         return x * keep.bernoulli_(1 - self._rate, generator=self._generator).div_(1 - self._rate)
 
 
-class Encoder:
+class NetworkEncoder:
     """A network with a table of word vectors: encodes tokenised sentences on one device, in mixed precision."""
 
     def __init__(self, net: BiLstmAttention, tokens: TokenIds, precision: torch.dtype, norm_bound: float = 0.0) -> None:

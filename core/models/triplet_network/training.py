@@ -16,7 +16,7 @@ from themescope.core.models.training_loop import Trained, ValidatedLoop, Weights
 from themescope.core.models.triplet_network.batching import Index, TripletData, epoch_batches
 from themescope.core.models.triplet_network.config import TrainingConfig
 from themescope.core.models.triplet_network.losses import TripletLoss, gradient_share
-from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, Encoder
+from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
 from themescope.core.protocols import Report
 
 _SPREAD_SAMPLE = 2_000  # number of triplets that the automatic temperature is measured on
@@ -80,8 +80,8 @@ class _Training(ValidatedLoop[Index]):
         ).to(device)
         self.parameters = [*self.net.parameters(), *(p for p in self.loss.parameters() if p.requires_grad)]
         self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate)
-        self.encoder = Encoder(self.net, training.tokens, precision, config.norm_bound)
-        self.judge = Encoder(self.net, validation.tokens, precision, config.norm_bound)
+        self.encoder = NetworkEncoder(self.net, training.tokens, precision, config.norm_bound)
+        self.judge = NetworkEncoder(self.net, validation.tokens, precision, config.norm_bound)
         self.drop = Dropout(config.dropout_rate, config.dropout_sites, config.mask)
         self.weights = torch.from_numpy(training.weights(config.article_balance)).to(device)
         self.best = self._state()
@@ -128,7 +128,7 @@ class _Training(ValidatedLoop[Index]):
         if self.config.schedule == "plateau" and without and without % self.config.patience_rate == 0:
             self._set_rate(max(self.at.rate / 2, _RATE_FLOOR))
 
-    def _deltas(self, encoder: Encoder, triplets: Index) -> Tensor:
+    def _deltas(self, encoder: NetworkEncoder, triplets: Index) -> Tensor:
         """Return (n,) Δ of triplets without dropout and gradient; each distinct sentence is encoded once."""
         rows, inverse = np.unique(triplets, return_inverse=True)
         with torch.inference_mode():

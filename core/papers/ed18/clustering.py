@@ -18,10 +18,15 @@ from themescope.core.papers.ed18.tables import (
     SMALLER_DATA,
     TABLE_5,
 )
-from themescope.core.papers.measures import Clustering
-from themescope.core.papers.spec import SIMILAR, Claim, Column, Row, Table
+from themescope.core.papers.measures import ClusteringMeasures
+from themescope.core.papers.spec import SIMILAR, Claim, MetricColumn, ResultTable, Row
 
-_COLUMNS = (Column("mi", "MI (nats)"), Column("ami", "AMI (max)"), Column("ri", "RI"), Column("ari", "ARI"))
+_COLUMNS = (
+    MetricColumn("mi", "MI (nats)"),
+    MetricColumn("ami", "AMI (max)"),
+    MetricColumn("ri", "RI"),
+    MetricColumn("ari", "ARI"),
+)
 AMI = "ami"
 _ICLUST: Mapping[str, Any] = {"restarts": 50}
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {"iclust": _ICLUST}
@@ -59,7 +64,7 @@ _HOW = {
 
 
 def _clustering(id: str, title: str, deviation: str, model: str, clusterer: str) -> Row:
-    return Row(id, title, Clustering(model, clusterer, SCB, _SETTINGS.get(clusterer, {})), deviation)
+    return Row(id, title, ClusteringMeasures(model, clusterer, SCB, _SETTINGS.get(clusterer, {})), deviation)
 
 
 def _published_rows(clusterer: str) -> tuple[Row, ...]:
@@ -67,7 +72,7 @@ def _published_rows(clusterer: str) -> tuple[Row, ...]:
         Row(
             f"{clusterer}:{name}",
             f"{name}, {_CLUSTERERS[clusterer]}",
-            Clustering(_MODELS.get(name, name), clusterer, SCB, _SETTINGS.get(clusterer, {})),
+            ClusteringMeasures(_MODELS.get(name, name), clusterer, SCB, _SETTINGS.get(clusterer, {})),
             f"{_DEVIATIONS.get(name, SMALLER_DATA)} {_HOW[clusterer]}",
             dict(zip((column.metric for column in _COLUMNS), numbers, strict=True)),
         )
@@ -111,7 +116,7 @@ def _iclust_above_kmeans() -> tuple[Claim, ...]:
     return tuple(Claim(f"iclust:{name}", f"kmeans:{name}", AMI) for name in _PUBLISHED["iclust"])
 
 
-TABLE_4 = Table(
+TABLE_4 = ResultTable(
     "4",
     "Clustering the sentences of an article by theme",
     "Ein Dor et al. 2018, Table 4",
@@ -123,7 +128,7 @@ TABLE_4 = Table(
         *_published_rows("kmeans"),
         *_own_rows("iclust"),
         *_own_rows("kmeans"),
-        Row("random", "random labels", Clustering("", "random", SCB), "Not in the paper: the lower baseline."),
+        Row("random", "random labels", ClusteringMeasures("", "random", SCB), "Not in the paper: the lower baseline."),
     ),
     (
         *_orders("iclust"),
@@ -160,7 +165,7 @@ _VARIANTS = (
 )
 _WORDS_OF = {"sib": "word-counts"}
 """Clusterers of word counts, with the model of their counts."""
-CLUSTERERS = Table(
+CLUSTERERS = ResultTable(
     "clusterers",
     "Clusterers on the vectors of triplets-sen",
     "Ein Dor et al. 2018, section 4.3 and its footnote",
@@ -177,7 +182,7 @@ CLUSTERERS = Table(
 )
 
 _ON_POSTER = {"skip-thoughts-sick": _SKIP_CS}
-POSTER = Table(
+POSTER = ResultTable(
     "poster",
     "Relatedness of sentence pairs, as on the poster",
     "Ein Dor et al. 2018, poster",

@@ -5,38 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 from themescope.core.papers.measures import Settings
-from themescope.core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, Model, Profile, TripletData
+from themescope.core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, ModelSpec, RunProfile, TripletSource
 
 SENTENCES, TITLES, SAME_ART, RAND_ART = "sentences", "titles", "same-article", "random-article"
 SCB = "scb"
 
 TRIPLETS = (
-    TripletData(SENTENCES, replaceable=True),
-    TripletData(TITLES, kind="titles"),
-    TripletData(SAME_ART, rules={"negative": "same_article"}),
-    TripletData(RAND_ART, rules={"negative": "random_article"}),
+    TripletSource(SENTENCES, replaceable=True),
+    TripletSource(TITLES, kind="titles"),
+    TripletSource(SAME_ART, rules={"negative": "same_article"}),
+    TripletSource(RAND_ART, rules={"negative": "random_article"}),
 )
 BENCHMARKS = (BenchmarkData(SCB),)
 
 
-def _net(id: str, triplets: str, method: str = "triplets-sen", budget: str = "net", **settings: Any) -> Model:
-    return Model(id, method, triplets, TEXT_WORDS, settings, budget)
+def _net(id: str, triplets: str, method: str = "triplets-sen", budget: str = "net", **settings: Any) -> ModelSpec:
+    return ModelSpec(id, method, triplets, TEXT_WORDS, settings, budget)
 
 
-def _ablation(id: str, **settings: Any) -> Model:
+def _ablation(id: str, **settings: Any) -> ModelSpec:
     return _net(id, SENTENCES, budget="ablation", **settings)
 
 
-def _joined(id: str, sentences: str, titles: str, unit: bool) -> Model:
-    return Model(id, "triplets-sen-titles", settings={"unit_components": unit}, parts=(sentences, titles))
+def _joined(id: str, sentences: str, titles: str, unit: bool) -> ModelSpec:
+    return ModelSpec(id, "triplets-sen-titles", settings={"unit_components": unit}, parts=(sentences, titles))
 
 
 BASELINES = (
-    Model("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words", random=False),
-    Model("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}, random=False),
-    Model("tfidf", "tfidf", random=False),
-    Model("word-counts", "word-counts", random=False),
-    Model("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
+    ModelSpec("mean-vectors", "mean-vectors", words=TEXT_WORDS, budget="words", random=False),
+    ModelSpec("mean-vectors-840b", "mean-vectors", words=PAIR_WORDS, settings={"storage": "fp32"}, random=False),
+    ModelSpec("tfidf", "tfidf", random=False),
+    ModelSpec("word-counts", "word-counts", random=False),
+    ModelSpec("skip-thought", "skip-thought", words=TEXT_WORDS, budget="recurrent"),
 )
 _PRINTED: Settings = {"loss": "paper", "temperature": 1.0}
 """The loss of section 3.2 as printed, without a temperature, which equals a temperature of 1."""
@@ -77,7 +77,7 @@ ABLATIONS = (
 CURVE_SIZES = {10_000: 6, 30_000: 3, 100_000: 1}
 """Numbers of triplets of the learning curve → passes over them in the profile full."""
 CURVE = tuple(
-    Model(
+    ModelSpec(
         f"curve-{size // 1_000}k",
         "triplets-sen",
         SENTENCES,
@@ -87,10 +87,10 @@ CURVE = tuple(
     )
     for size in CURVE_SIZES
 )
-PRETRAINED = (Model("default", "triplets-sen-titles", random=False, pretrained="triplets-sen-titles-wikipedia"),)
+PRETRAINED = (ModelSpec("default", "triplets-sen-titles", random=False, pretrained="triplets-sen-titles-wikipedia"),)
 HYBRIDS = (
-    Model("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
-    Model("hybrid-default", "hybrid", parts=("default",), random=False),
+    ModelSpec("hybrid-section", "hybrid", parts=("triplets-sen-section",)),
+    ModelSpec("hybrid-default", "hybrid", parts=("default",), random=False),
 )
 MODELS = BASELINES + PUBLISHED_NETS + OWN_NETS + ABLATIONS + CURVE + PRETRAINED + HYBRIDS
 
@@ -119,7 +119,7 @@ _SMALL: Settings = {
     "vocabulary_limit": 20_000,
     "threads": 1,
 }
-QUICK = Profile(
+QUICK = RunProfile(
     "quick",
     "Quick",
     "A test run, not a result: networks of 32 units per direction are trained once on 2,000 triplets, the word table "
@@ -144,7 +144,7 @@ QUICK = Profile(
         },
     },
 )
-FULL = Profile(
+FULL = RunProfile(
     "full",
     "Full",
     "About three hours on one processor core. Networks have 128 units per direction (the paper: 300), which learn more "
@@ -160,7 +160,7 @@ FULL = Profile(
         "recurrent": {"sentences_per_epoch": 24_000, "threads": 1},
     },
 )
-PUBLISHED = Profile(
+PUBLISHED = RunProfile(
     "published",
     "As published",
     "No limits: all triplets, up to ten passes, batches of 128. Intended for a GPU.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from themescope.core.papers.ed18.data import CURVE_SIZES, RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
-from themescope.core.papers.measures import Accuracy, CountBenchmark, CountTriplets, Measure, Relatedness
-from themescope.core.papers.spec import SIMILAR, Claim, Column, Numbers, Row, Table
+from themescope.core.papers.measures import Accuracy, CountBenchmark, CountTriplets, Measure, RelatednessMeasures
+from themescope.core.papers.spec import SIMILAR, Claim, MetricColumn, Numbers, ResultTable, Row
 from themescope.core.tasks.scb import PUBLISHED as SCB_PUBLISHED
 
 SMALLER_DATA = (
@@ -25,19 +25,21 @@ HYBRID = "Not in the paper: the network's cosine and, with twice the weight, tha
 OWN_LOSS = "Not in the paper: all related sentences of a batch are compared (section loss)."
 
 ACCURACY = "accuracy"
-_ACCURACY_COLUMN = (Column(ACCURACY, "Accuracy"),)
+_ACCURACY_COLUMN = (MetricColumn(ACCURACY, "Accuracy"),)
 
 
 def _published(value: float) -> Numbers:
     return {ACCURACY: value}
 
 
-TABLE_1 = Table(
+TABLE_1 = ResultTable(
     "1",
     "Triplets by part",
     "Ein Dor et al. 2018, section 3 (sizes of the data sets)",
     "Triplets sampled from the corpus by the paper's rules; parts are split by article title, 80/10/10.",
-    tuple(Column(metric, metric.capitalize(), digits=0) for metric in ("train", "validation", "test", "articles")),
+    tuple(
+        MetricColumn(metric, metric.capitalize(), digits=0) for metric in ("train", "validation", "test", "articles")
+    ),
     (
         Row(
             "sentences",
@@ -74,7 +76,7 @@ def _accuracy(id: str, title: str, deviation: str, published: Numbers | None = N
     return Row(id, title, Accuracy(model or id, SENTENCES), deviation, published or {})
 
 
-TABLE_2 = Table(
+TABLE_2 = ResultTable(
     "2",
     "Triplet accuracy on unseen articles",
     "Ein Dor et al. 2018, section 4.1",
@@ -142,12 +144,12 @@ _SCB_TITLES = {
     "tokens_mean": "Tokens per sentence",
 }
 _WHOLE = ("articles", "clusters", "sentences", "cluster_size_max")
-TABLE_3 = Table(
+TABLE_3 = ResultTable(
     "3",
     "The clustering benchmark",
     "Ein Dor et al. 2018, section 4.2 (SCB; numbers of version 1.0.2)",
     "Articles whose sections are the true clusters of their sentences, from the test part only.",
-    tuple(Column(metric, title, digits=0 if metric in _WHOLE else 1) for metric, title in _SCB_TITLES.items()),
+    tuple(MetricColumn(metric, title, digits=0 if metric in _WHOLE else 1) for metric, title in _SCB_TITLES.items()),
     (
         Row(
             "scb",
@@ -161,9 +163,9 @@ TABLE_3 = Table(
 )
 
 _PAIR_COLUMNS = (
-    Column("pearson", "Pearson r"),
-    Column("spearman", "Spearman ρ"),
-    Column("mse", "MSE", lower_is_better=True),
+    MetricColumn("pearson", "Pearson r"),
+    MetricColumn("spearman", "Spearman ρ"),
+    MetricColumn("mse", "MSE", lower_is_better=True),
 )
 SICK_TEST = "Our SICK test part has 3,942 of the 4,927 pairs unless a full copy is given."
 
@@ -178,28 +180,30 @@ SICK_ROWS = (
     related(
         "mean-vectors",
         "mean-vectors",
-        Relatedness("mean-vectors-840b"),
+        RelatednessMeasures("mean-vectors-840b"),
         "The same word vectors as in the paper, whose row equals that of Tai et al. 2015 and was evidently copied.",
         *(0.757, 0.673, 0.4557),
     ),
     related(
         "skip-thoughts-sick",
         "skip-thoughts-SICK",
-        Relatedness("skip-thought"),
+        RelatednessMeasures("skip-thought"),
         f"{SMALL_SKIP_THOUGHT} The published MSE and correlations seem to be those of different models.",
         *(0.858, 0.791, 0.287),
     ),
-    related("triplets-sen", "triplets-sen", Relatedness("triplets-sen"), SMALLER_DATA, 0.797, 0.704, 0.372),
-    related("triplets-titles", "triplets-titles", Relatedness("triplets-titles"), SMALLER_DATA, 0.786, 0.685, 0.393),
+    related("triplets-sen", "triplets-sen", RelatednessMeasures("triplets-sen"), SMALLER_DATA, 0.797, 0.704, 0.372),
+    related(
+        "triplets-titles", "triplets-titles", RelatednessMeasures("triplets-titles"), SMALLER_DATA, 0.786, 0.685, 0.393
+    ),
     related(
         "triplets-sen-titles",
         "triplets-sen-titles",
-        Relatedness("triplets-sen-titles"),
+        RelatednessMeasures("triplets-sen-titles"),
         JOINED_RAW,
         *(0.818, 0.724, 0.339),
     ),
 )
-TABLE_5 = Table(
+TABLE_5 = ResultTable(
     "5",
     "Relatedness of sentence pairs (SICK)",
     "Ein Dor et al. 2018, section 4.4; protocol of Kiros et al. 2015",
@@ -207,17 +211,17 @@ TABLE_5 = Table(
     _PAIR_COLUMNS,
     (
         *SICK_ROWS,
-        related("mean-vectors-text", "mean-vectors, words of the text", Relatedness("mean-vectors"),
+        related("mean-vectors-text", "mean-vectors, words of the text", RelatednessMeasures("mean-vectors"),
                 "Not in the paper: the word vectors of the networks."),
         related("triplets-sen-titles-unit", "triplets-sen-titles, unit components",
-                Relatedness("triplets-sen-titles-unit"), JOINED_UNIT),
+                RelatednessMeasures("triplets-sen-titles-unit"), JOINED_UNIT),
         related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components",
-                Relatedness("triplets-sen-titles-section"), OWN_LOSS),
-        related("default", "the pretrained triplet networks of Themescope", Relatedness("default"), PRETRAINED),
+                RelatednessMeasures("triplets-sen-titles-section"), OWN_LOSS),
+        related("default", "the pretrained triplet networks of Themescope", RelatednessMeasures("default"), PRETRAINED),
         related("cosine-mean-vectors", "mean-vectors, cosine only",
-                Relatedness("mean-vectors-840b", regressor=False), "Not in the paper: no training on SICK."),
+                RelatednessMeasures("mean-vectors-840b", regressor=False), "Not in the paper: no training on SICK."),
         related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine only",
-                Relatedness("triplets-sen-titles", regressor=False), "Not in the paper: no training on SICK."),
+                RelatednessMeasures("triplets-sen-titles", regressor=False), "Not in the paper: no training on SICK."),
     ),
 )  # fmt: skip
 
@@ -227,7 +231,7 @@ def _variant(id: str, title: str, deviation: str) -> Row:
 
 
 _NO_NUMBER = "The paper states the order, not the number."
-TABLE_6 = Table(
+TABLE_6 = ResultTable(
     "6",
     "Distances, losses and dropout",
     "Ein Dor et al. 2018, sections 3.2 and 4 (statements without numbers)",
@@ -273,7 +277,7 @@ TABLE_6 = Table(
     ),
 )
 
-CURVE_TABLE = Table(
+CURVE_TABLE = ResultTable(
     "curve",
     "Learning curve",
     "Not in the paper",

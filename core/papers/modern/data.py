@@ -5,7 +5,7 @@ from __future__ import annotations
 from themescope.core.papers.ed18 import data as ed18
 from themescope.core.papers.measures import Settings
 from themescope.core.papers.sjh17 import data as sjh17
-from themescope.core.papers.spec import STATIC_WORDS, TEXT_WORDS, BenchmarkData, CorpusData, Model, Profile
+from themescope.core.papers.spec import STATIC_WORDS, TEXT_WORDS, BenchmarkData, CorpusData, ModelSpec, RunProfile
 from themescope.core.types import Split
 
 SENTENCES, TITLES, SCB = ed18.SENTENCES, ed18.TITLES, ed18.SCB
@@ -52,17 +52,17 @@ def distilled_id(model: str) -> str:
     return f"{model}-distilled"
 
 
-def _centred(model: str) -> Model:
-    return Model(centred_id(model), "centred", parts=(model,), random=False)
+def _centred(model: str) -> ModelSpec:
+    return ModelSpec(centred_id(model), "centred", parts=(model,), random=False)
 
 
-def _with_words(model: str, weight: float | None) -> Model:
+def _with_words(model: str, weight: float | None) -> ModelSpec:
     """Return a hybrid; without a weight it uses the one that a set encoder has learned."""
-    return Model(with_words_id(model), "hybrid", parts=(model,), settings={"words": weight}, random=False)
+    return ModelSpec(with_words_id(model), "hybrid", parts=(model,), settings={"words": weight}, random=False)
 
 
-def _set_encoder(id: str, base: str, budget: str = SET, **settings: object) -> Model:
-    return Model(id, "set-encoder", parts=(base,), settings=settings, budget=budget)
+def _set_encoder(id: str, base: str, budget: str = SET, **settings: object) -> ModelSpec:
+    return ModelSpec(id, "set-encoder", parts=(base,), settings=settings, budget=budget)
 
 
 _PRETRAINED, _CONTRASTIVE = "triplets-sen-titles", "triplets-sen-contrastive"
@@ -70,14 +70,16 @@ _TABLES = (STATIC_WORDS, TEXT_WORDS)
 _OF_ED18 = tuple(model for model in ed18.MODELS if model.id in ("mean-vectors", "tfidf", "triplets-sen"))
 _OF_SJH17 = tuple(model for model in sjh17.MODELS if model.method in (sjh17.LABELS, "con-s2v-dis", "tfidf"))
 BASES = (
-    Model("static", "mean-vectors", words=STATIC_WORDS, budget="static", random=False),
-    Model("static-encoder", "static-encoder", budget="static-encoder", tables=_TABLES),
-    Model(_PRETRAINED, _PRETRAINED, pretrained=f"{_PRETRAINED}-wikipedia", random=False),
-    Model(_CONTRASTIVE, _CONTRASTIVE, words=TEXT_WORDS, budget="contrastive"),
-    Model("minilm", "minilm", encoder=True, random=False),
-    Model(ENCODER, ENCODER, budget="encoder"),
-    Model(distilled_id("static-encoder"), "static-encoder", parts=(ENCODER,), budget="static-encoder", tables=_TABLES),
-    Model(distilled_id(_CONTRASTIVE), _CONTRASTIVE, words=TEXT_WORDS, parts=(ENCODER,), budget="contrastive"),
+    ModelSpec("static", "mean-vectors", words=STATIC_WORDS, budget="static", random=False),
+    ModelSpec("static-encoder", "static-encoder", budget="static-encoder", tables=_TABLES),
+    ModelSpec(_PRETRAINED, _PRETRAINED, pretrained=f"{_PRETRAINED}-wikipedia", random=False),
+    ModelSpec(_CONTRASTIVE, _CONTRASTIVE, words=TEXT_WORDS, budget="contrastive"),
+    ModelSpec("minilm", "minilm", encoder=True, random=False),
+    ModelSpec(ENCODER, ENCODER, budget="encoder"),
+    ModelSpec(
+        distilled_id("static-encoder"), "static-encoder", parts=(ENCODER,), budget="static-encoder", tables=_TABLES
+    ),
+    ModelSpec(distilled_id(_CONTRASTIVE), _CONTRASTIVE, words=TEXT_WORDS, parts=(ENCODER,), budget="contrastive"),
 )
 CURVE_SIZES = (250, 1_000)
 """Numbers of training articles of the learning curve."""
@@ -92,7 +94,7 @@ _CURVE = tuple(
     model
     for size in CURVE_SIZES
     for model in (
-        Model(curve_id(ENCODER, size), ENCODER, settings={"training_limit": size}, budget="encoder"),
+        ModelSpec(curve_id(ENCODER, size), ENCODER, settings={"training_limit": size}, budget="encoder"),
         _set_encoder(curve_id("set-encoder-static", size), "static", training_limit=size),
     )
 )
@@ -104,15 +106,15 @@ _OWN = (
     _set_encoder("set-encoder-minilm", "minilm"),
     _set_encoder(SET, ENCODER),
     _set_encoder(UNBIASED, ENCODER, word_bias=False),
-    Model(WITH_ORDER, "with-order", parts=(SET,), random=False),
+    ModelSpec(WITH_ORDER, "with-order", parts=(SET,), random=False),
     *(_with_words(base, None) for base in ("set-encoder-static", "set-encoder-minilm", SET)),
-    Model("ensemble-encoder", "centred", parts=(ENCODER,), random=False, ensemble=True),
-    Model("ensemble-set", "hybrid", parts=(SET,), settings={"words": None}, random=False, ensemble=True),
+    ModelSpec("ensemble-encoder", "centred", parts=(ENCODER,), random=False, ensemble=True),
+    ModelSpec("ensemble-set", "hybrid", parts=(SET,), settings={"words": None}, random=False, ensemble=True),
 )
 MODELS = _OF_ED18 + _OF_SJH17 + BASES + _CURVE + _OWN
 
 _SHORT: Settings = {"epochs": 1, "training_limit": 20, "validation_limit": 10, "threads": 1}
-QUICK = Profile(
+QUICK = RunProfile(
     "quick",
     "Quick",
     "A test run, not a result: validation articles, eight of each data set, and models that were trained on 20 "
@@ -138,7 +140,7 @@ _BUDGETS = {
     "static": {"vocabulary_limit": 30_000},
     "static-encoder": {"vocabulary_limit": 30_000},
 }
-VALIDATION = Profile(
+VALIDATION = RunProfile(
     "validation",
     "Validation",
     "For choosing among models: validation articles, at most 60 of each data set. Training stops early by articles of "
@@ -150,7 +152,7 @@ VALIDATION = Profile(
     articles=60,
     documents=600,
 )
-FULL = Profile(
+FULL = RunProfile(
     "full",
     "Full",
     "Test articles. Models are trained with the settings of their cards, triplets-sen and con-s2v-dis as in the "

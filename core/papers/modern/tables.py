@@ -8,12 +8,12 @@ from itertools import pairwise
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.measures import (
     Accuracy,
-    Clustering,
+    ClusteringMeasures,
     Combined,
     Cost,
     CountBenchmark,
     Measure,
-    Relatedness,
+    RelatednessMeasures,
     Topics,
 )
 from themescope.core.papers.modern.data import (
@@ -33,7 +33,7 @@ from themescope.core.papers.modern.data import (
     with_words_id,
 )
 from themescope.core.papers.sjh17.data import BILLS, LABELS, NEWSGROUPS, PAPERS, REUTERS, TASK, model_id
-from themescope.core.papers.spec import Claim, Column, Row, Table
+from themescope.core.papers.spec import Claim, MetricColumn, ResultTable, Row
 
 _SOURCE = "Themescope"
 _PAPER = "A model of Ein Dor et al. 2018"
@@ -73,7 +73,7 @@ _ALONE = tuple(id for id in _ROWS if "per-article" not in _TAGS.get(id, frozense
 _BEST = with_words_id(SET)
 
 AMI, CONTEXT = "ami", "sentences in context"
-_PARTITION = (Column(AMI, "AMI (max)"), Column("ari", "ARI"), Column("mi", "MI (nats)"))
+_PARTITION = (MetricColumn(AMI, "AMI (max)"), MetricColumn("ari", "ARI"), MetricColumn("mi", "MI (nats)"))
 _CONTEXT_FREE = "A model that reads one sentence at a time has the same vectors with and without context."
 
 
@@ -95,22 +95,22 @@ def _against_baselines(metric: str, rows: Iterable[str]) -> tuple[Claim, ...]:
     return tuple(Claim(a, b, metric) for a, b in pairs if a in known and b in known)
 
 
-def _clusters(id: str, title: str, about: str, benchmark: str, own: Iterable[Row] = ()) -> Table:
-    rows = _rows({model: Clustering(model, "iclust", benchmark) for model in _ROWS})
-    random = Row("random", "random labels", Clustering("", "random", benchmark), "The lower baseline.")
-    return Table(id, title, _SOURCE, about, _PARTITION, (random, *rows, *own), _against_baselines(AMI, _ROWS))
+def _clusters(id: str, title: str, about: str, benchmark: str, own: Iterable[Row] = ()) -> ResultTable:
+    rows = _rows({model: ClusteringMeasures(model, "iclust", benchmark) for model in _ROWS})
+    random = Row("random", "random labels", ClusteringMeasures("", "random", benchmark), "The lower baseline.")
+    return ResultTable(id, title, _SOURCE, about, _PARTITION, (random, *rows, *own), _against_baselines(AMI, _ROWS))
 
 
 def _ordered(benchmark: str) -> Row:
     """Return a row with the order of sentences, which no other model uses and which tells the motion of a claim."""
     remark = "Not comparable: it also knows the order of the sentences."
     title = f"{_ROWS[SET][0]}, with order"
-    return Row(WITH_ORDER, title, Clustering(WITH_ORDER, "iclust", benchmark), remark)
+    return Row(WITH_ORDER, title, ClusteringMeasures(WITH_ORDER, "iclust", benchmark), remark)
 
 
 def _transductive(corpus: str) -> Row:
     model = model_id("con-s2v-dis", corpus)
-    return Row("con-s2v-dis", "con-s2v-dis", Clustering(model, "iclust", corpus), "Trained on these texts.")
+    return Row("con-s2v-dis", "con-s2v-dis", ClusteringMeasures(model, "iclust", corpus), "Trained on these texts.")
 
 
 CLUSTERS = _clusters(
@@ -158,7 +158,7 @@ def _triplet_measure(model: str) -> Combined:
     )
 
 
-TRIPLETS = Table(
+TRIPLETS = ResultTable(
     "triplets",
     "Triplet accuracy",
     _SOURCE,
@@ -166,10 +166,10 @@ TRIPLETS = Table(
     "of an adjacent section, or the titles of both. In context all sentences of the article are embedded together; "
     f"otherwise only those of its triplets. {_CONTEXT_FREE}",
     (
-        Column("sentences", "Sentences"),
-        Column(CONTEXT, "Sentences, in context"),
-        Column("titles", "Titles"),
-        Column("titles in context", "Titles, in context"),
+        MetricColumn("sentences", "Sentences"),
+        MetricColumn(CONTEXT, "Sentences, in context"),
+        MetricColumn("titles", "Titles"),
+        MetricColumn("titles in context", "Titles, in context"),
     ),
     _rows({model: _triplet_measure(model) for model in _ROWS}),
     _against_baselines(CONTEXT, _ROWS),
@@ -177,41 +177,41 @@ TRIPLETS = Table(
 
 
 def _pairs(model: str) -> Combined:
-    scores = {metric: (Relatedness(model), metric) for metric in ("pearson", "spearman", "mse")}
-    return Combined({**scores, "cosine": (Relatedness(model, regressor=False), "spearman")})
+    scores = {metric: (RelatednessMeasures(model), metric) for metric in ("pearson", "spearman", "mse")}
+    return Combined({**scores, "cosine": (RelatednessMeasures(model, regressor=False), "spearman")})
 
 
-SICK = Table(
+SICK = ResultTable(
     "sick",
     "Relatedness of sentence pairs (SICK)",
     _SOURCE,
     "A softmax regression on |u−v| and u⊙v as in Table 5 of Ein Dor et al. 2018, and the cosine alone. Models that "
     "read whole articles are left out: the pairs have none.",
     (
-        Column("pearson", "Pearson r"),
-        Column("spearman", "Spearman ρ"),
-        Column("mse", "MSE", lower_is_better=True),
-        Column("cosine", "Spearman ρ, cosine only"),
+        MetricColumn("pearson", "Pearson r"),
+        MetricColumn("spearman", "Spearman ρ"),
+        MetricColumn("mse", "MSE", lower_is_better=True),
+        MetricColumn("cosine", "Spearman ρ, cosine only"),
     ),
     _rows({model: _pairs(model) for model in _ALONE}),
 )
 
 _TOPIC_COLUMNS = (
-    Column("weighted F1", "F1 (weighted)"),
-    Column("accuracy", "Accuracy"),
-    Column("accuracy by document", "Accuracy by document"),
-    Column("V", "V"),
-    Column("AMI", "AMI (max)"),
+    MetricColumn("weighted F1", "F1 (weighted)"),
+    MetricColumn("accuracy", "Accuracy"),
+    MetricColumn("accuracy by document", "Accuracy by document"),
+    MetricColumn("V", "V"),
+    MetricColumn("AMI", "AMI (max)"),
 )
 
 
-def _topics(corpus: str, title: str) -> Table:
+def _topics(corpus: str, title: str) -> ResultTable:
     labels = model_id(LABELS, corpus)
     own = tuple(
         Row(method, name, Topics(model_id(method, corpus), labels, TASK), "Trained on these texts, as in the paper.")
         for method, name in (("tfidf", "Tf-idf"), (LABELS, LABELS), ("con-s2v-dis", "con-s2v-dis"))
     )
-    return Table(
+    return ResultTable(
         corpus,
         f"Topics of sentences: {title}",
         "Themescope; the tasks of Saha et al. 2017, Table 4",
@@ -229,28 +229,28 @@ def _topics(corpus: str, title: str) -> Table:
 
 TOPICS = (_topics(NEWSGROUPS, "20 Newsgroups, eight groups"), _topics(REUTERS, "Reuters-21578"))
 
-COSTS = Table(
+COSTS = ResultTable(
     "costs",
     "Costs",
     _SOURCE,
     "Seconds of training with all its parts; size of the saved model, which for thematic-encoder is the difference "
     "from the installed MiniLM (91 MB); sentences embedded per second on the machine that wrote this table.",
     (
-        Column("seconds", "Training (s)", digits=0, lower_is_better=True),
-        Column("megabytes", "Size (MB)", digits=1, lower_is_better=True),
-        Column("speed", "Sentences/s", digits=0),
+        MetricColumn("seconds", "Training (s)", digits=0, lower_is_better=True),
+        MetricColumn("megabytes", "Size (MB)", digits=1, lower_is_better=True),
+        MetricColumn("speed", "Sentences/s", digits=0),
     ),
     _rows({model: Cost(model, SCB) for model in _ROWS}),
 )
 
 
 def _ami_and_triplets(model: str) -> Combined:
-    return Combined({AMI: (Clustering(model, "iclust", SCB), AMI), CONTEXT: _accuracy(model, SENTENCES, True)})
+    return Combined({AMI: (ClusteringMeasures(model, "iclust", SCB), AMI), CONTEXT: _accuracy(model, SENTENCES, True)})
 
 
-_BOTH = (Column(AMI, "AMI (max)"), Column(CONTEXT, "Triplets, in context"))
+_BOTH = (MetricColumn(AMI, "AMI (max)"), MetricColumn(CONTEXT, "Triplets, in context"))
 _STEPS = ("minilm", ENCODER, centred_id(ENCODER), UNBIASED, SET, with_words_id(SET), "ensemble-set")
-ABLATION = Table(
+ABLATION = ResultTable(
     "ablation",
     "From MiniLM to the best model, step by step",
     _SOURCE,
@@ -271,7 +271,7 @@ def _curve(model: str) -> dict[str, str]:
 
 
 _CURVES = (_curve(ENCODER), _curve("set-encoder-static"))
-CURVE = Table(
+CURVE = ResultTable(
     "curve",
     "Learning curves",
     _SOURCE,
@@ -291,34 +291,34 @@ CURVE = Table(
 def _overall(model: str) -> Combined:
     triplets = _triplet_measure(model).parts
     found: dict[str, tuple[Measure, str]] = {
-        AMI: (Clustering(model, "iclust", SCB), AMI),
+        AMI: (ClusteringMeasures(model, "iclust", SCB), AMI),
         **{name: triplets[name] for name in ("sentences", CONTEXT, "titles")},
-        **{name: (Clustering(model, "iclust", name), AMI) for name in (CLAIMS, PAPERS, BILLS)},
+        **{name: (ClusteringMeasures(model, "iclust", name), AMI) for name in (CLAIMS, PAPERS, BILLS)},
     }
     if model in _ALONE:
-        found["sick"] = (Relatedness(model), "pearson")
+        found["sick"] = (RelatednessMeasures(model), "pearson")
         for corpus in (NEWSGROUPS, REUTERS):
             found[corpus] = (Topics(model, model_id(LABELS, corpus), TASK), "accuracy")
     cost = {name: (Cost(model, SCB), name) for name in ("seconds", "megabytes", "speed")}
     return Combined({**found, **cost})
 
 
-OVERVIEW = Table(
+OVERVIEW = ResultTable(
     "overview",
     "All models and data sets",
     _SOURCE,
     "One row for each model, one column for each data set; the tables below have intervals, tests and other metrics.",
     (
-        Column(AMI, "Articles (AMI)"),
-        Column("sentences", "Triplets"),
-        Column(CONTEXT, "Triplets, in context"),
-        Column("titles", "Title triplets"),
-        Column(CLAIMS, "Claims (AMI)"),
-        Column(PAPERS, "Papers (AMI)"),
-        Column(BILLS, "Bills (AMI)"),
-        Column("sick", "SICK (r)"),
-        Column(NEWSGROUPS, "Newsgroups (accuracy)"),
-        Column(REUTERS, "Reuters (accuracy)"),
+        MetricColumn(AMI, "Articles (AMI)"),
+        MetricColumn("sentences", "Triplets"),
+        MetricColumn(CONTEXT, "Triplets, in context"),
+        MetricColumn("titles", "Title triplets"),
+        MetricColumn(CLAIMS, "Claims (AMI)"),
+        MetricColumn(PAPERS, "Papers (AMI)"),
+        MetricColumn(BILLS, "Bills (AMI)"),
+        MetricColumn("sick", "SICK (r)"),
+        MetricColumn(NEWSGROUPS, "Newsgroups (accuracy)"),
+        MetricColumn(REUTERS, "Reuters (accuracy)"),
         *COSTS.columns,
     ),
     _rows({model: _overall(model) for model in _ROWS}),
@@ -338,14 +338,14 @@ _COUNTS: tuple[tuple[str, str, int], ...] = (
     ("clusters_per_article_mean", "Sections per text", 1),
     ("tokens_mean", "Tokens per sentence", 1),
 )
-SIZES = Table(
+SIZES = ResultTable(
     "data",
     "Texts with sections",
     _SOURCE,
     "Texts whose sentences are clustered.",
-    tuple(Column(metric, title, digits) for metric, title, digits in _COUNTS),
+    tuple(MetricColumn(metric, title, digits) for metric, title, digits in _COUNTS),
     tuple(Row(id, title, CountBenchmark(id), remark) for id, (title, remark) in _SIZES.items()),
 )
-TABLES: tuple[Table, ...] = (
+TABLES: tuple[ResultTable, ...] = (
     OVERVIEW, SIZES, CLUSTERS, TRIPLETS, SICK, CLAIMS_TABLE, *TOPICS, *SECTIONS, COSTS, ABLATION, CURVE,
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from themescope.core.papers.measures import Settings
-from themescope.core.papers.spec import TEXT_WORDS, CorpusData, Model, Profile
+from themescope.core.papers.spec import TEXT_WORDS, CorpusData, ModelSpec, RunProfile
 
 REUTERS, NEWSGROUPS, PAPERS, BILLS = "reuters", "newsgroups", "scisummnet", "billsum"
 TOPIC_CORPORA = (REUTERS, NEWSGROUPS)
@@ -77,11 +77,11 @@ def model_id(method: str, corpus: str) -> str:
     return f"{method}, {corpus}"
 
 
-def _model(row: str, corpus: str) -> Model:
+def _model(row: str, corpus: str) -> ModelSpec:
     declared = dict({**_METHODS, **_OWN_METHODS}[row])
     parts = tuple(model_id(part, corpus) for part in declared.pop("parts", ()))
     method = declared.pop("method", row)
-    return Model(model_id(row, corpus), method, parts=parts, corpus=corpus, **declared)
+    return ModelSpec(model_id(row, corpus), method, parts=parts, corpus=corpus, **declared)
 
 
 STRENGTHS = (0.3, 0.5, 0.8, 1.0)
@@ -94,10 +94,10 @@ def tried_id(method: str, corpus: str, strength: float) -> str:
     return f"{method}, λ {strength}, {corpus}"
 
 
-def _tried(method: str, corpus: str, strength: float) -> Model:
+def _tried(method: str, corpus: str, strength: float) -> ModelSpec:
     parts = tuple(model_id(part, corpus) for part in _METHODS[method].get("parts", ()))
     id = tried_id(method, corpus, strength)
-    return Model(id, method, settings={"strength": strength}, budget=TUNING, parts=parts, corpus=corpus)
+    return ModelSpec(id, method, settings={"strength": strength}, budget=TUNING, parts=parts, corpus=corpus)
 
 
 MODELS = (
@@ -107,7 +107,7 @@ MODELS = (
 )
 
 _QUICK: Settings = {"epochs": 2, "threads": 1}
-QUICK = Profile(
+QUICK = RunProfile(
     "quick",
     "Quick",
     "A test run, not a result: 32 dimensions and two passes over the text.",
@@ -127,7 +127,7 @@ QUICK = Profile(
         },
     },
 )
-FULL = Profile(
+FULL = RunProfile(
     "full",
     "Full",
     "The paper's settings: 600 dimensions, 20 passes, five runs, Algorithm 1 as printed (mode paper), except that the "

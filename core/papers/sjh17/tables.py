@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from themescope.core.papers.measures import ChosenSetting, CountSummaries, CountTopics, Summaries, Topics
+from themescope.core.papers.measures import ChosenSetting, CountSummaries, CountTopics, SummaryMeasures, Topics
 from themescope.core.papers.sjh17.data import (
     BILLS,
     LABELS,
@@ -19,32 +19,32 @@ from themescope.core.papers.sjh17.data import (
     model_id,
     tried_id,
 )
-from themescope.core.papers.spec import Claim, Column, Numbers, Row, Table
+from themescope.core.papers.spec import Claim, MetricColumn, Numbers, ResultTable, Row
 from themescope.core.tasks.topic_data import PUBLISHED as PUBLISHED_SIZES
 
 BY_DOCUMENT = "accuracy by document"
 _TITLES = {REUTERS: "Reuters-21578", NEWSGROUPS: "20 Newsgroups", PAPERS: "ScisummNet", BILLS: "BillSum"}
 _SIZES = ("documents", "sentences", "annotated", "train", "validation", "test")
 
-TABLE_1 = Table(
+TABLE_1 = ResultTable(
     "1",
     "Documents with summaries",
     "Saha et al. 2017, Table 1 (DUC 2001 and 2002: 486 and 471 documents of 40 and 28 sentences)",
     "The DUC collections need a licence; two open collections replace them, so the numbers are not comparable.",
-    (Column("documents", "Documents", digits=0), Column("sentences", "Sentences per document", digits=1),
-     Column("references", "References per document", digits=2)),
+    (MetricColumn("documents", "Documents", digits=0), MetricColumn("sentences", "Sentences per document", digits=1),
+     MetricColumn("references", "References per document", digits=2)),
     tuple(
         Row(name, _TITLES[name], CountSummaries(SUMMARY_FILES[name]), "Not in the paper: in place of DUC.")
         for name in (PAPERS, BILLS)
     ),
 )  # fmt: skip
-TABLE_2 = Table(
+TABLE_2 = ResultTable(
     "2",
     "Documents with topics",
     "Saha et al. 2017, Table 2",
     "A fifth of each document's sentences, the most central ones, has its topic; a fifth of the training documents is "
     "held out, also when the final classifiers are trained.",
-    tuple(Column(name, name.capitalize(), digits=0) for name in _SIZES),
+    tuple(MetricColumn(name, name.capitalize(), digits=0) for name in _SIZES),
     tuple(
         Row(
             name,
@@ -61,12 +61,12 @@ _CHOSEN = {
     REUTERS: {"reg-sim": 1.0, "reg-dis": 1.0, "con-s2v-sim": 0.8, "con-s2v-dis": 1.0},
     NEWSGROUPS: {"reg-sim": 1.0, "reg-dis": 1.0, "con-s2v-sim": 1.0, "con-s2v-dis": 1.0},
 }
-TABLE_3 = Table(
+TABLE_3 = ResultTable(
     "3",
     "Weight of proximity chosen for classification",
     "Saha et al. 2017, Table 3 (λ)",
     "The λ with the best weighted F1 on the held-out documents, of those that the paper tries; one run each.",
-    (Column("value", "λ", digits=1), Column("f1", "Weighted F1, held out")),
+    (MetricColumn("value", "λ", digits=1), MetricColumn("f1", "Weighted F1, held out")),
     tuple(
         Row(
             f"{name}:{method}",
@@ -81,15 +81,15 @@ TABLE_3 = Table(
 )
 
 _COLUMNS = (
-    Column("weighted F1", "F1 (weighted)"),
-    Column("macro F1", "F1 (macro)"),
-    Column("accuracy", "Accuracy"),
-    Column("kappa", "κ"),
-    Column("V", "V"),
-    Column("AMI", "AMI (max)"),
-    Column("AMI (arithmetic)", "AMI (arithmetic)"),
-    Column(BY_DOCUMENT, "Accuracy by document"),
-    Column("seconds", "Seconds", digits=0, lower_is_better=True),
+    MetricColumn("weighted F1", "F1 (weighted)"),
+    MetricColumn("macro F1", "F1 (macro)"),
+    MetricColumn("accuracy", "Accuracy"),
+    MetricColumn("kappa", "κ"),
+    MetricColumn("V", "V"),
+    MetricColumn("AMI", "AMI (max)"),
+    MetricColumn("AMI (arithmetic)", "AMI (arithmetic)"),
+    MetricColumn(BY_DOCUMENT, "Accuracy by document"),
+    MetricColumn("seconds", "Seconds", digits=0, lower_is_better=True),
 )
 _PUBLISHED: dict[str, dict[str, tuple[float | None, ...]]] = {
     REUTERS: {
@@ -164,8 +164,8 @@ _OWN_ROWS = {
 _ORDER = ("con-s2v-dis", "reg-dis", "sen2vec")
 
 
-def _topics(corpus: str) -> Table:
-    return Table(
+def _topics(corpus: str) -> ResultTable:
+    return ResultTable(
         f"4-{corpus}",
         f"Topics of sentences: {_TITLES[corpus]}",
         "Saha et al. 2017, Table 4",
@@ -201,22 +201,24 @@ def _topics(corpus: str) -> Table:
 _RANKED = tuple(method for method in METHODS if not method.startswith(("doc-mean", "tfidf")))
 
 
-def _summaries(corpus: str) -> Table:
+def _summaries(corpus: str) -> ResultTable:
     file = SUMMARY_FILES[corpus]
     plain = (
-        Row("tfidf", "Tf-Idf", Summaries(file, "lexrank-tfidf"), "Weights within the document, as in the release."),
-        Row("lead", "lead", Summaries(file, "lead"), "Not in the paper: the first sentences."),
-        Row("random", "random sentences", Summaries(file, "random"), "Not in the paper: the lower baseline."),
+        Row(
+            "tfidf", "Tf-Idf", SummaryMeasures(file, "lexrank-tfidf"), "Weights within the document, as in the release."
+        ),
+        Row("lead", "lead", SummaryMeasures(file, "lead"), "Not in the paper: the first sentences."),
+        Row("random", "random sentences", SummaryMeasures(file, "random"), "Not in the paper: the lower baseline."),
     )
-    return Table(
+    return ResultTable(
         f"5-{corpus}",
         f"Summaries: {_TITLES[corpus]}",
         "Saha et al. 2017, Table 5 (on DUC 2001 and 2002)",
         "ROUGE-1 of 100 words chosen by LexRank: stop words removed, long words stemmed, averaged over references. "
         "Other documents than in the paper, so the numbers are not comparable.",
-        (Column("recall", "ROUGE-1 recall"), Column("f1", "F1")),
+        (MetricColumn("recall", "ROUGE-1 recall"), MetricColumn("f1", "F1")),
         (
-            *(Row(method, method, Summaries(file, model=model_id(method, corpus)), _deviation(method))
+            *(Row(method, method, SummaryMeasures(file, model=model_id(method, corpus)), _deviation(method))
               for method in _RANKED),
             *plain,
         ),

@@ -29,7 +29,7 @@ _PIPE_TRICK = re.compile(r"^[^:]*:|,.*$|\s*\([^()]*\)$")
 _ROUNDS = 8
 
 
-class Links:
+class LinkRemoval:
     """Removal of the links of one wiki, given its names of the namespaces for files and categories."""
 
     def __init__(self, files: frozenset[str] = FILES, categories: frozenset[str] = CATEGORIES) -> None:

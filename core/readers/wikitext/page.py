@@ -11,7 +11,7 @@ import re
 
 from themescope.core.readers.html_tokens import unescape
 from themescope.core.readers.outline import Outline
-from themescope.core.readers.wikitext.links import Links, drop_addresses
+from themescope.core.readers.wikitext.links import LinkRemoval, drop_addresses
 from themescope.core.readers.wikitext.templates import drop_templates
 
 _HEADING = re.compile(r"^(={1,6})(.+?)\1[ \t]*$", re.MULTILINE)
@@ -21,7 +21,7 @@ _LEFTOVER = ("|", "!", "----")
 _ITEM_MARKS = re.compile(r"[*#:;]+\s*")
 
 
-def read_page(text: str, outline: Outline, links: Links, keep_lists: bool) -> None:
+def read_page(text: str, outline: Outline, links: LinkRemoval, keep_lists: bool) -> None:
     """Add the running text of a page to ``outline``.
 
     A paragraph is a block of lines without a blank line. List items (also definitions and indented lines) are skipped,

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.hierarchy import Group, with_sub_themes
+from themescope.core.labelling.hierarchy import ClusterGroup, with_sub_themes
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Matrix
 from themescope.db.records import ModelRecord
 from themescope.db.store import Store
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.reclustering import Part
-    from themescope.core.labelling.similar_clusters import Centres, Floats, Pair
+    from themescope.core.labelling.reclustering import ClusterPart
+    from themescope.core.labelling.similar_clusters import Centres, ClusterPair, Floats
 
 MOST_CHOSEN = 200
 """Maximum number of clusters that the number of themes suggests for a part."""
@@ -33,7 +33,7 @@ _NAMED_FROM, _NAMED_OF_EACH = 20_000, 2_000
 class Reclustered:
     """Preview of re-clustering some sentences: the parts, and why there are so many."""
 
-    parts: list[Part]
+    parts: list[ClusterPart]
     reason: str
     """Reason for the number of parts; "" if it was given."""
 
@@ -70,14 +70,14 @@ def centres(partition: Partition, x: Matrix) -> Centres:
     return computed(partition, x)
 
 
-def similar_pairs(found: Centres, most: int) -> list[Pair]:
+def similar_pairs(found: Centres, most: int) -> list[ClusterPair]:
     """Return at most ``most`` pairs of clusters that could be one, the best first."""
     from themescope.core.labelling.similar_clusters import similar_pairs as pairs
 
     return pairs(found, most)
 
 
-def between(partition: Partition, x: Matrix, found: Centres, pair: Pair) -> tuple[Ids, int]:
+def between(partition: Partition, x: Matrix, found: Centres, pair: ClusterPair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
     from themescope.core.labelling.similar_clusters import between as lying
 
@@ -115,17 +115,17 @@ def usual_limit(density: Floats) -> float:
     return fence(density)
 
 
-def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[Group]:
+def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[ClusterGroup]:
     """Return groups of two or more clusters with names, for so many themes; other clusters stay alone."""
     from themescope.core.labelling.similar_clusters import similar_groups
 
     numbers = [group for group in similar_groups(found, groups) if len(group) > 1]
-    named: list[Group] = []
+    named: list[ClusterGroup] = []
     known = partition
     for group, name in zip(numbers, _names(partition, texts, [list(group) for group in numbers]), strict=True):
         free = op.free_name(known, name or "Theme")
         known = known.with_clusters({**known.clusters, -2 - len(named): replace(known.clusters[group[0]], name=free)})
-        named.append(Group(free, group))
+        named.append(ClusterGroup(free, group))
     return named
 
 

@@ -19,11 +19,11 @@ from themescope.jobs.common.labelled.clusterings import LabelledText, labels_of_
 from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.services.labelling.assistance import cluster_name
 
-__all__ = ["FEWEST", "Adoption", "clusterer_title", "described", "preview_method"]
+__all__ = ["FEWEST", "MethodAdoption", "clusterer_title", "described", "preview_method"]
 
 
 @dataclass(frozen=True, slots=True)
-class Adoption:
+class MethodAdoption:
     """Preview of a labelling with the clusters of another method."""
 
     placed: int
@@ -37,7 +37,7 @@ class Adoption:
 
 def preview_method(
     store: Store, record: LabellingRecord, partition: Partition, row: Mapping[str, Any], first_number: int, seed: int
-) -> Adoption:
+) -> MethodAdoption:
     """Cluster again by a row of the ranking of a job ``choose-method``; new clusters are numbered from a number on.
 
     Sentences that people placed and those marked as uncertain keep their clusters. Nothing is changed. Raises
@@ -55,7 +55,7 @@ def preview_method(
     moved = int((after.numbers != partition.numbers).sum())
     summary = f"{moved:,} sentence{'' if moved == 1 else 's'} re-clustered by {described(row)}"
     operation = op.Operation(op.OperationKind.RECLUSTER, summary, change_set, described(row))
-    return Adoption(len(placed), after, moved, len(change_set.created()), len(change_set.deleted()), operation)
+    return MethodAdoption(len(placed), after, moved, len(change_set.created()), len(change_set.deleted()), operation)
 
 
 def described(row: Mapping[str, Any]) -> str:

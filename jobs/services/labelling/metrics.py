@@ -21,7 +21,7 @@ from themescope.jobs.common.vectors import method_of
 from themescope.jobs.services.inference import vectors_of
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.metric_learning import Effect
+    from themescope.core.labelling.metric_learning import MetricEffect
     from themescope.core.labelling.operations import Operation
     from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
 
@@ -43,8 +43,8 @@ class LearnedMetric:
     """Number of judged sentences that it was learned from."""
     titles: tuple[str, ...]
     """Titles of their articles."""
-    on_sentences: Effect | None
-    on_articles: Effect | None
+    on_sentences: MetricEffect | None
+    on_articles: MetricEffect | None
     """None if people placed sentences of too few articles."""
     seconds: float
 

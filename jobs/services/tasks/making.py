@@ -12,7 +12,7 @@ import numpy as np
 
 from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling.codebook import versions
-from themescope.core.labelling.distribution import Order, Plan, distribute
+from themescope.core.labelling.distribution import DistributionPlan, Order, distribute
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.types import Ids, Sentence, Split
 from themescope.db.label_records import NewLabelling
@@ -40,7 +40,7 @@ class TaskForm:
     person: str
     """Who makes it."""
     articles: tuple[int, ...]
-    plan: Plan
+    plan: DistributionPlan
     longest: int = 0
     """Maximum number of sentences of an item; longer articles are cut into equal parts. 0: whole articles."""
     due: datetime | None = None

@@ -94,13 +94,13 @@ def test_clusters_are_grouped_moved_out_and_dissolved() -> None:
     assert parents(done(p, hierarchy.move_out(p, [2]))) == {1: None, 2: None, 3: 1, 4: None}
     assert parents(done(p, hierarchy.dissolve(p, 1))) == {1: None, 2: None, 3: None, 4: None}
     assert parents(done(p, hierarchy.put_under(p, [1], 4))) == {1: 4, 2: 4, 3: 4, 4: None}
-    new = done(p, hierarchy.group(p, [hierarchy.Group("World", (1, 4))], 5))
+    new = done(p, hierarchy.group(p, [hierarchy.ClusterGroup("World", (1, 4))], 5))
     assert parents(new) == {1: 5, 2: 5, 3: 5, 4: 5, 5: None} and new.sizes()[5] == 0
     assert parents(done(new, hierarchy.dissolve(new, 5))) == {1: None, 2: None, 3: None, 4: None}
     with pytest.raises(DataError, match="sub-theme"):
         hierarchy.put_under(p, [4], 2)
     with pytest.raises(DataError, match="Choose clusters"):
-        hierarchy.group(p, [hierarchy.Group("Nothing", ())], 5)
+        hierarchy.group(p, [hierarchy.ClusterGroup("Nothing", ())], 5)
     assert not hierarchy.put_under(p, [1], 1).change_set and not hierarchy.dissolve(p, 4).change_set
 
 
@@ -143,7 +143,9 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda w: lambda p, n: in_two(p, p.members(at(p, w)), n), place),
     st.builds(lambda v, w: lambda p, n: hierarchy.put_under(p, all_at(p, v), at(p, w)), some_places, place),
     st.builds(
-        lambda v, t: lambda p, n: hierarchy.group(p, [hierarchy.Group(t, tuple(all_at(p, v)))], n), some_places, name
+        lambda v, t: lambda p, n: hierarchy.group(p, [hierarchy.ClusterGroup(t, tuple(all_at(p, v)))], n),
+        some_places,
+        name,
     ),
     st.builds(lambda v: lambda p, n: hierarchy.move_out(p, all_at(p, v)), some_places),
     st.builds(lambda w: lambda p, n: hierarchy.dissolve(p, at(p, w)), place),

@@ -8,23 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.distribution import Order, Plan, distribute
+from themescope.core.labelling.distribution import DistributionPlan, Order, distribute
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> tuple[int, Plan, list[int]]:
+def plans(draw: st.DrawFn) -> tuple[int, DistributionPlan, list[int]]:
     people, items = draw(st.integers(1, 7)), draw(st.integers(1, 40))
     share = draw(st.sampled_from([0.0, 0.2, 0.5, 1.0])) if people > 1 else 0.0
     several = draw(st.integers(2, max(people, 2)))
     gold = draw(st.lists(st.integers(0, items - 1), unique=True, max_size=3))
     names = tuple(f"p{number}" for number in range(people))
     order = draw(st.sampled_from([Order.GIVEN, Order.RANDOM, Order.UNCERTAIN]))
-    return items, Plan(names, share, several, order, draw(st.integers(0, 5))), gold
+    return items, DistributionPlan(names, share, several, order, draw(st.integers(0, 5))), gold
 
 
 @settings(max_examples=150, deadline=None)
 @given(plans())
-def test_items_have_their_people_and_loads_are_equal(given: tuple[int, Plan, list[int]]) -> None:
+def test_items_have_their_people_and_loads_are_equal(given: tuple[int, DistributionPlan, list[int]]) -> None:
     items, plan, gold = given
     lists = distribute(items, plan, np.linspace(0, 1, items), gold)
     assert lists == distribute(items, plan, np.linspace(0, 1, items), gold)
@@ -46,9 +46,11 @@ def test_items_have_their_people_and_loads_are_equal(given: tuple[int, Plan, lis
 
 @settings(max_examples=150, deadline=None)
 @given(plans(), st.lists(st.integers(0, 20), min_size=7, max_size=7))
-def test_quotas_are_kept_or_the_error_says_what_is_missing(given: tuple[int, Plan, list[int]], most: list[int]) -> None:
+def test_quotas_are_kept_or_the_error_says_what_is_missing(
+    given: tuple[int, DistributionPlan, list[int]], most: list[int]
+) -> None:
     items, plan, _ = given
-    plan = Plan(
+    plan = DistributionPlan(
         plan.people, plan.share, plan.several, Order.GIVEN, plan.seed, dict(zip(plan.people, most, strict=False))
     )
     shared = round(plan.share * items)
@@ -69,13 +71,13 @@ def test_quotas_are_kept_or_the_error_says_what_is_missing(given: tuple[int, Pla
 
 
 def test_two_people_share_as_many_items_as_any_other_two() -> None:
-    lists = [{*own} for own in distribute(60, Plan(tuple("abcd"), 1.0, 2))]
+    lists = [{*own} for own in distribute(60, DistributionPlan(tuple("abcd"), 1.0, 2))]
     shared = [len(a & b) for place, a in enumerate(lists) for b in lists[place + 1 :]]
     assert sum(shared) == 60 and max(shared) - min(shared) <= 2
 
 
 def test_gold_items_are_spread_over_the_list() -> None:
-    (own,) = distribute(20, Plan(("ada",), 0.0), gold=[3, 12])
+    (own,) = distribute(20, DistributionPlan(("ada",), 0.0), gold=[3, 12])
     places = [own.index(3), own.index(12)]
     assert min(places) in (4, 5) and max(places) in (14, 15)
 
@@ -83,16 +85,16 @@ def test_gold_items_are_spread_over_the_list() -> None:
 @pytest.mark.parametrize(
     ("items", "plan", "why"),
     [
-        (3, Plan((), 0.0), "needs people"),
-        (3, Plan(("a", "a"), 0.0), "each of them once"),
-        (0, Plan(("a",), 0.0), "needs articles"),
-        (3, Plan(("a", "b"), 1.5), "between 0 and 100 %"),
-        (3, Plan(("a", "b"), 0.5, 3), "the task has 2"),
-        (3, Plan(("a", "b"), 1.0, 2, quotas={"a": 1}), "2 are missing"),
-        (3, Plan(("a", "b"), 0.0, quotas={"a": -1}), "at least 0"),
-        (3, Plan(("a",), 0.0, order=Order.UNCERTAIN), "no measure of uncertainty"),
+        (3, DistributionPlan((), 0.0), "needs people"),
+        (3, DistributionPlan(("a", "a"), 0.0), "each of them once"),
+        (0, DistributionPlan(("a",), 0.0), "needs articles"),
+        (3, DistributionPlan(("a", "b"), 1.5), "between 0 and 100 %"),
+        (3, DistributionPlan(("a", "b"), 0.5, 3), "the task has 2"),
+        (3, DistributionPlan(("a", "b"), 1.0, 2, quotas={"a": 1}), "2 are missing"),
+        (3, DistributionPlan(("a", "b"), 0.0, quotas={"a": -1}), "at least 0"),
+        (3, DistributionPlan(("a",), 0.0, order=Order.UNCERTAIN), "no measure of uncertainty"),
     ],
 )
-def test_impossible_plans(items: int, plan: Plan, why: str) -> None:
+def test_impossible_plans(items: int, plan: DistributionPlan, why: str) -> None:
     with pytest.raises(DataError, match=why):
         distribute(items, plan)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.metric_learning import (
-    Effect,
+    MetricEffect,
     effect_on_articles,
     effect_on_sentences,
     helps,
@@ -71,7 +71,7 @@ def test_too_little_to_measure_is_none_and_does_not_help() -> None:
     assert effect_on_sentences(all_pairs(ids, np.zeros(4)), ids, x, CONFIG) is None
     assert effect_on_articles(all_pairs(ids, labels), ids, x, CONFIG, np.array([0, 0, 1, 1])) is None
     assert not helps(None) and not helps()
-    good, bad = (Effect(0.5, 0.5 + d, Estimate(d, d - 0.1, d + 0.1, 9)) for d in (0.02, -0.02))
+    good, bad = (MetricEffect(0.5, 0.5 + d, Estimate(d, d - 0.1, d + 0.1, 9)) for d in (0.02, -0.02))
     assert helps(good, None) and not helps(good, bad)
 
 

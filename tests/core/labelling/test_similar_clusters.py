@@ -12,7 +12,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 from themescope.core.labelling.reclustering import clusterers, propose
 from themescope.core.labelling.similar_clusters import (
-    Pair,
+    ClusterPair,
     between,
     centres,
     densities,
@@ -60,7 +60,7 @@ def test_the_sentences_between_two_clusters_are_those_nearer_to_the_other_one() 
     x = np.array([[1, 0], [1, 0.1], [0.2, 1], [0, 1], [0, 1], [1, 0.05]], dtype=np.float32)
     p = start(np.arange(6), [2, 2, 2, 5, 5, 5], CLUSTERS)
     found = centres(p, x)
-    ids, crossing = between(p, x, found, Pair(2, 5, 0.0, 0.0), top_k=2)
+    ids, crossing = between(p, x, found, ClusterPair(2, 5, 0.0, 0.0), top_k=2)
     assert sorted(ids.tolist()) == [2, 5] and crossing == 2
 
 

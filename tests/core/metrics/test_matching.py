@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.matching import Pair, match_clusters
+from themescope.core.metrics.matching import MatchedPair, match_clusters
 
 LABELS = st.integers(1, 14).flatmap(lambda n: st.tuples(*[hnp.arrays(np.int32, n, elements=st.integers(-1, 4))] * 2))
 
@@ -54,7 +54,7 @@ def test_names_of_clusters_mean_nothing(both: tuple[np.ndarray, np.ndarray], nam
 
 def test_numbers_of_clusters_may_differ() -> None:
     found = match_clusters(np.array([0, 0, 0, 1, 1, -1]), np.array([7, 7, 8, 9, 9, 9]))
-    assert found.pairs == (Pair(0, 7, 2), Pair(1, 9, 2))
+    assert found.pairs == (MatchedPair(0, 7, 2), MatchedPair(1, 9, 2))
     assert (found.only_first, found.only_second) == ((), (8,))
     assert found.moved.tolist() == [2, 5]
     assert found.aligned.tolist() == [0, 0, 2, 1, 1, 1]

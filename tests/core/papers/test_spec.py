@@ -10,7 +10,7 @@ from themescope.core.errors import ConfigError, DuplicateNameError, UnknownNameE
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers import PAPERS, paper
-from themescope.core.papers.measures import Accuracy, Clustering
+from themescope.core.papers.measures import Accuracy, ClusteringMeasures
 from themescope.core.papers.spec import Claim, Row
 from themescope.core.tasks.scb import ScbRules
 from themescope.core.triplets.rules import TripletRules
@@ -83,7 +83,7 @@ def test_every_method_and_clusterer_exists_and_takes_its_settings(profile) -> No
         config_from_dict(ScbRules, {**profile.benchmark_rules, **data.rules})
     for table in declared.tables:
         for row in table.rows:
-            if isinstance(row.measure, Clustering):
+            if isinstance(row.measure, ClusteringMeasures):
                 CLUSTERERS.configure(row.measure.clusterer, row.measure.settings)
 
 

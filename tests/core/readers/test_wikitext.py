@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themescope.core.readers.outline import Outline
-from themescope.core.readers.wikitext.links import Links
+from themescope.core.readers.wikitext.links import LinkRemoval
 from themescope.core.readers.wikitext.page import read_page
 
 DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)]|&nbsp;|\{\||\|\}")
@@ -15,7 +15,7 @@ DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)
 
 def paragraphs(text, keep_lists=False):
     outline = Outline("T")
-    read_page(text, outline, Links(), keep_lists)
+    read_page(text, outline, LinkRemoval(), keep_lists)
     return [p.text for section in outline.sections() for p in section.paragraphs]
 
 
@@ -73,7 +73,7 @@ def test_headings_of_every_level_with_paths():
         "Lead.\n== A ==\nOne.\n===B===\nTwo.\n====== F ''x'' ======\nDeep.\n"
         "== {{anchor|c}}C ==\n=== D ===\nEnd.\n= E =\nTop."
     )
-    read_page(text, outline, Links(), False)
+    read_page(text, outline, LinkRemoval(), False)
     assert [(s.title, s.level, s.path) for s in outline.sections()] == [
         ("", 1, ()),
         ("A", 2, ("A",)),

@@ -18,7 +18,7 @@ from tests.webapp.filled import fill
 from themescope.core.columns import ColumnType
 from themescope.core.errors import AccessError, DataError, UnknownNameError
 from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.distribution import Plan
+from themescope.core.labelling.distribution import DistributionPlan
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.answers import Page
 from themescope.db.access import Actor
@@ -197,7 +197,7 @@ def test_labels_of_others_are_refused_to_members_of_a_blind_task(filled: Store) 
     id = new(filled, "finished", actor=Actor("ada", Role.ADMIN))
     with filled.reading() as r:
         articles = tuple(article.id for article in r.corpora.articles(1))
-    form = making.TaskForm(1, "blind", "ada", articles, Plan(("lea",), 0.0, 2), blind=True)
+    form = making.TaskForm(1, "blind", "ada", articles, DistributionPlan(("lea",), 0.0, 2), blind=True)
     task = making.make(filled, form)
     copied = {"start": LabellingStart.LABELLING, "source_id": id}
     wanted, caller = LabellingToCreate(corpus_id=1, name="copy", **copied), lea(filled)

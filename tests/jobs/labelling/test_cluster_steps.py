@@ -62,7 +62,7 @@ def test_every_step_on_clusters_is_stored_undone_exported_and_imported(sqlite_st
     choices: list[Callable[[Partition], op.Operation]] = [
         in_two,
         lambda p: hierarchy.put_under(p, [1, 2], 3),
-        lambda p: hierarchy.group(p, [hierarchy.Group("All", (3,))], session.next_number),
+        lambda p: hierarchy.group(p, [hierarchy.ClusterGroup("All", (3,))], session.next_number),
         lambda p: dismissals.dismiss_merge(p, 1, 2),
         lambda p: dismissals.accept_outliers(p, p.ids[:3]),
         lambda p: dismissals.update_names(p, {1: "New", 2: p.clusters[2].name}),

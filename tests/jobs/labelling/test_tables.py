@@ -117,7 +117,7 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     session.do(op.note(session.partition, session.partition.ids[4:5], "-1 is a note"))
     session.do(op.unassign(session.partition, session.partition.ids[-2:]))
     session.do(hierarchy.put_under(session.partition, [2], 1))
-    session.do(hierarchy.group(session.partition, [hierarchy.Group("Above", (3,))], session.next_number))
+    session.do(hierarchy.group(session.partition, [hierarchy.ClusterGroup("Above", (3,))], session.next_number))
     rows = files.rows(sqlite_store, record.id)
     path = tmp_path / f"labels.{kind}"
     written = {"csv": csv_text, "jsonl": json_lines}.get(kind)

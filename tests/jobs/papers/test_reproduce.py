@@ -14,7 +14,7 @@ import pytest
 import themescope.jobs.papers.measurements as measuring
 from tests.jobs.helpers import WORDS
 from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
-from themescope.core.papers.measures import Clustering
+from themescope.core.papers.measures import ClusteringMeasures
 from themescope.core.types import Split
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
@@ -69,7 +69,7 @@ def _interrupted(
     """Begin, and stop in the midst of table 4. The job, and the models that were there by then."""
     original = measuring._clustering
 
-    def broken(wanted: Clustering, *args: Any) -> Any:
+    def broken(wanted: ClusteringMeasures, *args: Any) -> Any:
         if wanted.model == "tfidf":
             raise KeyboardInterrupt
         return original(wanted, *args)

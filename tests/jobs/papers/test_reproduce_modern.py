@@ -24,11 +24,11 @@ from themescope.core.config import config_from_dict
 from themescope.core.errors import ConfigError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.thematic_encoder import model as thematic
-from themescope.core.papers.measures import Accuracy, Clustering, Combined, Measure
+from themescope.core.papers.measures import Accuracy, ClusteringMeasures, Combined, Measure
 from themescope.core.papers.modern import MODERN
 from themescope.core.papers.modern.data import BENCHMARKS, CLAIMS, FULL, QUICK, VALIDATION
 from themescope.core.papers.sjh17.data import BILLS
-from themescope.core.papers.spec import Paper, Table
+from themescope.core.papers.spec import Paper, ResultTable
 from themescope.core.tasks.scb import ScbRules
 from themescope.core.types import Split
 from themescope.db.store import Store
@@ -54,7 +54,7 @@ ROWS = ("mean-vectors", "minilm", "minilm-centred", "static-encoder", "thematic-
 MORE = {"overview": ("tfidf",), "clusters": ("random", "set-encoder")}
 
 
-def _cut(table: Table) -> Table:
+def _cut(table: ResultTable) -> ResultTable:
     rows = tuple(row for row in table.rows if row.id in (*ROWS, *MORE.get(table.id, ())))
     ids = {row.id for row in rows}
     claims = tuple(claim for claim in table.claims if {claim.first, claim.second} <= ids)
@@ -225,7 +225,7 @@ def test_every_setting_is_known_to_its_method(profile: Any) -> None:
     for benchmark in BENCHMARKS:
         config_from_dict(ScbRules, {**profile.benchmark_rules, **benchmark.rules})
     for measure in (m for table in MODERN.tables for row in table.rows for m in _measures(row.measure)):
-        if isinstance(measure, Clustering):
+        if isinstance(measure, ClusteringMeasures):
             CLUSTERERS.configure(measure.clusterer, measure.settings)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from themescope.core.papers.sjh17 import SJH17
 from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS, TUNING
-from themescope.core.papers.spec import Paper, Profile, Table
+from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import resume_here
 
@@ -22,21 +22,21 @@ THEMES = {
 }
 SENTENCES, DOCUMENTS = 4, 12
 _SMALL = {"dim": 8, "epochs": 4, "threads": 1}
-PROFILE = Profile("quick", "Quick", "Tiny.", seeds=(0, 1), budgets={ENGINE: _SMALL, TUNING: _SMALL, BAGS: _SMALL})
+PROFILE = RunProfile("quick", "Quick", "Tiny.", seeds=(0, 1), budgets={ENGINE: _SMALL, TUNING: _SMALL, BAGS: _SMALL})
 KEPT = {
     "4-newsgroups": ("sen2vec", "tfidf", "con-s2v-dis", "neighbour-mean"),
     "5-billsum": ("sen2vec", "tfidf", "lead"),
 }
 
 
-def _cut(table: Table) -> Table:
+def _cut(table: ResultTable) -> ResultTable:
     rows = tuple(row for row in table.rows if row.id in KEPT[table.id])
     ids = {row.id for row in rows}
     claims = tuple(claim for claim in table.claims if {claim.first, claim.second} <= ids)
     return dataclasses.replace(table, rows=rows, claims=claims)
 
 
-def _only(table: Table, *rows: str) -> Table:
+def _only(table: ResultTable, *rows: str) -> ResultTable:
     return dataclasses.replace(table, rows=tuple(table.row(row) for row in rows), claims=())
 
 

@@ -13,7 +13,7 @@ from themescope.core.errors import AccessError, DataError, DuplicateNameError, S
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
-from themescope.core.labelling.distribution import Order, Plan
+from themescope.core.labelling.distribution import DistributionPlan, Order
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.label_records import NewLabelling, Role, Sharing
 from themescope.db.store import Store
@@ -41,7 +41,7 @@ def articles_of(store: Store, corpus: int) -> tuple[int, ...]:
 
 
 def made(store: Store, corpus: int, people: tuple[str, ...] = PEOPLE, share: float = 1.0, **more: object) -> TaskRecord:
-    plan = Plan(people, share if len(people) > 1 else 0.0, 2, Order.GIVEN, 1)
+    plan = DistributionPlan(people, share if len(people) > 1 else 0.0, 2, Order.GIVEN, 1)
     form = TaskForm(corpus, "pilot", "ada", articles_of(store, corpus), plan, start=making.START_SECTIONS)
     return making.make(store, TaskForm(**{**{f: getattr(form, f) for f in form.__slots__}, **more}))
 

@@ -18,7 +18,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.entries import EntryKind
-from themescope.core.labelling.hierarchy import Group
+from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids, Matrix
 from themescope.db.label_records import LabellingRecord
@@ -33,7 +33,7 @@ from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.similar_clusters import Centres, Pair
+    from themescope.core.labelling.similar_clusters import Centres, ClusterPair
 
 _PAIRS = 10
 """Number of suggested merges that are listed at most, besides those that were dismissed."""
@@ -90,7 +90,7 @@ def stale_names(state: RelabelState) -> dict[int, float]:
         return _updated(state.record, changes).stale_names(state.partition)
 
 
-def suggested_pairs(state: RelabelState) -> list[Pair]:
+def suggested_pairs(state: RelabelState) -> list[ClusterPair]:
     """Return pairs of clusters that could be one, without those that a person dismissed; needs a model."""
     found = centres(state)
     if found is None:
@@ -153,7 +153,7 @@ def nearest(state: RelabelState, number: int) -> list[tuple[int, float]]:
     return [] if found is None else clusters.nearest(found, number)
 
 
-def between(state: RelabelState, pair: Pair) -> tuple[Ids, int]:
+def between(state: RelabelState, pair: ClusterPair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
     found, known = centres(state), sample(state)
     assert found is not None and known is not None
@@ -184,7 +184,7 @@ def ungrouped(state: RelabelState) -> Centres | None:
 
 
 @_cached("Grouping clusters …", 16)
-def suggested_groups(state: RelabelState, groups: int) -> list[Group]:
+def suggested_groups(state: RelabelState, groups: int) -> list[ClusterGroup]:
     """Return groups of clusters for as many themes as given or as suggested; needs a model."""
     found = ungrouped(state)
     return [] if found is None else clusters.suggested_groups(state.partition, state.session.texts, found, groups)

@@ -10,7 +10,7 @@ import streamlit as st
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.error_cases import MOST_PASSAGES
-from themescope.core.labelling.hierarchy import Group
+from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from themescope.db.notebook_records import NewCase
 from themescope.jobs.services.labelling.session import place_of
@@ -150,7 +150,7 @@ def _chosen_group(state: RelabelState) -> bool:
     if not st.button("Group clusters", type="primary", icon=":material/account_tree:", disabled=not chosen):
         return False
     if theme == _NEW:
-        groups = [Group(name, tuple(chosen))]
+        groups = [ClusterGroup(name, tuple(chosen))]
         state.apply(lambda p: hierarchy.group(p, groups, state.session.next_number), keep_selection=True)
     else:
         state.apply(lambda p: hierarchy.put_under(p, chosen, theme), keep_selection=True)
@@ -176,12 +176,12 @@ def _suggested_groups(state: RelabelState) -> bool:
     names = [_group_name(state, place, group, number) for place, group in enumerate(groups)]
     if not st.button(f"Create {count(len(groups), 'theme')}", type="primary", icon=":material/account_tree:"):
         return False
-    named = [Group(name, group.numbers) for name, group in zip(names, groups, strict=True)]
+    named = [ClusterGroup(name, group.numbers) for name, group in zip(names, groups, strict=True)]
     state.apply(lambda p: hierarchy.group(p, named, state.session.next_number), keep_selection=True)
     return True
 
 
-def _group_name(state: RelabelState, place: int, group: Group, number: int) -> str:
+def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: int) -> str:
     """Draw a group of clusters; return its name, which the user may edit."""
     sizes, known = state.partition.sizes(), state.partition.clusters
     with st.container(border=True):

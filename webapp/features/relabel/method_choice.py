@@ -14,7 +14,7 @@ from themescope.db.access import Right
 from themescope.db.records import JobRecord, JobStatus
 from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.services.labelling import methods
-from themescope.jobs.services.labelling.methods import Adoption
+from themescope.jobs.services.labelling.methods import MethodAdoption
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import CHOICE
 from themescope.webapp.shared import queries
@@ -203,7 +203,7 @@ def _examples(state: RelabelState, after: Partition) -> None:
             st.text(f"{name(before, row)} → {name(after, row)}:  {text}")
 
 
-def _apply(state: RelabelState, adoption: Adoption, key: str) -> None:
+def _apply(state: RelabelState, adoption: MethodAdoption, key: str) -> None:
     """Move the sentences in one step of the history."""
     st.session_state.pop(key, None)
     state.apply(lambda p: adoption.operation, keep_selection=True, method="method choice")

@@ -27,7 +27,7 @@ from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import count, plain, shorten
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.reclustering import Part
+    from themescope.core.labelling.reclustering import ClusterPart
 
 ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One cluster", "Selection", "Unassigned", "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"
@@ -126,7 +126,7 @@ def _settings(sentences: int) -> tuple[int | None, str]:
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key=CLUSTERER)
 
 
-def _names(state: RelabelState, scope: Scope, parts: Sequence[Part]) -> list[str]:
+def _names(state: RelabelState, scope: Scope, parts: Sequence[ClusterPart]) -> list[str]:
     """Draw each part with its most central sentences; return the names, which the user may edit."""
     known, names = state.partition, list[str]()
     if scope.whole:  # the largest part continues the cluster

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.distribution import Order, Plan
+from themescope.core.labelling.distribution import DistributionPlan, Order
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord
 from themescope.jobs.services.accounts.people import tidy
@@ -96,7 +96,7 @@ def _articles(corpus: CorpusRecord) -> list[int]:
     return ids[drawn].tolist()
 
 
-def _plan(corpus: CorpusRecord) -> Plan:
+def _plan(corpus: CorpusRecord) -> DistributionPlan:
     """Choose people, overlap, order and quotas."""
     known = [person.name for person in queries.read(lambda r: r.people.list())]
     offered = list(dict.fromkeys([current_person(), *known]))
@@ -120,7 +120,7 @@ def _plan(corpus: CorpusRecord) -> Plan:
     )  # fmt: skip
     seed = last.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))
     share = share if len(names) > 1 else 0
-    return Plan(names, share / 100, int(several), order or Order.GIVEN, int(seed), _quotas(names))
+    return DistributionPlan(names, share / 100, int(several), order or Order.GIVEN, int(seed), _quotas(names))
 
 
 def _quotas(names: tuple[str, ...]) -> dict[str, int]:

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from themescope.core.models.con_s2v.arrays import Context, Noise, Span, Steps, Tables, Text, node_noise, word_noise
+from themescope.core.models.con_s2v.arrays import (
+    Context,
+    Losses,
+    Noise,
+    Span,
+    Tables,
+    TextArrays,
+    node_noise,
+    word_noise,
+)
 from themescope.core.models.con_s2v.graphs import discourse_graph
 from themescope.core.models.con_s2v.kernels import (
     descend,
@@ -93,21 +102,21 @@ class Small:
         self.context = Context(graph.targets, graph.starts)
         counts = np.bincount(self.ids, minlength=9)
         self.noise = Noise(word_noise(counts), node_noise(graph.targets, 6), 5)
-        self.text = Text(self.ids, self.starts, np.full(9, 1 << 32, np.uint64))
+        self.text = TextArrays(self.ids, self.starts, np.full(9, 1 << 32, np.uint64))
         self.tables = Tables(filled(random, 6), filled(random, 9, 0), filled(random, 6, 0), filled(random, 9))
 
     def span(self, low=0, high=6, rate=0.1, seed=5):
         return Span(low, high, rate, 0, int(self.starts[-1]), seed)
 
     def train(self, low=0, high=6, rate=0.1, content=True, neighbours=1.0, strength=0.0, implicit=False, window=0):
-        steps = Steps(content, neighbours, strength, implicit, window)
+        steps = Losses(content, neighbours, strength, implicit, window)
         return train_sentences(self.tables, self.text, self.context, self.noise, steps, self.span(low, high, rate))
 
 
 @pytest.mark.parametrize("losses", [{"neighbours": 0.0}, {"content": False}])
 def test_from_zero_outputs_the_first_step_moves_only_outputs(losses):
     small = Small()
-    small.text = Text(small.ids[:1], np.array([0, 1, 1, 1, 1, 1, 1]), small.text.keep)
+    small.text = TextArrays(small.ids[:1], np.array([0, 1, 1, 1, 1, 1, 1]), small.text.keep)
     before = small.tables.sentences.copy()
     small.train(high=1, **losses)
     assert np.array_equal(small.tables.sentences, before)
@@ -119,7 +128,7 @@ def test_neighbour_prediction_uses_its_share_of_the_learning_rate():
     tables = []
     for share in (1.0, 0.25):
         small = Small()
-        small.text = Text(small.ids[:1], np.array([0, 1, 1, 1, 1, 1, 1]), small.text.keep)
+        small.text = TextArrays(small.ids[:1], np.array([0, 1, 1, 1, 1, 1, 1]), small.text.keep)
         small.train(high=1, neighbours=share)
         tables.append(small.tables)
     assert tables[0].nodes.any() and np.allclose(tables[0].nodes * 0.25, tables[1].nodes, rtol=0.05)
@@ -211,7 +220,7 @@ def test_inference_changes_only_the_new_rows_independently():
     infer(Tables(whole, words, words, words), small.text, small.noise, 0, 5, 0.05, seeds)
     assert np.array_equal(words, small.tables.words) and (whole != start).any(axis=1).all()
     alone = start[2:3].copy()
-    text = Text(small.ids[small.starts[2] : small.starts[3]], np.array([0, 3]), small.text.keep)
+    text = TextArrays(small.ids[small.starts[2] : small.starts[3]], np.array([0, 3]), small.text.keep)
     infer(Tables(alone, words, words, words), text, small.noise, 0, 5, 0.05, seeds[2:3])
     assert np.array_equal(alone[0], whole[2])
 

@@ -10,7 +10,7 @@ from tests.core.models.triplet_network.themes import theme_data
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.device import native_bf16
 from themescope.core.models.triplet_network.config import TrainingConfig
-from themescope.core.models.triplet_network.network import BiLstmAttention, Encoder
+from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.models.triplet_network.training import train
 from themescope.core.protocols import SILENT, NullReport
 
@@ -172,7 +172,7 @@ def test_progress_is_reported_several_times_in_a_batch():
     rows, reports = np.arange(len(data.tokens)), []
     assert data.tokens.lengths.sum() > 4_096
     net = BiLstmAttention(data.tokens.table.shape[1], 4, 2)
-    Encoder(net, data.tokens, torch.float32).encode(rows, lambda: reports.append(1))
+    NetworkEncoder(net, data.tokens, torch.float32).encode(rows, lambda: reports.append(1))
     assert len(reports) >= 4  # so a cancel waits for a part of a batch only
 
 
