@@ -14,8 +14,9 @@ EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
 COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m themescope.core.precompile
-# What `make test-fast` runs of the contract tests: those of the library.
-CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py models.py readers.py)
+# What `make test-fast` runs of the contract tests, and what it leaves out: trainings, and measurements of growth.
+CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
+TRAININGS := tests/core/models tests/core/readers/test_growth.py
 # Processes that test. They wait a third of their time for servers, browsers and workers, so two cores have three.
 TESTERS ?= 3
 export THEMESCOPE_HOME ?= $(CURDIR)/themescope-home
@@ -98,10 +99,10 @@ javascript: ## Types (JSDoc, checked by tsc) and unit tests of the scripts of th
 	else $(MAKE) --no-print-directory node_modules/installed && npm run --silent check && npm test --silent >/dev/null \
 	  || { npm test; exit 1; }; fi
 
-test-fast: $(VENV)/installed-test links ## Lint, types, and the unit and contract tests of the library: 90 s on two cores
+test-fast: $(VENV)/installed-test links ## Lint, types, and the tests of the library that train nothing: 90 s on two cores
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
-	@MYPY_NUM_WORKERS=2 $(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest -n 1 tests/core $(CONTRACTS) && wait $$types
+	@MYPY_NUM_WORKERS=1 $(BIN)/mypy & types=$$!; \
+	$(BIN)/python -m pytest -n 2 tests/core $(CONTRACTS) $(TRAININGS:%=--ignore=%) && wait $$types
 
 test: $(VENV)/installed-test services check docs ## Everything that must hold before a change lands
 	@$(BIN)/python -m pytest -n $(TESTERS) --no-loadscope-reorder
