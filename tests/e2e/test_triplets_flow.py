@@ -51,7 +51,7 @@ def test_a_row_leads_to_the_triplets_with_such_margins(page: Page, evaluated: Ap
     open_page(page, address(evaluated, view="Accuracy"), "Triplets")
     expect(page.get_by_text("6 triplets of the test split, 2 wrong")).to_be_visible()
     click_row(page, 0)
-    expect(page.get_by_text("from −3")).to_be_visible()
+    expect(page.get_by_role("strong").filter(has_text="from −3")).to_be_visible()
     page.get_by_role("button", name="Open 1 triplet").click()
     expect(page.get_by_text("Triplet 1 of 1", exact=True)).to_be_visible()
     page.get_by_role("button", name="Reset filter").click()
@@ -60,7 +60,7 @@ def test_a_row_leads_to_the_triplets_with_such_margins(page: Page, evaluated: Ap
 
 def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, evaluated: App) -> None:
     open_page(page, address(evaluated, view="Accuracy", triplets_by="Section pair"), "Triplets")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_text(re.compile("reach the minimums"))).to_be_visible()
     click_row(page, 0)
     page.get_by_role("button", name=re.compile(r"Open \d+ triplets?")).click()
     expect(page.get_by_text(re.compile(r"^Triplet 1 of \d$"))).to_be_visible()
