@@ -62,10 +62,12 @@ def _run() -> None:
         people.show_signed_out()
         return
     card, cards = REGISTRY.get(current), {id: found for id, (found, _) in offered.items()}
-    projects.open_named(card.page_keys())
+    navigation.arrive()
     frame.sidebar(cards, card)
     frame.header(cards, card, actor)
     projects.remember()
+    if frame.missing(current):
+        return
     tour.show(current)
     page.run()
 

@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from themescope.webapp import account, api, documentation, sign_in, status
-from themescope.webapp.middleware import HostCheck, PermalinkRedirect, SecurityHeaders, server_error
+from themescope.webapp.middleware import HostCheck, SecurityHeaders, server_error
 from themescope.webapp.sessions import SessionCheck
 from themescope.webapp.status import RequestMetrics
 
@@ -18,7 +18,6 @@ app = App(
         Middleware(SecurityHeaders),
         Middleware(HostCheck),
         Middleware(SessionCheck),
-        Middleware(PermalinkRedirect),
     ],
     exception_handlers={Exception: server_error},
 )

@@ -1,4 +1,4 @@
-"""HTTP middleware in front of Streamlit: checks of requests, security headers, and redirects of old links.
+"""HTTP middleware in front of Streamlit: checks of requests, and security headers.
 
 Streamlit's own checks cover the websocket only, and look up the public address of this machine at a foreign host
 before they refuse a foreign origin. The middleware checks every request first, without any look-up.
@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from themescope.core.errors import ConfigError
 from themescope.db.settings import Settings, canonical_host, split_host
 from themescope.webapp.content_policy import page_policy
-from themescope.webapp.features import REGISTRY
-from themescope.webapp.sessions import API
 from themescope.webapp.shared.cookies import is_secure
-from themescope.webapp.shared.pages import translated
 from themescope.webapp.status import PROBES
 
 logger = logging.getLogger(__name__)
@@ -167,28 +164,3 @@ def named_hosts() -> Iterable[str]:
         return Settings.from_environment().allowed_hosts
     except ConfigError:
         return ()
-
-
-class PermalinkRedirect(_Middleware):
-    """Answers a request for a page with query parameters of version 0.1 with a redirect to the current ones."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on every other request."""
-        if scope["type"] == "http" and scope["method"] == "GET" and scope.get("query_string"):
-            query = _new_query(scope)
-            if query is not None:
-                # One slash at the start: two would name another host.
-                path = "/" + Request(scope).url.path.lstrip("/")
-                await RedirectResponse(f"{path}?{query}")(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-
-def _new_query(scope: Scope) -> str | None:
-    """Return the query string to redirect to, or None if the request needs none."""
-    page = str(scope["path"]).rstrip("/").rpartition("/")[2]
-    if page not in REGISTRY or scope["path"].startswith(f"{API}/"):
-        return None
-    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    found = translated(REGISTRY.get(page).page_keys(), given)
-    return None if found == given else urlencode(found)

@@ -195,8 +195,11 @@ class Labellings(NamedRepository[LabellingRecord]):
         self._delete(t.labelling, labelling_id)
 
     def check_may_change(self, labelling_id: int, person: str) -> None:
-        """Raise :class:`StoreError` if the person may not change this labelling."""
-        role = People(self.connection).check_may_write(person)
+        """Raise :class:`StoreError` if the person may not change this labelling; a change follows."""
+        self.check_editable(labelling_id, person, People(self.connection).check_may_write(person))
+
+    def check_editable(self, labelling_id: int, person: str, role: Role) -> None:
+        """Raise :class:`StoreError` if a person with this role may not change this labelling."""
         record = self.get(labelling_id)
         if record.deleted is not None:
             raise StoreError(f"The labelling {record.name!r} has been deleted. Restore it first.")

@@ -239,7 +239,7 @@ REGISTRY = Registry(
             factory="themescope.jobs.kinds.export_dataset:run",
             config="themescope.jobs.kinds.export_dataset:ExportDatasetConfig",
             pages=("corpora",),
-            link=ResultLink("corpora", {"view": "All corpora"}, {"details": "corpus"}),
+            link=ResultLink("corpora", {"view": "All projects"}, {"details": "corpus"}),
         ),
         JobCard(
             id="import-bundle",

@@ -20,7 +20,6 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.pages import translated
 
 APP = Path(__file__).parents[2] / "webapp" / "app.py"
 SETTINGS = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -93,7 +92,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def open_page() -> Callable[..., AppTest]:
-    """Run the app on one page, with query parameters, which may be named as in version 0.1.
+    """Run the app on one page, with query parameters, which are named without the prefix of the page.
 
     ``opened`` is the id of a job whose line stands open, ``person`` the name that the user gave.
     """
@@ -108,9 +107,7 @@ def open_page() -> Callable[..., AppTest]:
             # As a browser that opens an address; switch_page() would know the addresses only after a run of Home.
             at._page_hash = calc_hash(page)
         keys = REGISTRY.get(page).page_keys()
-        given = [(name, v) for name, value in query.items() for v in ([value] if isinstance(value, str) else value)]
-        for name, value in translated(keys, given):
-            at.query_params[name] = [*at.query_params.get(name, ()), value]
+        at.query_params.update(query if keys is None else keys.address(query))
         return at.run()
 
     return run

@@ -14,12 +14,14 @@ from starlette.testclient import TestClient
 from tests.webapp.browsers import SECRET, browser
 from tests.webapp.filled import fill
 from themescope.db import label_tables as t
-from themescope.db.label_records import Role
+from themescope.db.label_records import NewLabelling, Role, Sharing
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application
 from themescope.jobs.services.accounts import api_tokens, people
 from themescope.jobs.services.accounts import sign_in as service
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.api import MISSING, MOST_BYTES
 from themescope.webapp.shared import cookies
 
@@ -204,12 +206,44 @@ def test_numbers_that_json_lacks_are_null(filled: Store) -> None:
     }  # fmt: skip
 
 
-def test_links_of_pages_are_not_translated_in_the_api(shared: Store) -> None:
-    client = program(shared, "val")
-    assert client.get("/api/v1/corpora?c=Rivers").status_code == 200
+WRITING = [
+    (method, path)
+    for path, operations in application.app.openapi()["paths"].items()
+    for method in operations
+    if method != "get"
+]
 
 
-# --- work -------------------------------------------------------------------------------------------------------------
+def body_of(method: str, path: str) -> dict[str, Any] | None:
+    """A valid body of a request: of each required field the example, or the smallest value."""
+    description = application.app.openapi()
+    content = description["paths"][path][method].get("requestBody", {}).get("content", {})
+    if not content:
+        return None
+    schema = description["components"]["schemas"][content["application/json"]["schema"]["$ref"].rpartition("/")[2]]
+    smallest = {"integer": 1, "boolean": True, "array": [1], "object": {}, "string": "x"}
+    return {
+        name: (field.get("examples") or [smallest[field.get("type", "string")]])[0]
+        for name, field in schema["properties"].items()
+        if name in schema.get("required", ())
+    }
+
+
+@pytest.mark.parametrize("person", ["lea", "val"])
+@pytest.mark.parametrize(("method", "path"), WRITING, ids=lambda value: value.strip("/"))
+def test_nobody_writes_what_they_may_only_read(filled: Store, person: str, method: str, path: str) -> None:
+    if person == "lea" and path == "/labellings":
+        pytest.skip("a labeller may create labellings")
+    private = starts.begin(filled, NewLabelling(1, "Ada's", "ada", Sharing.OWN, False), starts.from_sections)
+    with filled.writing() as w:
+        job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
+    before = LabellingSession(filled, private.id, "ada").snapshot
+    places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id}
+    answer = program(filled, person).request(
+        method, "/api/v1" + path.format_map(places), json=body_of(method, path), headers=JSON
+    )
+    assert answer.status_code == 403, answer.text
+    assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step
 
 
 def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:

@@ -82,7 +82,7 @@ def test_they_open_in_relabel_once(clustered: Store, open_page: Open) -> None:
 
 
 def test_the_map_and_the_list_of_themes_know_them_apart(clustered: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, titles="Nile", colour=f"2 clusters of this article by {MODEL}")
+    at = open_page("map", corpus=CORPUS, articles="Nile", colour=f"2 clusters of this article by {MODEL}")
     assert not at.exception
     assert at.session_state["map_colour"] == f"2 clusters of this article by {MODEL}"
     assert "No themes yet" in words_of(open_page("themes", corpus=CORPUS, view="Results"))

@@ -37,13 +37,13 @@ def press(at: AppTest, label: str) -> AppTest:
 
 
 def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Open) -> None:
-    at = press(open_page("corpora", view="All corpora", **{"corpus-details": CORPUS}), "Create bundle")
+    at = press(open_page("corpora", view="All projects", **{"details": CORPUS}), "Create bundle")
     assert not at.exception
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "export-bundle"]
     assert job.args["corpus"] == CORPUS and job.args["file"] == ""
     run_here(filled_store, "export-bundle", job.args, quiet=True)
-    at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
+    at = open_page("corpora", view="All projects", **{"details": CORPUS})
     assert not at.exception
     assert "deleted after a week" in words(at)
 
@@ -94,7 +94,7 @@ def test_a_bundle_is_for_admins(filled_store: Store, open_page: Open) -> None:
     """It holds what others labelled blind."""
     run_here(filled_store, "export-bundle", {"corpus": CORPUS}, quiet=True)
     people.set_role(filled_store, "ada", Role.ADMIN)
-    at = open_page("corpora", view="All corpora", **{"corpus-details": CORPUS})
+    at = open_page("corpora", view="All projects", **{"details": CORPUS})
     assert "deleted after a week" not in words(at) and not at.exception
     at.text_input(key="person").set_value("ada").run()
     assert "deleted after a week" in words(at)

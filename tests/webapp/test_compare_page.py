@@ -121,7 +121,7 @@ def _flat(at: AppTest) -> str:
 
 
 def test_both_methods_article_by_article_and_over_slices(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL, tab="Pair", sort="second")
+    at = open_page("compare", benchmark=SEVERAL, tab="Pair", order="second")
     table = at.dataframe[0].value
     assert list(table.columns) == ["Article", "Difference", "First", "Second", "Sections", "Sentences", "Balance"]
     assert table["Difference"].is_monotonic_increasing
@@ -134,7 +134,7 @@ def test_both_methods_article_by_article_and_over_slices(compared: Store, open_p
 
 def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> None:
     left, right = f"net seed 1 · Iclust on {SEVERAL}", "Sections"
-    at = open_page("compare", tab="Pair", of=CORPUS, title=HOSTILE, left=left, right=right)
+    at = open_page("compare", tab="Pair", corpus=CORPUS, article=HOSTILE, left=left, right=right)
     said = _flat(at)
     assert f"{left} and {right}: " in said
     moved = int(re.findall(r"(\d+) of 24 sentences changed cluster", said)[0])
@@ -142,7 +142,7 @@ def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> Non
     assert len(table) == moved > 0
     assert set(table["Sentence"].str.split().str[-4:].str.join(" ")) <= {"1 has some words.", "0 has some words."}
     assert "3 cluster pairs matched one-to-one" in said and "unmatched: 0 left, 3 right" in said
-    same = open_page("compare", tab="Pair", of=CORPUS, title="Nile", left="Sections", right="Sections")
+    same = open_page("compare", tab="Pair", corpus=CORPUS, article="Nile", left="Sections", right="Sections")
     assert "0 of 24 sentences changed cluster" in _flat(same)
 
 
@@ -235,14 +235,14 @@ def test_triplet_accuracy_is_tested_over_articles_and_over_triplets(compared: St
                 scores=[ScoreRecord(0, None, "triplet accuracy", 0.5 + sign * 0.2, 0.1, 0.9, 3), *per_article],
                 margins={"test": (ids, sign * np.abs(margins) - 0.01)},
             )
-    at = open_page("compare", tab="Triplet accuracy", set=SET)
+    at = open_page("compare", tab="Triplet accuracy", triplets=SET)
     table = at.dataframe[0].value
     assert list(table["Model"]) == [MODEL, "net seed 1", "net seed 2"]
     assert list(table["Group"]) == ["", "a", "b"]
     assert list(table["Rank"]) == ["–", "1", "2"]
     assert list(at.dataframe[1].value["Difference"]) == [".467 [.200, .600]"]
     for test in ("wilcoxon", "mcnemar"):
-        at = open_page("compare", tab="Triplet accuracy", set=SET, **{"by-test": test})
+        at = open_page("compare", tab="Triplet accuracy", triplets=SET, **{"triplet_test": test})
         assert not at.error and float(at.dataframe[1].value["p"][0]) >= 0.125
 
 

@@ -45,7 +45,7 @@ def with_more(filled_store: Store) -> Store:
 def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
     assert _box(open_page("triplets", corpus=CORPUS), "Triplet set") == SET
     assert _box(open_page("compare", corpus=CORPUS), "Benchmark") == BENCHMARK
-    one = open_page("compare", tab="Pair", of=CORPUS)
+    one = open_page("compare", tab="Pair", corpus=CORPUS)
     assert [_box(one, label) for label in ("Article", "Right")] == ["Danube", "Sections"]
 
 

@@ -64,7 +64,7 @@ def test_it_says_that_it_is_a_sample_and_how_faithful(filled_store: Store, open_
 
 
 def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, titles="Danube")
+    at = open_page("map", corpus=CORPUS, articles="Danube")
     name = f"Iclust of {MODEL}"
     assert name in at.selectbox(key=state.COLOUR).options
     at.selectbox(key=state.COLOUR).set_value(name).run()
@@ -90,13 +90,13 @@ def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
     ("text", "way", "n"), [("nil", "letters", 24), ("nil", "whole words", 0), ("NILE lead", "whole words", 4)]
 )
 def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: str, way: str, n: int) -> None:
-    at = open_page("map", find=text, by=way)
+    at = open_page("map", search=text, match=way)
     assert f"{n} sentences found" in words_of(at)
     assert listing(at).get("total", 0) == n
 
 
 def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
-    at = open_page("map", titles="Danube", like="1", nearest="5")
+    at = open_page("map", articles="Danube", similar="1", nearest="5")
     found = listed(at)
     assert "Similar to: Danube lead paragraph 0 sentence 0" in words_of(at)
     assert [row["note"] for row in found] == ["0.707", "0.447", "0.316", "0.243", "0.196"]
@@ -106,13 +106,13 @@ def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: Non
 
 
 def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
-    at = open_page("map", find="water", by="meaning")
+    at = open_page("map", search="water", match="meaning")
     assert not at.exception and "0 sentences found" in words_of(at)
     assert any("is not the digest of an artifact" in warning.value for warning in at.warning)
 
 
 def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", shape=ALL, sentence="30", find="nile")
+    at = open_page("map", shape=ALL, sentence="30", search="nile")
     said = words_of(at)
     assert "24 sentences found among 72 selected" in said
     assert "Nile Course paragraph 0 sentence 1 has some words." in said
@@ -136,7 +136,14 @@ def test_the_address_keeps_the_size_of_points(asked: str, scale: float, filled_s
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:
     at = open_page(
-        "map", shape="1_2_x", sentence="-4", hide="99999", at="nan_1_1", like="9" * 30, beside="gone", colour="?"
+        "map",
+        shape="1_2_x",
+        sentence="-4",
+        hidden="99999",
+        camera="nan_1_1",
+        similar="9" * 30,
+        compare="gone",
+        colour="?",
     )
     assert not at.exception and "All 72 sentences shown" in words_of(at)
 
@@ -190,7 +197,7 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
 
 
 def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None, open_page: Open) -> None:
-    at = open_page("map", map="Rivers by vectors", beside="turned")
+    at = open_page("map", map="Rivers by vectors", compare="turned")
     assert not at.exception
     said = words_of(at)
     assert "72 sentences are on both maps" in said and "All 72 sentences shown" in said
@@ -221,7 +228,7 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
 
 
 def test_a_selection_is_told_by_words_and_sections(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", titles="Nile", list="Sections and words", shape=ALL)
+    at = open_page("map", articles="Nile", list="Sections and words", shape=ALL)
     frame = at.dataframe[0].value
     assert frame["Here"].tolist() == [4] * 6 and "All sentences are selected" in words_of(at)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, MAP, SET
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
@@ -27,13 +28,13 @@ def test_a_set_and_a_map_that_were_made_are_a_click_away(filled_store: Store, op
     at = open_page("triplets")
     at.session_state["followed_jobs"] = [made]
     at.run().button(key=f"open-{made}").click().run()
-    assert not at.exception and at.selectbox(key="triplets_set").value == SET
+    assert not at.exception and choice(at, "triplets_set").value == SET
     drawn = ended(filled_store, "project", {"corpus": CORPUS}, {"map": MAP})
     at = open_page("map")
     at.session_state["followed_jobs"] = [drawn]
     at.run().button(key=f"open-{drawn}").click().run()
     assert not at.exception
-    assert at.selectbox(key="map_map").value == MAP
+    assert choice(at, "map_map").value == MAP
 
 
 def test_a_model_that_got_another_name_says_so(filled_store: Store, open_page: Open) -> None:
@@ -59,6 +60,6 @@ def test_a_link_to_the_open_page_changes_its_view(filled_store: Store, open_page
     at = open_page("map", map="older")
     at.session_state["followed_jobs"] = [drawn]
     at.run()
-    assert at.selectbox(key="map_map").value == "older"
+    assert choice(at, "map_map").value == "older"
     at.button(key=f"open-{drawn}").click().run()
-    assert at.selectbox(key="map_map").value == MAP
+    assert choice(at, "map_map").value == MAP

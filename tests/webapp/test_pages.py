@@ -130,11 +130,11 @@ def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open
 
 
 def test_a_search_without_a_hit_says_so(filled_store: Store, open_page: Open) -> None:
-    assert "No article matches" in words_of(open_page("corpora", find="Amazon")).replace("\\", "")
+    assert "No article matches" in words_of(open_page("corpora", search="Amazon")).replace("\\", "")
 
 
 def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
-    at = open_page("corpora", view="All corpora")
+    at = open_page("corpora", view="All projects")
     at.button(key="delete-project").click().run()
     assert "cannot be undone" in words_of(at)
     with filled_store.reading() as r:
@@ -155,7 +155,7 @@ def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, op
 
 
 def test_a_set_is_queued_with_its_rules(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Build a set")
+    at = open_page("triplets", view="New set")
     next(b for b in at.button if b.label == "Build set").click().run()
     (args,) = jobs_of(filled_store, "build-triplets")
     assert args["corpus"] == CORPUS
@@ -209,7 +209,7 @@ def test_a_network_goes_on_from_another_and_stops_by_another_set(filled_store: S
         few = w.triplets.create(w.corpora.by_name(CORPUS).id, "few", "sentences", {}, 0, "few")
         w.triplets.finish(few.id, {"triplets": {"train": 4, "validation": 0, "test": 0}})
     title = REGISTRY.get("triplets-sen").title
-    at = open_page("train", method=title, set="few")
+    at = open_page("train", method=title, triplets="few")
     beginning = next(field for field in at.selectbox if field.label == "Start from")
     assert beginning.options == ["Scratch", "net"]  # and none that no training can go on from
     beginning.set_value("net").run()
@@ -248,7 +248,7 @@ def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
 
 
 def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Build a set")
+    at = open_page("triplets", view="New set")
     for field in at.number_input:
         if field.label == "Minimum tokens":
             field.set_value(60)
@@ -294,9 +294,9 @@ def test_jobs_say_what_failed_and_try_again(filled_store: Store, open_page: Open
 
 def test_jobs_are_found_by_a_word(filled_store: Store, open_page: Open) -> None:
     assert len(open_page("jobs").expander) == 2
-    (found,) = open_page("jobs", job="RIVERS").expander
+    (found,) = open_page("jobs", search="RIVERS").expander
     assert "Import rivers" in found.label
-    assert "No job matches" in words_of(open_page("jobs", job="nowhere"))
+    assert "No job matches" in words_of(open_page("jobs", search="nowhere"))
 
 
 def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> None:
@@ -310,7 +310,7 @@ def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> N
 
 
 def test_a_table_chooses_what_is_shown_in_full(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="All sets")
+    at = open_page("triplets", view="Sets")
     facts = dict(at.dataframe[1].value.itertuples(index=False))
     assert facts["Triplets · train"] == "4"
     assert SET in [heading.value for heading in at.subheader]

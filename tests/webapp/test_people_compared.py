@@ -49,7 +49,7 @@ def test_people_stand_beside_each_other(filled_store: Store, open_page: Open) ->
     for left, right, moved in (
         ("first · ada", "second · ben", 3), ("second · ben", "Sections", 3), ("first · ada", "Sections", 0),
     ):  # fmt: skip
-        at = open_page("compare", tab="Pair", of=CORPUS, title="Danube", left=left, right=right)
+        at = open_page("compare", tab="Pair", corpus=CORPUS, article="Danube", left=left, right=right)
         said = "\n".join(str(m.value) for m in at.markdown).replace("\\", "")
         assert not at.exception
         assert re.search(rf"{moved} of 24 sentences \**changed cluster", said), said

@@ -46,7 +46,7 @@ def test_a_map_is_queued(untrained: Store, open_page: Open) -> None:
 
 
 def test_themes_are_queued_without_adding_it_first(untrained: Store, open_page: Open) -> None:
-    press(open_page("themes", source="A corpus that is here"), "Find themes")
+    press(open_page("themes", source="Existing corpus"), "Find themes")
     assert [args["model"] for args in queued(untrained, "find-themes")] == [DEFAULT_MODEL]
     assert queued(untrained, "add-model") == []
 
@@ -57,7 +57,7 @@ def test_clusterings_are_queued(untrained: Store, open_page: Open) -> None:
 
 
 def test_triplet_accuracy_is_queued(untrained: Store, open_page: Open) -> None:
-    press(open_page("compare", tab="Triplet accuracy", set=SET), "Evaluate")
+    press(open_page("compare", tab="Triplet accuracy", triplets=SET), "Evaluate")
     assert {args["model"] for args in queued(untrained, "evaluate-triplets")} == PRETRAINED
 
 

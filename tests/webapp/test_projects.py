@@ -14,9 +14,11 @@ from tests.webapp.test_pages import words_of
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.engine import open_engine
+from themescope.db.label_records import NewLabelling
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
+from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.shared.places import MENU, MORE, PLACES, by_place, place_of
 
@@ -47,9 +49,9 @@ def at_hand(at: AppTest) -> tuple[str, str]:
     [
         ("map", {"map": MAP}),
         ("compare", {"benchmark": BENCHMARK}),
-        ("compare", {"of": CORPUS, "tab": "Pair"}),
+        ("compare", {"corpus": CORPUS, "tab": "Pair"}),
         ("triplets", {"set": SET}),
-        ("corpora", {"corpus": CORPUS, "view": "All corpora"}),
+        ("corpora", {"corpus": CORPUS, "view": "All projects"}),
     ],
 )
 def test_an_address_opens_the_project_of_what_it_names(open_page: Open, page: str, query: dict[str, str]) -> None:
@@ -70,10 +72,33 @@ def test_a_browser_remembers_its_last_project(open_page: Open, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("two")
-def test_an_unknown_project_is_said_and_another_one_shown(open_page: Open) -> None:
-    at = open_page("map", corpus="**gone**")
-    assert "There is no project called “\\*\\*gone\\*\\*”." in words_of(at)
-    assert at_hand(at)[0] in (CORPUS, OTHER)
+@pytest.mark.parametrize("page", ["home", "map", "relabel", "corpora"])
+def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, open_page: Open) -> None:
+    at = open_page(page, corpus="**gone**")
+    assert "There is no project called “\\*\\*gone\\*\\*”" in words_of(at) and not at.exception
+    assert CORPUS not in words_of(at) and not at.selectbox and not at.metric and not at.dataframe
+    assert CORPUS not in at.run().session_state["corpus"]
+    at.session_state["frame_project_menu_0"] = True
+    next(b for b in at.run().button if b.label == CORPUS).click().run()
+    assert at_hand(at) == (CORPUS, CORPUS)
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "what"),
+    [("map", "map", "map"), ("triplets", "set", "triplet set"), ("relabel", "labelling", "labelling"),
+     ("codebook", "labelling", "labelling"), ("corpora", "details", "project"), ("train", "model", "model")],
+)  # fmt: skip
+def test_a_link_to_an_unknown_record_shows_no_other_one(
+    filled_store: Store, open_page: Open, page: str, key: str, what: str
+) -> None:
+    starts.begin(filled_store, NewLabelling(1, "Mine", ""), starts.from_sections)
+    view = {"corpora": "All projects", "train": "Models", "relabel": "Edit"}.get(page)
+    at = open_page(page, corpus=CORPUS, **({"view": view} if view else {}), **{key: "gone"})
+    assert f"There is no {what} called “gone” in this project" in words_of(at).replace("\\", "") and not at.exception
+    assert not at.selectbox and not at.dataframe and not at.metric
+    assert [b for b in at.run().button if b.label == "Open the page without it"]
+    next(b for b in at.button if b.label == "Open the page without it").click().run()
+    assert "There is no" not in words_of(at) and not at.exception
 
 
 @pytest.mark.usefixtures("two")

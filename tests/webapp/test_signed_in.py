@@ -122,7 +122,7 @@ def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_i
     """A change of role ends the session, which every change asks for anew, even seconds after the last check."""
     members.set_role(shared, "lea", Role.ADMIN)
     sign_in("lea")
-    at = press(open_page("corpora", view="All corpora"), "Delete this project …")
+    at = press(open_page("corpora", view="All projects"), "Delete this project …")
     members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")
     assert "your session has ended" in words(at)

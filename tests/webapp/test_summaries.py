@@ -72,7 +72,7 @@ def test_no_method_and_no_article(filled_store: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
     at.multiselect[0].set_value([]).run()
     assert "No method selected" in words_of(at)
-    assert "No article matches" in words_of(open_page("summaries", corpus=CORPUS, find="zzzz"))
+    assert "No article matches" in words_of(open_page("summaries", corpus=CORPUS, search="zzzz"))
 
 
 def test_collections_show_what_was_measured(filled_store: Store, open_page: Open) -> None:

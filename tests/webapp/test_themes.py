@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.listed import listed, listing
 from tests.webapp.test_pages import words_of
@@ -105,7 +106,7 @@ def test_too_few_sentences_cannot_be_asked_about(filled_store: Store, open_page:
 
 
 def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
-    at = open_page("themes", source="A corpus that is here")
+    at = open_page("themes", source="Existing corpus")
     next(t for t in at.toggle if t.label == "Also use word overlap").set_value(False).run()
     press(at, "Find themes")
     assert queued(filled_store)[-2:] == ["find-themes", "project"]
@@ -128,14 +129,14 @@ def test_the_number_of_themes_can_be_fixed(filled_store: Store, open_page: Open)
 
 
 def test_themes_stand_before_the_reason_for_their_number(analysed: Store, open_page: Open) -> None:
-    shown = [element.value for element in open_page("themes", view="Themes found", corpus="My list").markdown]
+    shown = [element.value for element in open_page("themes", view="Results", corpus="My list").markdown]
     theme = next(place for place, text in enumerate(shown) if "2\\. " in text or text.startswith("**2. "))
     reason = next(place for place, text in enumerate(shown) if text.startswith("At 2 clusters"))
     assert theme < reason
 
 
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", view="Themes found", corpus="My list")
+    at = open_page("themes", view="Results", corpus="My list")
     assert not at.exception and not at.error
     assert [m.value for m in at.metric][:3] == ["12", "2", "17%"]
     assert listing(at)["total"] == 12
@@ -150,13 +151,13 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
 
 
 def test_sentences_with_low_confidence_are_a_selection_of_their_own(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", corpus="My list", view="Themes found", theme=results.LOW_CONFIDENCE)
+    at = open_page("themes", corpus="My list", view="Results", theme=results.LOW_CONFIDENCE)
     assert not at.exception and [row["note"] for row in listed(at)] == ["-0.10", "-0.05"]
     assert "low confidence · themes of" in words_of(at).replace("\\", "")
 
 
 def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", corpus="My list", view="Themes found")
+    at = open_page("themes", corpus="My list", view="Results")
     at.text_input(key=f"{state.NEW_THEME_NAME}_th1_1").set_value("Second *theme*").run()
     assert not at.exception
     (analysis,) = partition_queries.analyses()
@@ -173,12 +174,12 @@ def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) ->
 def test_labellers_do_not_rename_what_others_see(analysed: Store, open_page: Open) -> None:
     with analysed.writing() as w:
         w.people.set_role("root", Role.ADMIN, "")
-    at = open_page("themes", person="lea", corpus="My list", view="Themes found")
+    at = open_page("themes", person="lea", corpus="My list", view="Results")
     assert not any(box.key == f"{state.NEW_THEME_NAME}_th1_1" for box in at.text_input)
 
 
 def test_another_number_of_themes_is_queued(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", view="Themes found", corpus="My list")
+    at = open_page("themes", view="Results", corpus="My list")
     at.number_input(key=f"{state.NUMBER}_th1").set_value(3).run()
     press(at, "Recluster")
     with analysed.reading() as r:
@@ -219,8 +220,8 @@ def end(store: Store, job: int, run: int) -> None:
 
 
 def test_the_selector_and_the_page_show_the_same_result(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", corpus="My list", view="Themes found")
-    box = at.selectbox(key=state.RESULT)
+    at = open_page("themes", corpus="My list", view="Results")
+    box = choice(at, state.RESULT)
     assert box.value.endswith("2 themes")
     job = reclustered(at, analysed, 3)
     with analysed.writing() as w:
@@ -233,16 +234,16 @@ def test_the_selector_and_the_page_show_the_same_result(analysed: Store, open_pa
             margins={Split.TEST: (ids, margins)},
         )  # fmt: skip
     at.run()
-    assert at.selectbox(key=state.RESULT).value.endswith("2 themes")
+    assert choice(at, state.RESULT).value.endswith("2 themes")
     end(analysed, job, new.id)
     at.run()
-    assert at.selectbox(key=state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
-    at.selectbox(key=state.RESULT).set_value(next(o for o in box.options if o.endswith("2 themes"))).run()
+    assert choice(at, state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
+    choice(at, state.RESULT).set_value(next(o for o in box.options if o.endswith("2 themes"))).run()
     assert not at.exception and at.metric[1].value == "2"
 
 
 def test_a_number_whose_themes_are_stored_shows_them(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", corpus="My list", view="Themes found")
+    at = open_page("themes", corpus="My list", view="Results")
     with analysed.reading() as r:
         (run,) = r.runs.list(kind="themes")
     job = reclustered(at, analysed, 3)
@@ -250,11 +251,11 @@ def test_a_number_whose_themes_are_stored_shows_them(analysed: Store, open_page:
     at.run()
     end(analysed, job, run.id)
     at.run()
-    assert not at.exception and at.selectbox(key=state.RESULT).value.endswith("2 themes")
+    assert not at.exception and choice(at, state.RESULT).value.endswith("2 themes")
 
 
 def test_the_page_opens_at_the_themes_of_the_project(analysed: Store, open_page: Open) -> None:
-    assert open_page("themes", corpus="My list").selectbox(key=state.RESULT).value
+    assert choice(open_page("themes", corpus="My list"), state.RESULT).value
     assert open_page("themes", corpus=CORPUS).text_area
     without = open_page("themes", corpus=CORPUS, themes_view=state.RESULTS)
     assert "Find themes and draw the map" in [button.label for button in without.button]

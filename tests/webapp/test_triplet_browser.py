@@ -140,7 +140,7 @@ def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
     assert filters.with_reviews(found, reviews, ReviewFilter("unreviewed", "Ada")).tolist() == ids[1:]
     assert filters.with_reviews(found, reviews, ReviewFilter("bad")).tolist() == ids[:1]
     assert filters.with_reviews(found, reviews, ReviewFilter("bad", "Bob")).tolist() == []
-    at = open_page("triplets", set=SET, split="test", reviewed="not yet")
+    at = open_page("triplets", set=SET, split="test", reviewed="not reviewed")
     assert "Triplet 1 of 2" in words_of(at) and "Showing only not reviewed" in words_of(at)
     press(press(at, "Good"), "Good")
     assert "No triplet left" in words_of(at)

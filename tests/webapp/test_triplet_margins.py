@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.core.models.triplet_network.themes import theme_triplets
+from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import words_of
 from themescope.core.models import REGISTRY
@@ -109,9 +110,9 @@ def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> No
 def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, open_page: Open) -> None:
     add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])
     add_evaluation(filled_store, "elsewhere", [1.0, 1.0, 1.0, -1.0], Split.TRAIN)
-    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, against="second")
+    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, second_model="second")
     assert not at.exception and not at.error
-    assert "elsewhere" not in at.selectbox(key="triplets_second_model").options
+    assert "elsewhere" not in choice(at, "triplets_second_model").options
     table = next(d.value for d in at.dataframe if "second correct" in d.value.columns)
     assert table["second correct"].tolist() == [1, 1]
     assert table["second wrong"].tolist() == [1, 0]
@@ -133,7 +134,7 @@ def test_what_only_one_model_gets_right_has_an_address_with_both(
     filled_store: Store, open_page: Open, right: str, wrong: str
 ) -> None:
     runs = {MODEL: evaluated(filled_store)[1], "second": add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])}
-    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, against="second")
+    at = open_page("triplets", view="Accuracy", set=SET, model=MODEL, second_model="second")
     at.button(key=f"triplets_read_only_{runs[right].id}").click().run()
     at.run()  # what the page remembers, it does not write into the address again
     assert not at.exception and "Triplet 1 of 1" in words_of(at)
@@ -146,13 +147,13 @@ def test_what_only_one_model_gets_right_has_an_address_with_both(
 
 
 def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", set=SET, by=MODEL, **{"from": "0.5", "to": "2"})
+    at = open_page("triplets", set=SET, margin_model=MODEL, **{"margin_min": "0.5", "margin_max": "2"})
     assert "Triplet 1 of 2" in words_of(at)
     assert "from 0.5 to 2" in words_of(at)
     assert "correct" in words_of(at)
-    at = open_page("triplets", set=SET, by=MODEL, words="Nile", to="2")
+    at = open_page("triplets", set=SET, margin_model=MODEL, words="Nile", margin_max="2")
     assert "No matching triplets" in words_of(at)
-    at = open_page("triplets", set=SET, by="nobody", split="else", triplet="1e9", **{"from": "nonsense"})
+    at = open_page("triplets", set=SET, margin_model="none", split="else", triplet="1e9", **{"margin_min": "nonsense"})
     assert "Triplet 1 of 8" in words_of(at)
 
 
@@ -223,7 +224,7 @@ def test_without_a_network_there_are_no_words_to_show(filled_store: Store, open_
 
 def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], open_page: Open) -> None:
     add_nets(filled_store, nets)
-    at = open_page("triplets", set=SET, attention="true", reader=NET)
+    at = open_page("triplets", set=SET, attention="true", attention_model=NET)
     assert not at.exception and not at.error
     said = words_of(at)
     assert "Attention alone is not an explanation" in said
@@ -238,7 +239,7 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
 
 def test_both_components_of_a_network_are_shown(filled_store: Store, nets: list[object], open_page: Open) -> None:
     add_nets(filled_store, nets)
-    at = open_page("triplets", set=SET, attention="true", reader=JOINED)
+    at = open_page("triplets", set=SET, attention="true", attention_model=JOINED)
     assert not at.exception and not at.error
     assert all(f"Attention of the network on {half}: rank" in words_of(at) for half in ("sentences", "titles"))
     table = next(d.value for d in at.dataframe if "Word" in d.value.columns)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
@@ -109,7 +110,7 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     a, b = (correctness(np.array(m, np.float32)) for m in margins)
     assert effect.measured is not None and effect.measured.test == paired_test(b, a, np.ones(4, int))
     next(b for b in at.button if b.label == "Compare margins").click().run()
-    assert at.selectbox(key="triplets_model").value == "net again" and "difference +.250" in words_of(at)
+    assert choice(at, "triplets_model").value == "net again" and "difference +.250" in words_of(at)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,6 @@ def test_slices_add_up(by: str, scored: list[str], filled_store: Store, open_pag
     at = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL)
     assert not at.exception and not at.error
     assert at.dataframe[0].value["Triplets"].sum() == 4
-    both = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL, against="second")
+    both = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL, second_model="second")
     assert both.dataframe[0].value["Triplets"].sum() == 4
     assert list(both.dataframe[0].value.columns[-len(scored) :]) == scored

@@ -44,12 +44,12 @@ def test_the_map_says_that_vectors_depend_on_the_article(store: Store, open_page
 
 
 def test_a_search_by_meaning_says_that_the_query_has_no_article(store: Store, open_page: Open) -> None:
-    assert _QUERY in captions(open_page("map", map="Within", find="water", by="meaning"))
-    assert _QUERY not in captions(open_page("map", map="Within", find="water"))
+    assert _QUERY in captions(open_page("map", map="Within", search="water", match="meaning"))
+    assert _QUERY not in captions(open_page("map", map="Within", search="water"))
 
 
 def test_such_a_model_is_evaluated_with_and_without_the_article(store: Store, open_page: Open) -> None:
-    at = open_page("compare", tab="Triplet accuracy", set=SET)
+    at = open_page("compare", tab="Triplet accuracy", triplets=SET)
     (models,) = [box for box in at.multiselect if WITHIN in box.options]
     models.set_value([WITHIN])
     at.run()

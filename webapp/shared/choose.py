@@ -20,7 +20,7 @@ from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, wi
 from themescope.jobs.common.models import NOT_STORED
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import clickable_table
-from themescope.webapp.shared.navigation import View, page_link
+from themescope.webapp.shared.navigation import View, page_link, write_parameter
 from themescope.webapp.shared.text import distinct, plain
 
 R = TypeVar("R")
@@ -31,10 +31,37 @@ _ROWS, _LONG = 8, 12
 def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], str], help: str = "") -> R:
     """Choose one of ``records`` (at least one) in a select box with the URL key ``param``; equal names are numbered."""
     named = dict(zip(distinct(map(name, records)), records, strict=True))
-    if st.session_state.get(param) not in named:
-        st.session_state.pop(param, None)
-    chosen = st.selectbox(label, list(named), key=param, bind="query-params", help=help or None)
-    return named[chosen if chosen in named else next(iter(named))]
+    value, key = _held(param, list(named), next(iter(named)))
+    st.selectbox(label, list(named), key=key, on_change=_hold, args=(param, key), help=help or None)
+    return named[value]
+
+
+def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
+    """Return the choice that the session holds for a URL key, and the key of the widget that shows it.
+
+    The widget is a new one whenever anything else than itself has changed the choice. A browser that has not drawn
+    the change yet sends the old value of the old widget with every run of a fragment, and would undo it.
+    """
+    value = st.session_state.get(param)
+    if value not in known:
+        value = default
+    turn, drawn = st.session_state.get(f"{param}_drawn", (0, value))
+    turn += drawn != value
+    key = f"{param}_choice_{turn}"
+    st.session_state[param], st.session_state[f"{param}_drawn"] = value, (turn, value)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    if st.query_params.get(param, default) != value:
+        write_parameter(param, [value])
+    return value, key
+
+
+def _hold(param: str, key: str) -> None:
+    """Keep what a person has chosen in a widget; a callback."""
+    value = st.session_state[key]
+    turn, _ = st.session_state[f"{param}_drawn"]
+    st.session_state[param], st.session_state[f"{param}_drawn"] = value, (turn, value)
+    write_parameter(param, [value])
 
 
 def clickable(
@@ -49,7 +76,8 @@ def clickable(
     table = f"table-{param}-{hash(tuple(names[row] for row in rows))}"
 
     def choose(row: int) -> None:
-        st.query_params[param] = names[rows[row]]
+        st.session_state[param] = names[rows[row]]
+        write_parameter(param, [names[rows[row]]])
 
     clickable_table(
         frame.iloc[rows],
@@ -59,7 +87,7 @@ def clickable(
         height="content" if len(rows) <= _ROWS else 310,
         placeholder="–",
     )
-    wanted = st.query_params.get(param, "")
+    wanted = st.session_state.get(param)
     return records[names.index(wanted)] if wanted in names else records[0]
 
 
@@ -77,10 +105,11 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
     return rows
 
 
-def open_tab(names: Sequence[str], key: str, default: str | None = None) -> tuple[str, DeltaGenerator]:
-    """Draw tabs with the URL key ``key``; return the name of the open one, at first ``default``, and its container."""
-    tabs = st.tabs(names, default=default, key=key, bind="query-params", on_change="rerun")
-    return next((name, tab) for name, tab in zip(names, tabs, strict=True) if tab.open)
+def open_tab(names: Sequence[str], param: str, default: str | None = None) -> tuple[str, DeltaGenerator]:
+    """Draw tabs with the URL key ``param``; return the open one, at first ``default``, and its container."""
+    value, key = _held(param, names, default or names[0])
+    tabs = st.tabs(names, key=key, on_change=_hold, args=(param, key))
+    return value, tabs[names.index(value)]
 
 
 COUNTED = st.column_config.NumberColumn(format="localized")

@@ -13,7 +13,7 @@ from themescope.db.access import Right
 from themescope.db.notebook_records import ErrorCase, NewCase, Notebook
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.navigation import current_page
+from themescope.webapp.shared.navigation import current_page, shown_view
 from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import count, plain, shorten
@@ -36,7 +36,7 @@ def read(corpus_id: int, created: datetime) -> Notebook:
 
 def permalink(view: Mapping[str, str] | None = None) -> str:
     """Return page and query of the view that is open, without the project; ``view`` replaces values of URL keys."""
-    query: dict[str, list[str]] = {name: st.query_params.get_all(name) for name in st.query_params if name != CORPUS}
+    query = {name: values for name, values in shown_view().items() if name != CORPUS}
     query |= {name: [value] for name, value in (view or {}).items()}
     return f"{current_page()}?{urlencode(query, doseq=True)}"
 

@@ -22,21 +22,24 @@ from themescope.webapp.shared import (
     theme_watch,
     tour,
 )
+from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.pages import DOCUMENTATION, PageCard
 from themescope.webapp.shared.places import Place, by_place, place_of
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _HOME = "home"
-_VISITED = "navigation_visited"
 _NAME_CHARS, _SEARCHED = 28, 8
 _LINKS = (("New project", ":material/add:", "Import"), ("All projects", ":material/list:", "All projects"))
 """Label, icon and view of the page Data."""
+_GONE = "It may have been deleted or renamed, or it is not shared with you."
+_LISTED: dict[str, str] = {"view": "All projects"}
+_LONGEST = 120
 _SWITCH, _FIND = "frame_project", "frame_find_project"
 
 
 def sidebar(cards: Mapping[str, PageCard], current: PageCard) -> None:
     """Draw the links to Home and to the places; a place opens at the page that was open in it last."""
-    here, visited = place_of(current), st.session_state.setdefault(_VISITED, {})
+    here, visited = place_of(current), st.session_state.setdefault(navigation.VISITED, {})
     if here is not None:
         visited[here.title] = current.id
     with st.sidebar, st.container(key="frame-places", gap="xxsmall"):
@@ -70,8 +73,19 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):
             for card in pages:
                 _link(card, card.title, "", card == current)
+
+
+def missing(page: str) -> bool:
+    """Draw, in place of the page, what the link to it names and does not exist; return whether there is such."""
     if name := projects.unknown():
-        st.warning(f"There is no project called “{plain(name)}”.", icon=":material/link_off:")
+        what = f"There is no project called “{shorten(name, _LONGEST)}”."
+        nothing(what, _GONE + " Choose another one in the menu at the top.", "corpora", "All projects", _LISTED)
+        return True
+    kind, name = navigation.missing()
+    if kind:
+        what = f"There is no {kind} called “{shorten(name, _LONGEST)}” in this project."
+        nothing(what, _GONE, page, "Open the page without it")
+    return bool(kind)
 
 
 def _separator() -> None:
@@ -145,6 +159,7 @@ def _choice(listed: list[CorpusRecord], chosen: CorpusRecord | None) -> None:
     for corpus in found[:_SEARCHED]:
         if _entry(corpus, chosen is not None and corpus.id == chosen.id):
             navigation.open_project(corpus.name)
+            st.rerun()
     if len(found) > _SEARCHED:
         st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
     elif listed and not found:

@@ -5,7 +5,7 @@ Notices are overlays, so that they do not move the content of a page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -18,30 +18,33 @@ from themescope.jobs.services.remaining import remaining_s
 from themescope.webapp.shared import job_status, queries
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed
 from themescope.webapp.shared.navigation import offered, page_link
+from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.text import ago, count, duration, plain, shorten, time_left
 
 _POLL_S = 2.0
-_LISTED, _ENDED, _FOLLOWED = 6, 5, 20
+_LISTED, _ENDED, _FOLLOWED, _NEWEST = 6, 5, 20, 50
 _TITLE_CHARS = 70
 _TOLD, _TRAY = "jobs_told", "jobs_tray"
 _SEEN = "jobs_seen"
-"""Session key: states of the jobs of the page in its last run."""
+"""Session key: states of the newest jobs of the page at the beginning of its last run."""
 
 
 def tray(page: str) -> None:
-    """Draw the tray; the page reruns when a job ends whose results it may show."""
+    """Draw the tray; the page reruns when a job changes whose results it may show.
+
+    That includes a job which this run of the page queues, and which ends before the tray looks for the first time.
+    """
     st.session_state.pop(_SEEN, None)
     st.fragment(_live, run_every=_POLL_S)(tuple(sorted(shown_on(page))))
 
 
-def _states(jobs: Sequence[JobRecord]) -> tuple[tuple[int, str], ...]:
-    return tuple((job.id, job.status.value) for job in jobs)
-
-
 def _live(kinds: tuple[str, ...]) -> None:
     active, alive = queries.active_jobs(), queries.worker_alive()
-    states = _states([job for job in active if job.kind in kinds])
-    if st.session_state.setdefault(_SEEN, states) != states:
+    states = {job.id: job.status for job in [*queries.jobs(limit=_NEWEST), *active] if job.kind in kinds}
+    seen: dict[int, JobStatus] = st.session_state.setdefault(_SEEN, states)
+    if any(seen.get(id) is not status for id, status in states.items()) or any(
+        id not in states for id, status in seen.items() if not status.ended
+    ):
         st.rerun()
     latest = st.session_state.get(FOLLOWED, [])[-_FOLLOWED:]
     followed = [job for job in map(queries.job, latest) if job is not None]
@@ -111,7 +114,8 @@ def result_link(job: JobRecord, key: str) -> bool:
     view = link.view_of({**job.args, **job.result}) if link else None
     if link is None or view is None or not offered(link.page):
         return False
-    return page_link(link.page, "Open result", view=view, key=key)
+    project = {CORPUS: str(job.args[CORPUS])} if CORPUS in job.args else {}
+    return page_link(link.page, "Open result", view=project | view, key=key)
 
 
 # ---------------------------------------------------------------- notices

@@ -1,34 +1,124 @@
 """Links between pages, and saved views, which are named query strings of a page.
 
 Pages are named by id, and the keys of their view state without the prefix.
+
+Between two links the session holds the view of every page, for each project its own, and the address shows it. The
+address is read only where somebody arrives: a browser may send an address, or values of widgets, from before a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.errors import UnknownNameError
 from themescope.db.access import only_its_maker
 from themescope.db.records import SavedViewRecord
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.pages import CORPUS, PageCard, PageKeys, translated
+from themescope.webapp.shared.pages import CORPUS, PageCard, PageKeys
 from themescope.webapp.shared.people import current_actor, current_person, shown
 from themescope.webapp.shared.text import ago, plain
 
 View = Mapping[str, str | Sequence[str]]
 ARROW = ":material/arrow_forward:"
 _PAGES, _CURRENT = "navigation_pages", "navigation_current"
+_LAST, _TARGET, _NAMED, _VIEWS = "navigation_last", "navigation_target", "navigation_named", "navigation_views"
+"""Session keys: the page of the last run; page and address to open in the next one; what the last link named, until it
+was found; the views of the pages of other projects."""
+VISITED = "navigation_visited"
+"""Session key: the page that was open last in each place of the navigation."""
 
 
 def offer(pages: Mapping[str, tuple[PageCard, StreamlitPage]], current: str) -> None:
     """Set the pages that this person may open, and the one that is open; called by the app in every run."""
     st.session_state[_PAGES], st.session_state[_CURRENT] = dict(pages), current
+
+
+def arrive() -> None:
+    """Set the project and the view of the open page; called by the app before it draws the page.
+
+    A link, and the history of the browser, show what they name, and the rest as at first. A link that names a project
+    only, as those of the navigation do, shows the page as it was left in that project.
+    """
+    page = current_page()
+    context = get_script_run_ctx()
+    keys = _offered()[page][0].page_keys()
+    target: tuple[str, View] | None = st.session_state.pop(_TARGET, None)
+    here = target is not None and target[0] == page
+    back = context is not None and context.is_history_navigation
+    arrived = here or back or st.session_state.get(_LAST) != page
+    query: View = {name: st.query_params.get_all(name) for name in st.query_params}
+    if target is not None and here:
+        query = target[1]
+        _write_address(query)
+    st.session_state[_LAST] = page
+    before = projects.current_id()
+    if arrived:
+        st.session_state[_NAMED] = {}
+        projects.open_named(_last(query.get(CORPUS, "")) or projects.name_of(projects.owner(keys, query)), True)
+    else:
+        projects.open_named(str(st.session_state.get(CORPUS, "")), False)
+    if before not in (0, projects.current_id()):
+        _exchange_views(before, projects.current_id())
+    if keys is not None and arrived and (back or any(name in keys.urls and name != CORPUS for name in query)):
+        _show(keys, query)
+
+
+def _last(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else value[-1] if value else ""
+
+
+def _write_address(query: View) -> None:
+    """Replace the address. Streamlit seeds widgets from it, and refuses to write what is bound to one."""
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    with context.session_state.query_params() as address:
+        for name in {*address, *query}:
+            binding = address.get_binding_for_param(name)
+            if binding is not None:
+                address.unbind_widget(binding.widget_id)
+        address.from_dict({name: value if isinstance(value, str) else list(value) for name, value in query.items()})
+        address.set_initial_query_params_from_current()
+
+
+def _exchange_views(before: int, after: int) -> None:
+    """Put the views of the pages aside for the project that was open, and bring back those of the one that is."""
+    views: dict[int, dict[str, object]] = st.session_state.setdefault(_VIEWS, {})
+    views[before] = {name: st.session_state[name] for name in _view_keys() if name in st.session_state}
+    for name in views[before]:
+        del st.session_state[name]
+    st.session_state.update(views.pop(after, {}))
+
+
+def _view_keys(but: str = "") -> set[str]:
+    """Return the URL keys of all pages, without those of the page ``but``, and without the project."""
+    keys = [card.page_keys() for card, _ in _offered().values() if card.id != but]
+    return {name for found in keys if found is not None for name in found.urls} - {CORPUS}
+
+
+def forget_views(project: int) -> None:
+    """Forget what the pages showed of a project, but for the page that is open."""
+    st.session_state.setdefault(_VIEWS, {}).pop(project, None)
+    st.session_state.pop(VISITED, None)
+    if projects.current_id() == project:
+        for name in _view_keys(but=current_page()):
+            st.session_state.pop(name, None)
+
+
+def missing() -> tuple[str, str]:
+    """Return kind and name of the first record that the link here names and that does not exist; else ("", "")."""
+    keys = _offered()[current_page()][0].page_keys()
+    found = None if keys is None else projects.missing(keys, st.session_state.get(_NAMED, {}))
+    if found is None:
+        st.session_state[_NAMED] = {}
+    return found or ("", "")
 
 
 def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = None, key: str = "") -> bool:
@@ -44,7 +134,7 @@ def page_link(page: str, label: str, *, icon: str = ARROW, view: View | None = N
     query, keys = address(card, view), card.page_keys()
     if page == st.session_state[_CURRENT] and keys is not None:
         key = key or f"navigation_{page}_{urlencode(query, doseq=True)}"
-        return st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_show, args=(keys, query))
+        return st.button(label, icon=icon or None, type="tertiary", key=key, on_click=_open, args=(query,))
     st.page_link(target, label=label, icon=icon or None, query_params=query)
     return False
 
@@ -59,8 +149,8 @@ def current_page() -> str:
     return str(st.session_state[_CURRENT])
 
 
-def switch_page(page: str, view: View | None = None) -> None:
-    """Open a view of another page.
+def switch_page(page: str, view: View | None = None) -> NoReturn:
+    """Open a view of a page; ends the run.
 
     Raises
     ------
@@ -71,21 +161,30 @@ def switch_page(page: str, view: View | None = None) -> None:
     if page not in offered:
         raise UnknownNameError("page", page, offered)
     card, target = offered[page]
-    st.switch_page(target, query_params=address(card, view))
-
-
-def show_view(view: View) -> NoReturn:
-    """Show another view of the open page; ends the run."""
-    card, _ = _offered()[st.session_state[_CURRENT]]
-    _show(card.page_keys(), address(card, view))
+    query = address(card, view)
+    st.session_state[_TARGET] = page, query
+    if page != current_page():
+        st.switch_page(target, query_params=query)
     st.rerun()
 
 
 def open_address(query: str) -> None:
-    """Show the view that a query string of the open page describes, also one of version 0.1; for callbacks."""
-    card, _ = _offered()[st.session_state[_CURRENT]]
-    keys = card.page_keys()
-    _show(keys, _grouped(translated(keys, parse_qsl(query, keep_blank_values=True))), reset=True)
+    """Show the view of the open page that a query string describes; for callbacks."""
+    found: dict[str, list[str]] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        found.setdefault(name, []).append(value)
+    _open(found)
+
+
+def _open(query: View) -> None:
+    """Show another view of the open page; for callbacks."""
+    keys = _offered()[current_page()][0].page_keys()
+    # A callback of a fragment is followed by a run of the fragment alone, in which nobody arrives.
+    if keys is not None and _last(query.get(CORPUS, "")) == st.session_state[CORPUS] and len(query) > 1:
+        _write_address(query)
+        _show(keys, query)
+    else:
+        st.session_state[_TARGET] = current_page(), query
 
 
 def offered(page: str) -> bool:
@@ -104,42 +203,46 @@ def _offered() -> dict[str, tuple[PageCard, StreamlitPage]]:
 
 
 def address(card: PageCard, view: View | None = None) -> dict[str, str | Sequence[str]]:
-    """Return the query parameters of a link to a view of a page, with the current project unless ``view`` names one."""
-    keys, project = card.page_keys(), projects.current()
-    named = {} if project is None else {CORPUS: project.name}
-    return named | (dict(view or {}) if keys is None else keys.address(view or {}))
+    """Return the query parameters of a link to a view of a page.
 
-
-def open_project(name: str) -> NoReturn:
-    """Show the open page for another project, without the view of the present one; ends the run."""
-    card, target = _offered()[st.session_state[_CURRENT]]
+    Without a project in ``view``, it is that of the record which the view names, else the current one.
+    """
     keys = card.page_keys()
-    for key in keys.urls if keys is not None else ():
-        st.session_state.pop(key, None)
-    st.switch_page(target, query_params={CORPUS: name})
+    query = dict(view or {}) if keys is None else keys.address(view or {})
+    project = "" if CORPUS in query else projects.name_of(projects.owner(keys, query) or projects.current_id())
+    return ({CORPUS: project} if project else {}) | query
 
 
-def _grouped(query: Iterable[tuple[str, str]]) -> dict[str, str | Sequence[str]]:
-    found: dict[str, list[str]] = {}
-    for name, value in query:
-        found.setdefault(name, []).append(value)
-    return dict(found)
+def show_next(view: View) -> None:
+    """Show another view of the open page in the next run, whatever interrupts this one."""
+    st.session_state[_TARGET] = current_page(), address(_offered()[current_page()][0], view)
 
 
-def _show(keys: PageKeys | None, query: View, reset: bool = False) -> None:
-    """Write a view into the session and the address; with ``reset``, what it does not name returns to its default."""
-    for name in keys.urls if keys is not None and reset else ():
-        if name not in query:
-            st.session_state.pop(name, None)
-            write_parameter(name, ())
+def open_project(name: str) -> None:
+    """Show the open page for another project in the next run, as it was left there."""
+    show_next({CORPUS: name})
+
+
+def shown_view() -> dict[str, list[str]]:
+    """Return the parameters of the address, and those that are left out of it because they are chosen by default."""
+    keys = _offered()[current_page()][0].page_keys()
+    held = {name: st.session_state.get(f"{name}_drawn") for name in (keys.urls if keys is not None else ())}
+    found = {name: [str(drawn[1])] for name, drawn in held.items() if drawn is not None}
+    return found | {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def _show(keys: PageKeys, query: View) -> None:
+    """Write a view into the session: what the query names, and everything else of the page as at first."""
+    for name in [*st.session_state]:
+        if (name in keys.urls and name != CORPUS) or str(name).startswith(keys.viewed):
+            del st.session_state[name]
     for name, value in query.items():
-        values = [value] if isinstance(value, str) else list(value)
-        if keys is not None and name in keys.urls:
+        if name in keys.urls and name != CORPUS:
             try:
-                st.session_state[name] = keys.urls[name].read(values)
+                st.session_state[name] = keys.urls[name].read([value] if isinstance(value, str) else value)
             except ValueError:
                 continue
-        write_parameter(name, values)
+    st.session_state[_NAMED] = query
 
 
 def write_parameter(name: str, values: Sequence[str]) -> None:
@@ -174,7 +277,7 @@ def saved_views(page: str) -> None:
 
 def _save(page: str) -> None:
     def keep() -> None:
-        query = urlencode([(name, v) for name in st.query_params for v in st.query_params.get_all(name)])
+        query = urlencode(shown_view(), doseq=True)
         name = str(st.session_state[_NAME])
         refused = queries.write(lambda w: w.views.add(page, name, query, current_person()))
         if refused:

@@ -1,11 +1,11 @@
-"""Declarations of pages: their cards, their session and URL keys, and the links of version 0.1.
+"""Declarations of pages: their cards, and their session and URL keys.
 
 Streamlit keeps the session state and the query parameters of all pages in one place each. Every page therefore
 declares its keys once, in ``webapp/features/<page>/state.py``, and each key begins with the id of the page ::
 
     KEYS = PageKeys("themes")
-    VIEW = KEYS.url("view", values={"Themes found": "Results"})   # "themes_view"
-    DRAFT = KEYS.session("draft")                                 # "themes_draft"
+    VIEW = KEYS.url("view")           # "themes_view"
+    DRAFT = KEYS.session("draft")     # "themes_draft"
 
 The corpus, which the pages call project, is the only key that all pages share: it means the same everywhere.
 """
@@ -13,8 +13,8 @@ The corpus, which the pages call project, is the only key that all pages share: 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,18 +33,15 @@ SITE = Path(__file__).parents[1] / "site"
 
 @dataclass(frozen=True, slots=True)
 class UrlKey:
-    """One URL key of a page, and how links of version 0.1 wrote it."""
+    """One URL key of a page."""
 
     key: str
-    old: str
-    """Name in links of version 0.1."""
-    values: Mapping[str, str] = field(default_factory=dict)
-    """New value for each value of version 0.1 that has changed."""
     kind: type = str
     """Type of the value in the session: str, int, float, bool or list."""
     record: str = ""
-    """Kind of record that the value names, if a record belongs to one project: "map", "benchmark", "triplet set",
-    "labelling", "themes" or "labelled text". A link that names no project opens that of the record."""
+    """Kind of record that the value names, if any: "map", "benchmark", "triplet set",
+    "labelling", "themes", "labelled text", "model" or "project". A link that names no project opens that of the record,
+    and one to a record that does not exist opens nothing."""
 
     def read(self, values: Sequence[str]) -> Any:
         """Return the session value of the query values, or raise ``ValueError``."""
@@ -60,27 +57,27 @@ class PageKeys:
     ----------
     page
         Id of the page, the prefix of its keys.
-    corpus
-        Name of the key of the corpus in links of version 0.1.
     """
 
-    def __init__(self, page: str, corpus: str = CORPUS) -> None:
+    def __init__(self, page: str) -> None:
         self.page = page
-        self.urls: dict[str, UrlKey] = {CORPUS: UrlKey(CORPUS, corpus)}
+        self.urls: dict[str, UrlKey] = {CORPUS: UrlKey(CORPUS)}
         self.sessions: set[str] = set()
+        self.viewed: tuple[str, ...] = ()
+        """Prefixes of the session keys that belong to a view, and that a link to another view therefore removes."""
 
-    def url(
-        self, name: str, *, old: str = "", values: Mapping[str, str] | None = None, kind: type = str, record: str = ""
-    ) -> str:
-        """Declare a URL key and return it; ``old`` is its name in links of version 0.1, by default ``name``."""
+    def url(self, name: str, *, kind: type = str, record: str = "") -> str:
+        """Declare a URL key and return it."""
         key = self._new(name)
-        self.urls[key] = UrlKey(key, old or name, values or {}, kind, record)
+        self.urls[key] = UrlKey(key, kind, record)
         return key
 
-    def session(self, name: str) -> str:
-        """Declare a key of the session and return it."""
+    def session(self, name: str, *, viewed: bool = False) -> str:
+        """Declare a key of the session, or a prefix of keys, and return it; see :attr:`viewed`."""
         key = self._new(name)
         self.sessions.add(key)
+        if viewed:
+            self.viewed += (key,)
         return key
 
     def address(self, query: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
@@ -98,29 +95,6 @@ class PageKeys:
         if key not in self.urls:
             raise UnknownNameError("URL key", key, self.urls)
         return key
-
-
-Query = list[tuple[str, str]]
-
-
-def translated(keys: PageKeys | None, query: Iterable[tuple[str, str]]) -> Query:
-    """Return query parameters with the names and values of version 0.1 replaced by those of today.
-
-    A parameter that is given under its new name too keeps the new one. Unknown parameters stay.
-    """
-    given = list(query)
-    if keys is None:
-        return given
-    by_old = {url.old: url for url in keys.urls.values()}
-    named = {name for name, _ in given}
-    found: Query = []
-    for name, value in given:
-        url = by_old.get(name) if name not in keys.urls else None
-        if url is None:
-            found.append((name, value))
-        elif url.key not in named:
-            found.append((url.key, url.values.get(value, value)))
-    return found
 
 
 @dataclass(frozen=True, slots=True)

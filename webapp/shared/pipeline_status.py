@@ -12,10 +12,10 @@ from themescope.db.access import Right
 from themescope.db.records import CorpusRecord, JobRecord, JobStatus
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import Step
-from themescope.webapp.shared import partition_queries, projects, queries
+from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.corrections import correct_button
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
-from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.navigation import open_project, page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import count, duration, plain, shorten
 
@@ -42,7 +42,7 @@ def open_imported() -> None:
     new = next((name for name in _followed(imports=True) if name in names and name not in opened), None)
     if new is not None:
         opened.update(names)
-        projects.ask_for(new)
+        open_project(new)
         st.rerun()
 
 

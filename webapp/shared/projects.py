@@ -7,7 +7,8 @@ project of this session, else the one that this browser remembers, else the one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,8 @@ from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.cookies import project_cookie
 from themescope.webapp.shared.pages import CORPUS, PageKeys
-from themescope.webapp.shared.text import shorten
 
 _ASSETS = Path(__file__).parent / "assets"
-_LONGEST = 120
 _CURRENT, _UNKNOWN = "project_current", "project_unknown"
 
 
@@ -38,51 +37,75 @@ def current_id() -> int:
     return found.id if found is not None else 0
 
 
-def open_named(keys: PageKeys | None) -> None:
-    """Set the current project of a run: that of the address, if it names one; called by the app before the page."""
+def open_named(name: str, asked: bool) -> None:
+    """Set the current project of a run; "" for the one to show where none is named.
+
+    Where somebody ``asked`` for a project that does not exist, there is none, and :func:`unknown` has its name until
+    another one is asked for. A project that was deleted while it was open gives way to another one.
+    """
     known = queries.corpora()
-    asked = str(st.query_params.get(CORPUS, ""))
-    found = next((corpus for corpus in known if corpus.name == asked), None) or _fallback(known, keys)
-    st.session_state[_UNKNOWN] = asked if asked and (found is None or found.name != asked) else ""
+    found = next((corpus for corpus in known if corpus.name == name), None)
+    missing = st.session_state.get(_UNKNOWN, "") if not asked else name if found is None else ""
+    if found is None and not missing:
+        found = _fallback(known)
+    st.session_state[_UNKNOWN] = missing
     st.session_state[CORPUS], st.session_state[_CURRENT] = found.name if found is not None else "", found
-    if found is not None and found.name != asked:
+    if found is not None and st.query_params.get(CORPUS) != found.name:
         st.query_params[CORPUS] = found.name
 
 
-def ask_for(name: str) -> None:
-    """Name another project in the address of the open page; for callbacks, before the run that opens it."""
-    st.query_params[CORPUS] = name
-
-
 def unknown() -> str:
-    """Return the name of the project in the address if there is no such project; "" if it is fine."""
-    return shorten(str(st.session_state.get(_UNKNOWN, "")), _LONGEST)
+    """Return the name of the project that a link named if there is no such project; "" if it is fine."""
+    return str(st.session_state.get(_UNKNOWN, ""))
 
 
-def _fallback(known: list[CorpusRecord], keys: PageKeys | None) -> CorpusRecord | None:
-    """Return the project to show where the address names none."""
+def name_of(project_id: int) -> str:
+    """Return the name of a project; "" if there is none with that id."""
+    return next((corpus.name for corpus in queries.corpora() if corpus.id == project_id), "") if project_id else ""
+
+
+def _fallback(known: list[CorpusRecord]) -> CorpusRecord | None:
+    """Return the project to show where none is named: the last one of this session, of this browser, or of all."""
     by_id, by_name = {corpus.id: corpus for corpus in known}, {corpus.name: corpus for corpus in known}
-    return (
-        by_id.get(_owner(keys))
-        or by_name.get(str(st.session_state.get(CORPUS, "")))
-        or by_id.get(_remembered())
-        or next(iter(by_activity(known)), None)
-    )
+    last = by_name.get(str(st.session_state.get(CORPUS, ""))) or by_id.get(_remembered())
+    return last or next(iter(by_activity(known)), None)
 
 
-def _owner(keys: PageKeys | None) -> int:
-    """Return the id of the project of the first record that the address names; 0 for none."""
+def owner(keys: PageKeys | None, query: Mapping[str, str | Sequence[str]]) -> int:
+    """Return the id of the project of the first record that the parameters of a page name; 0 for none."""
+    return next((owner for _, _, owner in _named(keys, query) if owner), 0)
+
+
+def missing(keys: PageKeys, query: Mapping[str, str | Sequence[str]]) -> tuple[str, str] | None:
+    """Return kind and name of the first record that the parameters of a page name and this project lacks, or None."""
+    named = _named(keys, query)
+    return next(((kind, name) for kind, name, owner in named if owner not in (_ANY, current_id())), None)
+
+
+def _named(keys: PageKeys | None, query: Mapping[str, str | Sequence[str]]) -> Iterator[tuple[str, str, int | None]]:
+    """Yield kind, name and project of the records that the parameters of a page name; None for no such record."""
     for url in keys.urls.values() if keys is not None else ():
-        name = st.query_params.get(url.key, "") if url.record else ""
-        owner = _OWNERS[url.record](name) if name else None
-        if owner is not None:
-            return owner
-    return 0
+        value = query.get(url.key, "") if url.record else ""
+        name = value if isinstance(value, str) else value[-1] if value else ""
+        if name:
+            found = _OWNERS[url.record](name)
+            yield url.record, name, _OWNERS[url.record](_NUMBER.sub("", name)) if found is None else found
+
+
+_ANY = 0
+"""In place of the project of a record that belongs to none."""
+_NUMBER = re.compile(r" \(\d+\)$")
+"""What a list appends to the second of equal names."""
 
 
 def _by_name(records: Callable[[], list[tuple[str, int]]]) -> Callable[[str], int | None]:
-    """Return a look-up of the project of a record by its name; of equal names the first counts."""
-    return lambda name: next((owner for known, owner in records() if known == name), None)
+    """Return a look-up of the project of a record by its name; of equal names that in the current project counts."""
+
+    def look_up(name: str) -> int | None:
+        owners = [owner for known, owner in records() if known == name]
+        return current_id() if current_id() in owners else next(iter(owners), None)
+
+    return look_up
 
 
 _OWNERS: Mapping[str, Callable[[str], int | None]] = {
@@ -94,6 +117,8 @@ _OWNERS: Mapping[str, Callable[[str], int | None]] = {
     "labelled text": lambda name: next(
         (corpus.id for corpus in queries.corpora() if name == corpus.name or name.endswith(f" ({corpus.name})")), None
     ),
+    "model": lambda name: _ANY if any(name == model.name for model in queries.models()) else None,
+    "project": lambda name: _ANY if any(name == corpus.name for corpus in queries.corpora()) else None,
 }
 """Looks up projects by the kinds of records that a URL key may name (``UrlKey.record``)."""
 

@@ -20,7 +20,7 @@ from themescope.db.records import CorpusRecord, RunRecord, SelectionRecord, Sent
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import Comparison, SelectedSentences
 from themescope.webapp.shared import partition_queries, queries
-from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.navigation import shown_view, switch_page
 from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.partition_queries import Analysis
 from themescope.webapp.shared.people import current_person
@@ -89,7 +89,7 @@ def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view
     """Return the address of the view that is open, with a stored selection in place of the keys in ``replaced``."""
     corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
     query: dict[str, str | list[str]] = {CORPUS: corpus.name, **view}
-    query |= {name: st.query_params.get_all(name) for name in st.query_params if name not in set(replaced)}
+    query |= {name: values for name, values in shown_view().items() if name not in set(replaced)}
     query[url_key] = str(record.id)
     parts = urlsplit(st.context.url or "")
     return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query, doseq=True), ""))

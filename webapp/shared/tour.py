@@ -140,8 +140,10 @@ def _go(project: CorpusRecord, number: int) -> None:
 
 
 def _end() -> None:
-    """End the tour; a callback."""
-    st.session_state.pop(_STEP, None)
+    """End the tour and forget what it opened, but for the page that is open; a callback."""
+    project = _project()
+    if st.session_state.pop(_STEP, None) is not None and project is not None:
+        navigation.forget_views(project.id)
     st.session_state[_ENDED] = True
 
 

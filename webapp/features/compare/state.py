@@ -19,7 +19,7 @@ from themescope.webapp.shared.text import plain
 PAIR = "Pair"
 """The tab that compares two methods, or two partitions of an article."""
 
-KEYS = PageKeys("compare", corpus="of")
+KEYS = PageKeys("compare")
 TAB = KEYS.url("tab")
 BENCHMARK = KEYS.url("benchmark", record="benchmark")
 MODELS = KEYS.url("models", kind=list)
@@ -29,14 +29,14 @@ METRIC = KEYS.url("metric")
 TEST = KEYS.url("test")
 FIRST = KEYS.url("first")
 SECOND = KEYS.url("second")
-ORDER = KEYS.url("order", old="sort")
-ARTICLE = KEYS.url("article", old="title")
+ORDER = KEYS.url("order")
+ARTICLE = KEYS.url("article")
 LEFT = KEYS.url("left")
 RIGHT = KEYS.url("right")
 SENTENCES = KEYS.url("sentences")
-TRIPLETS = KEYS.url("triplets", old="set", record="triplet set")
-SPLIT = KEYS.url("split", old="part")
-TRIPLET_TEST = KEYS.url("triplet_test", old="by-test")
+TRIPLETS = KEYS.url("triplets", record="triplet set")
+SPLIT = KEYS.url("split")
+TRIPLET_TEST = KEYS.url("triplet_test")
 
 EVALUATE = KEYS.session("evaluate")
 ABOUT = KEYS.session("about")

@@ -8,7 +8,7 @@ from themescope.webapp.shared.choose import open_tab, project
 from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.text import plain
 
-if st.query_params.get(state.VIEW) == state.IMPORT_VIEW:
+if st.session_state.get(state.VIEW) == state.IMPORT_VIEW:
     pipeline_status.open_imported()
 pipeline_status.watch()
 view, tab = open_tab([state.READ, state.LISTING, state.IMPORT_VIEW], state.VIEW)

@@ -6,12 +6,12 @@ READ, LISTING, IMPORT_VIEW = "Read", "All projects", "Import"
 """Tabs."""
 
 KEYS = PageKeys("corpora")
-VIEW = KEYS.url("view", values={"All corpora": LISTING})
-SEARCH = KEYS.url("search", old="find")
+VIEW = KEYS.url("view")
+SEARCH = KEYS.url("search")
 ARTICLE = KEYS.url("article")
 SENTENCE = KEYS.url("sentence")
 """Id of the sentence that the reader scrolls to."""
-DETAILS = KEYS.url("details", old="corpus-details")
+DETAILS = KEYS.url("details", record="project")
 
 CLUSTER = KEYS.session("cluster")
 SHOW_CLUSTERS = KEYS.session("show_clusters")

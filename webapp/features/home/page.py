@@ -17,7 +17,7 @@ from themescope.webapp.shared import compare_queries, gallery, pipeline_status, 
 from themescope.webapp.shared.choose import COUNTED, method_title
 from themescope.webapp.shared.components import clickable_table
 from themescope.webapp.shared.job_status import no_worker
-from themescope.webapp.shared.navigation import page_link, switch_page
+from themescope.webapp.shared.navigation import open_project, page_link, switch_page
 from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_half_width
 
@@ -205,7 +205,7 @@ def projects_table(found: Sequence[CorpusRecord]) -> None:
         }
     )
     columns = {"Project": _text(width=150), "Articles": COUNTED, "Sentences": COUNTED}
-    clickable_table(frame, "home_projects", lambda row: projects.ask_for(latest[row].name), column_config=columns)
+    clickable_table(frame, "home_projects", lambda row: open_project(latest[row].name), column_config=columns)
     with st.container(horizontal=True):
         page_link("corpora", "New project", icon=":material/add:", view={"view": "Import"})
         page_link("corpora", "All projects", view={"view": "All projects"})

@@ -3,6 +3,6 @@
 from themescope.webapp.shared.pages import PageKeys
 
 KEYS = PageKeys("jobs")
-STATUS = KEYS.url("status", old="state")
-SEARCH = KEYS.url("search", old="job")
+STATUS = KEYS.url("status")
+SEARCH = KEYS.url("search")
 PAGE = KEYS.url("page", kind=int)

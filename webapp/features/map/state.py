@@ -16,34 +16,34 @@ MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
 """Ways to search."""
 KEYS = PageKeys("map")
 MAP = KEYS.url("map", record="map")
-ARTICLES = KEYS.url("articles", old="titles", kind=list)
+ARTICLES = KEYS.url("articles", kind=list)
 COLOUR = KEYS.url("colour")
-SEARCH = KEYS.url("search", old="find")
-MATCH = KEYS.url("match", old="by", values={"letters": SUBSTRING})
-SIMILAR = KEYS.url("similar", old="like")
+SEARCH = KEYS.url("search")
+MATCH = KEYS.url("match")
+SIMILAR = KEYS.url("similar")
 NEAREST = KEYS.url("nearest", kind=int)
 SCALE = KEYS.url("scale", kind=float)
 OPACITY = KEYS.url("opacity", kind=float)
-OTHER_MAP = KEYS.url("compare", old="beside")
+OTHER_MAP = KEYS.url("compare")
 LIST = KEYS.url("list")
 STORED = KEYS.url("selection")
 """Id of a stored selection."""
 SHAPE = KEYS.url("shape")
 SIDE = KEYS.url("side")
-HIDDEN = KEYS.url("hidden", old="hide")
+HIDDEN = KEYS.url("hidden")
 SENTENCE = KEYS.url("sentence")
-CAMERA = KEYS.url("camera", old="at")
+CAMERA = KEYS.url("camera")
 FACETS = KEYS.url("facets")
 """Filters by columns as JSON."""
 REST = KEYS.url("rest")
 """Whether sentences that do not pass the filters are grey or hidden."""
 
-OPENED = KEYS.session("opened")
-SELECTION = KEYS.session("map_state")
+OPENED = KEYS.session("opened", viewed=True)
+SELECTION = KEYS.session("map_state", viewed=True)
 NEW_MAP = KEYS.session("new_map")
 NEW_MAP_MODEL = KEYS.session("new_map_model")
 PANEL = KEYS.session("panel")
-OPENED_SELECTION = KEYS.session("opened_selection")
+OPENED_SELECTION = KEYS.session("opened_selection", viewed=True)
 BODY, FRAME = KEYS.session("body"), KEYS.session("frame")
 CONTROLS, DRAWER = KEYS.session("controls"), KEYS.session("drawer")
 """Containers of the map and the list beside it, of the map, of the controls on it, and of the list."""
@@ -57,7 +57,7 @@ FACETS_ROUND = KEYS.session("facets_round")
 
 
 def state_of(digest: str) -> MapState:
-    """Return the state of a map in this session; for the first map of a session, the state in the address."""
+    """Return the state of a map in this session; for the first map of a link, the state in the address."""
     key = f"{SELECTION}_{digest}"
     if key not in st.session_state:
         first = not st.session_state.get(OPENED)

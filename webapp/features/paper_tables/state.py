@@ -7,6 +7,6 @@ VIEW = KEYS.url("view")
 PAPER = KEYS.url("paper")
 PROFILE = KEYS.url("profile")
 TABLE = KEYS.url("table")
-NEW_PROFILE = KEYS.url("new_profile", old="profile-asked")
+NEW_PROFILE = KEYS.url("new_profile")
 
 METRIC = KEYS.session("metric")

@@ -14,7 +14,6 @@ from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids
 from themescope.webapp.shared.pages import PageKeys
-from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, EDIT
 
 if TYPE_CHECKING:
     from themescope.webapp.map_view.geometry import Units
@@ -23,23 +22,14 @@ HISTORY, SETTINGS, NEW = "History", "Files and settings", "New labelling"
 """Tabs beside :data:`EDIT`."""
 
 KEYS = PageKeys("relabel")
-VIEW = KEYS.url("view", values={"Work": EDIT, "Files and sharing": SETTINGS, "Begin": NEW})
+VIEW = KEYS.url("view")
 LABELLING = KEYS.url("labelling", record="labelling")
 LAYOUT = KEYS.url("layout")
-FILTER = KEYS.url(
-    "filter",
-    old="show",
-    values={
-        "Marked uncertain": "Uncertain",
-        "Not as the model says": "Differs from model",
-        "Not as the sections say": "Differs from sections",
-        "Not as other people say": DIFFERS_FROM_PEOPLE,
-    },
-)
+FILTER = KEYS.url("filter")
 SELECTION = KEYS.url("selection")
 """Id of the stored selection that is the working set of the filter “Selection”."""
-SEARCH = KEYS.url("search", old="find")
-MATCH = KEYS.url("match", old="by", values={"letters": "substring"})
+SEARCH = KEYS.url("search")
+MATCH = KEYS.url("match")
 STATE = KEYS.session("state")
 VISITED = KEYS.session("visited")
 OPEN_NEXT = KEYS.session("open_next")

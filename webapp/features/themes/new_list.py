@@ -124,12 +124,16 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
 
 
 def finished() -> Analysis | None:
-    """Return the result that was requested last in this session, once, when it is ready; it may have been stored."""
+    """Return the result that was requested last in this session when it is ready; it may have been stored before."""
     job = queries.job(st.session_state.get(state.REQUESTED, 0))
     if job is None or job.status is not JobStatus.DONE:
         return None
-    del st.session_state[state.REQUESTED]
     return next((a for a in partition_queries.analyses() if a.run.id == job.result["run_id"]), None)
+
+
+def forget_request() -> None:
+    """Forget what was requested, once something else has taken note of the result: a click may end a run anywhere."""
+    st.session_state.pop(state.REQUESTED, None)
 
 
 def _source() -> _Source | None:

@@ -6,10 +6,12 @@ from themescope.webapp.features.themes import new_list, results, state
 from themescope.webapp.shared import partition_queries, pipeline_status, projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
 from themescope.webapp.shared.guard import closed
-from themescope.webapp.shared.navigation import show_view
+from themescope.webapp.shared.navigation import show_next
 
 if (ready := new_list.finished()) is not None:
-    show_view({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
+    show_next({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
+    new_list.forget_request()
+    st.rerun()
 found = partition_queries.analyses(projects.current_id())
 progress = st.container()
 view, tab = open_tab([state.NEW, state.RESULTS], state.VIEW, default=state.RESULTS if found else state.NEW)

@@ -8,23 +8,23 @@ PASTE, UPLOAD, EXISTING = "Paste", "Upload a file", "Existing corpus"
 """Sources of sentences."""
 
 KEYS = PageKeys("themes")
-VIEW = KEYS.url("view", values={"Themes found": RESULTS})
-RESULT = KEYS.url("result", old="themes", record="themes")
-THEME = KEYS.url("theme", values={"all themes": "All themes"})
+VIEW = KEYS.url("view")
+RESULT = KEYS.url("result", record="themes")
+THEME = KEYS.url("theme")
 STORED = KEYS.url("selection")
 """Id of a stored selection."""
 PART = KEYS.url("part")
-SOURCE = KEYS.url("source", values={"A corpus that is here": EXISTING})
+SOURCE = KEYS.url("source")
 
 REQUESTED = KEYS.session("requested")
-"""Corpus of the themes requested last, and the number of its results at that time."""
+"""Id of the job whose themes were requested last."""
 FIND = KEYS.session("find")
 PASTED = KEYS.session("pasted")
 FILE = KEYS.session("file")
 KEPT_FILE = KEYS.session("kept_file")
 LIST_NAME = KEYS.session("list_name")
 EXISTING_CORPUS = KEYS.session("existing_corpus")
-SELECTION = KEYS.session("map_state")
+SELECTION = KEYS.session("map_state", viewed=True)
 CURVES = KEYS.session("curves")
 NUMBER = KEYS.session("number")
 CARD = KEYS.session("theme-card")
@@ -33,7 +33,7 @@ NAMING = KEYS.session("naming")
 """Prefix of the fields of the form for names by a language model."""
 TO_NAME = KEYS.session("to_name")
 SHOW_NUMBERS = KEYS.session("show_numbers")
-PANEL, OPENED_SELECTION = KEYS.session("panel"), KEYS.session("opened_selection")
+PANEL, OPENED_SELECTION = KEYS.session("panel"), KEYS.session("opened_selection", viewed=True)
 NEW_THEME_NAME = KEYS.session("new_theme_name")
 
 BY_CATEGORY, OVER_TIME = "By category", "Over time"

@@ -21,19 +21,9 @@ UNTITLED = "(no heading)"
 """Title of a section without a heading, such as the lead of an article."""
 
 KEYS = PageKeys("triplets")
-VIEW = KEYS.url(
-    "view",
-    values={
-        "Look": BROWSE,
-        "Margins": ACCURACY,
-        "Sections confused": ACCURACY,
-        "Slices": ACCURACY,
-        "All sets": SETS,
-        "Build a set": NEW,
-    },
-)
+VIEW = KEYS.url("view")
 SET = KEYS.url("set", record="triplet set")
-SET_DETAILS = KEYS.url("set_details", old="set-details", record="triplet set")
+SET_DETAILS = KEYS.url("set_details", record="triplet set")
 TRIPLET = KEYS.url("triplet")
 PAIR = KEYS.url("pair", kind=list)
 
@@ -41,47 +31,28 @@ SPLIT = KEYS.url("split")
 WORDS = KEYS.url("words")
 ARTICLE = KEYS.url("article")
 SECTION = KEYS.url("section")
-OTHER_SECTION = KEYS.url("other_section", old="other")
-CORRECT = KEYS.url(
-    "correct",
-    old="who",
-    values={
-        "does not matter": "any",
-        "at least one model": "at least one",
-        "every model": "all",
-        "no model": "none",
-        "some models, others wrong": "some, not all",
-        "one model, another wrong": "one, not another",
-    },
-)
-CORRECT_MODEL = KEYS.url("correct_model", old="ahead")
-WRONG_MODEL = KEYS.url("wrong_model", old="behind")
-MARGIN_MODEL = KEYS.url("margin_model", old="by")
-MARGIN_MIN = KEYS.url("margin_min", old="from", kind=float)
-MARGIN_MAX = KEYS.url("margin_max", old="to", kind=float)
-ORDER = KEYS.url(
-    "order",
-    old="sort",
-    values={
-        "most wrong first": "lowest margin first",
-        "most right first": "highest margin first",
-        "closest calls first": "margin closest to 0 first",
-    },
-)
-REVIEWED = KEYS.url("reviewed", values={"does not matter": "any", "not yet": "not reviewed", "yes": "reviewed"})
-REVIEWER = KEYS.url("reviewer", values={"anybody": ANYONE})
+OTHER_SECTION = KEYS.url("other_section")
+CORRECT = KEYS.url("correct")
+CORRECT_MODEL = KEYS.url("correct_model")
+WRONG_MODEL = KEYS.url("wrong_model")
+MARGIN_MODEL = KEYS.url("margin_model")
+MARGIN_MIN = KEYS.url("margin_min", kind=float)
+MARGIN_MAX = KEYS.url("margin_max", kind=float)
+ORDER = KEYS.url("order")
+REVIEWED = KEYS.url("reviewed")
+REVIEWER = KEYS.url("reviewer")
 
 REVIEW_KEYS = KEYS.session("review_keys")
 MODEL = KEYS.url("model")
-SECOND_MODEL = KEYS.url("second_model", old="against", values={"nobody": NO_MODEL})
+SECOND_MODEL = KEYS.url("second_model")
 BY = KEYS.url("by")
 PART = KEYS.url("part", kind=list)
 """What the table of accuracies is by, and the names of the row that was clicked last."""
-MIN_TRIPLETS = KEYS.url("min_triplets", old="triplets", kind=int)
-MIN_ARTICLES = KEYS.url("min_articles", old="articles", kind=int)
-PAIR_ORDER = KEYS.url("pair_order", old="order")
+MIN_TRIPLETS = KEYS.url("min_triplets", kind=int)
+MIN_ARTICLES = KEYS.url("min_articles", kind=int)
+PAIR_ORDER = KEYS.url("pair_order")
 ATTENTION = KEYS.url("attention", kind=bool)
-ATTENTION_MODEL = KEYS.url("attention_model", old="reader")
+ATTENTION_MODEL = KEYS.url("attention_model")
 
 FILTER = KEYS.session("filter")
 TABLE = KEYS.session("table")
