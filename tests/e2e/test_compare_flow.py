@@ -14,7 +14,7 @@ MOVED = ".partitions li.moved .text"
 
 
 def test_three_clicks_to_the_sentences_that_moved_and_a_link_to_them(page: Page, other_page: Page, filled: App) -> None:
-    page.goto(f"{filled.url}/compare?benchmark={SEVERAL.replace(' ', '+')}")
+    page.goto(f"{filled.url}/compare?compare_benchmark={SEVERAL.replace(' ', '+')}")
     click_row(page, 1)
     expect(page.get_by_text("Order of articles")).to_be_visible()
     expect(page.get_by_role("tab", name="Pair")).to_have_attribute("aria-selected", "true")

@@ -14,6 +14,7 @@ from tests.e2e.hands import at_rest, open_page
 from themescope.db.records import CorpusRecord, JobStatus
 from themescope.jobs.queue import control as commands
 from themescope.jobs.queue.foreground import run_here
+from themescope.webapp.features import REGISTRY
 
 CORPUS = "Towns"
 TRIPLETS = "town triplets"
@@ -33,7 +34,8 @@ def wait_for_job(app: App, job_id: int, seconds: float = 60) -> None:
 
 
 def address(app: App, page: str, **asked: str) -> str:
-    return f"{app.url}/{page}?{urlencode(asked)}"
+    keys = REGISTRY.get(page).page_keys()
+    return f"{app.url}/{page}?{urlencode(asked if keys is None else keys.address(asked))}"
 
 
 def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: App, worker: psutil.Popen) -> None:
@@ -101,7 +103,7 @@ def learned(app: App, towns: None) -> None:
 
 @pytest.mark.slow
 def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
-    open_page(page, address(app, "train", method="Triplet network on sentences", set=TRIPLETS), "Train")
+    open_page(page, address(app, "train", method="Triplet network on sentences", triplets=TRIPLETS), "Train")
     expect(page.get_by_text("training triplets").first).to_be_visible()
     page.get_by_text("More settings").click()
     # Longer than anybody watches, on any machine; it is cancelled once its curve has moved.

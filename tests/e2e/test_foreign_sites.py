@@ -85,7 +85,7 @@ def evil(address: str) -> str:
 
 
 def test_a_foreign_name_that_leads_here_is_refused(app: App, visitor: Page) -> None:
-    answer = visitor.goto(evil(app.url) + "/corpora?view=Import")
+    answer = visitor.goto(evil(app.url) + "/corpora?corpora_view=Import")
     assert answer is not None and answer.status == 403
     assert visitor.locator("body").inner_text() == FOREIGN_HOST
     assert visitor.evaluate(OPENS, evil(app.url).replace("http:", "ws:") + "/_stcore/stream") is False
@@ -121,6 +121,6 @@ def test_injected_markup_runs_nothing(app: App, visitor: Page) -> None:
 
 
 def test_the_import_form_offers_no_path_of_the_server(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/corpora?view=Import", wait_until="commit")
+    page.goto(f"{app.url}/corpora?corpora_view=Import", wait_until="commit")
     expect(page.get_by_text(NO_FOLDERS).first).to_be_visible()
     expect(page.get_by_text("Server path")).to_have_count(0)

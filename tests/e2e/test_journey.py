@@ -55,7 +55,7 @@ def test_the_project_stays_on_all_pages_after_a_reload_and_in_a_new_tab(two: App
     page.goto(f"{two.url}/compare")  # as in a new tab: no project in the address
     expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
     assert project_of(page) == SECOND
-    page.goto(f"{two.url}/compare?of={CORPUS}&tab=One+article")  # a link of version 0.1
+    page.goto(f"{two.url}/compare?corpus={CORPUS}&compare_tab=One+article")
     assert project_of(page) == CORPUS
 
 

@@ -65,7 +65,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
         expect(opened.get_by_text("ada admin")).to_be_visible()
     (cookie,) = (c for c in page.context.cookies() if str(c["name"]).startswith("themescope-"))
     assert cookie["httpOnly"] and cookie["sameSite"] == "Lax" and "themescope-" not in page.evaluate("document.cookie")
-    page.goto(f"{url}/people?{urlencode({'member': HOSTILE})}", wait_until="commit")
+    page.goto(f"{url}/people?{urlencode({'people_member': HOSTILE})}", wait_until="commit")
     expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
     assert page.evaluate("window.pwned") is None
     other.goto(f"{url}/corpora", wait_until="commit")
@@ -78,7 +78,7 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     expect(other.get_by_text("You have signed out in another tab")).to_be_visible()
     other.get_by_role("link", name="Sign in").click()
     sign_in(other, "val")
-    other.goto(f"{url}/corpora?view=Import", wait_until="commit")
+    other.goto(f"{url}/corpora?corpora_view=Import", wait_until="commit")
     expect(other.get_by_text("Importing requires the admin role.")).to_be_visible()
     with menu(other) as opened:
         expect(opened.get_by_role("link", name="Jobs")).to_have_count(1)

@@ -37,7 +37,7 @@ def two_maps(app: App) -> Ids:
 
 def test_two_maps_are_read_together(page: Page, other_page: Page, app: App) -> None:
     ids = two_maps(app)
-    open_page(page, app.url + "/map?corpus=Plains&map=first&beside=second", "Map")
+    open_page(page, app.url + "/map?corpus=Plains&map_map=first&map_compare=second", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(2)
     expect(page.get_by_text("400 sentences are on both maps")).to_be_visible()
     inside, kinds = drawn_around(page, "l")
@@ -145,7 +145,7 @@ def zoomed(page: Page, magnification: float) -> None:
 
 
 def test_names_of_several_levels_lie_in_the_view_without_overlaps(page: Page, app: App) -> None:
-    open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
+    open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     expect(page.locator(".map-view .label").first).to_be_attached()
     seen = []
@@ -163,7 +163,7 @@ def selected(page: Page, n: int | re.Pattern[str]) -> None:
 
 
 def test_every_tool_selects_by_clicks_and_by_keys(page: Page, app: App) -> None:
-    open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
+    open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     stage = page.locator(".map-view .stage")
     stage.press("0")
@@ -221,7 +221,7 @@ def test_every_tool_selects_by_clicks_and_by_keys(page: Page, app: App) -> None:
 
 
 def test_the_map_is_a_list_and_results_have_pins(page: Page, app: App) -> None:
-    open_page(page, app.url + "/map?corpus=Hills&map=hills", "Map")
+    open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
     page.get_by_text("Map as a list").press("Enter")
     first = page.locator(".map-view .outline details").first

@@ -112,7 +112,7 @@ def lasso(page: Page, rows: list[int]) -> None:
 
 def begin(page: Page, app: App) -> None:
     """From the article's Iclust run, for everybody."""
-    open_page(page, f"{app.url}/relabel?{urlencode({'view': 'Begin', 'corpus': CORPUS})}", "Relabel")
+    open_page(page, f"{app.url}/relabel?{urlencode({'relabel_view': 'New labelling', 'corpus': CORPUS})}", "Relabel")
     name_is(page, "Ada")
     page.get_by_role("textbox", name="Name", exact=True).fill(NAME)
     page.get_by_role("radio", name="Everyone").click()
@@ -133,14 +133,14 @@ def test_two_people_correct_one_article(page: Page, other_page: Page, app: App, 
     assert state(app).numbers[start.rows(sentences[misplaced])].tolist() == [rain] * 3
     page.get_by_role("radio", name="Columns").click()
     pick(page, "rain and snow number 7")
-    page.keyboard.press("g")
+    page.keyboard.press("Alt+g")
     divide = page.get_by_role("button", name="Divide into 2 clusters")
     expect(divide).to_be_visible()
     divide.click()
     said(page, "in 2 clusters")
     expect(page.locator(".columns section")).to_have_count(4)
     pick(page, "kings and wars number 0", "banks and trade number 0")
-    page.keyboard.press("m")
+    page.keyboard.press("Alt+m")
     page.get_by_test_id("stDialog").get_by_role("button", name="Merge clusters").click()
     expect(page.locator(".columns section")).to_have_count(3)
     page.locator(".columns header button.name").first.click()

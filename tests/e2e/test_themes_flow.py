@@ -40,7 +40,7 @@ def test_pasted_sentences_become_named_themes(page: Page, app: App, worker: obje
     expect(page.get_by_text("49 sentences")).to_be_visible()
     page.get_by_role("button", name="Find themes").click()
     wait_for(lambda: themes_found(app), 150, "the search for themes")
-    open_page(page, f"{app.url}/themes?view=Themes+found&corpus={quote(NAME)}", "Themes")
+    open_page(page, f"{app.url}/themes?themes_view=Results&corpus={quote(NAME)}", "Themes")
     expect(page.get_by_text("probably between")).to_be_visible()
     expect(page.locator(".map-view[data-ready]")).to_be_visible(timeout=90_000)
     for number in (3, 4, 3):  # the last one is stored already

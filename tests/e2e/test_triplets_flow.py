@@ -15,6 +15,7 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.test_triplet_margins import NET, SMALL, add_net, small_nets
 from themescope.core.models import REGISTRY
 from themescope.core.types import Split, TripletRows
+from themescope.webapp.features.triplets.state import KEYS
 
 SET, REVIEWED, LEARNED = "hostile triplets", "triplets to review", "net of rivers"
 EACH, WRONG = 14, 5
@@ -44,7 +45,7 @@ def evaluated(filled: App) -> App:
 
 
 def address(app: App, **asked: str) -> str:
-    return f"{app.url}/triplets?{urlencode({'set': SET, **asked})}"
+    return f"{app.url}/triplets?{urlencode(KEYS.address({'set': SET, **asked}))}"
 
 
 def test_a_row_leads_to_the_triplets_with_such_margins(page: Page, evaluated: App) -> None:
@@ -68,7 +69,7 @@ def test_a_row_leads_to_the_triplets_of_a_pair(page: Page, evaluated: App) -> No
 
 
 def test_words_are_shaded_and_stay_letters(page: Page, evaluated: App) -> None:
-    open_page(page, address(evaluated, attention="true", reader=NET), "Triplets")
+    open_page(page, address(evaluated, attention="true", attention_model=NET), "Triplets")
     words = page.locator(".attention p span")
     expect(words.first).to_be_visible()
     shown = words.evaluate_all("all => all.map(e => [e.textContent, getComputedStyle(e).backgroundColor, e.title])")

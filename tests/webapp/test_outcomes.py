@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, MAP, SET
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
+from themescope.webapp.shared import job_tray
 
 Open = Callable[..., AppTest]
 
@@ -63,3 +65,16 @@ def test_a_link_to_the_open_page_changes_its_view(filled_store: Store, open_page
     assert choice(at, "map_map").value == "older"
     at.button(key=f"open-{drawn}").click().run()
     assert choice(at, "map_map").value == MAP
+
+
+def test_the_tray_notices_a_job_that_ended_before_it_looked_again(
+    filled_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reruns: list[bool] = []
+    monkeypatch.setattr(job_tray.st, "session_state", {})
+    monkeypatch.setattr(job_tray.st, "rerun", lambda: reruns.append(True))
+    job_tray._live(("find-themes",))
+    assert not reruns
+    ended(filled_store, "find-themes", {"corpus": CORPUS}, {})
+    job_tray._live(("find-themes",))
+    assert reruns

@@ -224,22 +224,39 @@ def test_the_selector_and_the_page_show_the_same_result(analysed: Store, open_pa
     box = choice(at, state.RESULT)
     assert box.value.endswith("2 themes")
     job = reclustered(at, analysed, 3)
-    with analysed.writing() as w:
-        (run,) = w.runs.list(kind="themes")
-        themes = [*run.config["themes"], {"name": "three", "words": ["three"], "size": 0, "central": []}]
-        ids, margins = w.runs.margins(run.id, Split.TEST)
-        new = w.runs.add(
-            kind="themes", digest="th2", model_id=run.model_id, clusterer="iclust", seconds=1.0,
-            config={**run.config, "themes": themes}, assignments=w.runs.labels(run.id),
-            margins={Split.TEST: (ids, margins)},
-        )  # fmt: skip
+    new = with_three_themes(analysed)
     at.run()
     assert choice(at, state.RESULT).value.endswith("2 themes")
-    end(analysed, job, new.id)
+    end(analysed, job, new)
     at.run()
     assert choice(at, state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
     choice(at, state.RESULT).set_value(next(o for o in box.options if o.endswith("2 themes"))).run()
     assert not at.exception and at.metric[1].value == "2"
+
+
+def test_a_browser_that_has_not_drawn_the_new_result_does_not_undo_it(analysed: Store, open_page: Open) -> None:
+    at = open_page("themes", corpus="My list", view="Results")
+    job = reclustered(at, analysed, 3)
+    end(analysed, job, with_three_themes(analysed))
+    before = at._tree
+    at.run()
+    assert choice(at, state.RESULT).value.endswith("3 themes")
+    at._tree = before  # a timer of a fragment sends what the browser shows
+    at.run()
+    assert choice(at, state.RESULT).value.endswith("3 themes") and at.metric[1].value == "3"
+
+
+def with_three_themes(store: Store) -> int:
+    """A stored result with one theme more; returns its id."""
+    with store.writing() as w:
+        (run,) = w.runs.list(kind="themes")
+        themes = [*run.config["themes"], {"name": "three", "words": ["three"], "size": 0, "central": []}]
+        ids, margins = w.runs.margins(run.id, Split.TEST)
+        return w.runs.add(
+            kind="themes", digest="th2", model_id=run.model_id, clusterer="iclust", seconds=1.0,
+            config={**run.config, "themes": themes}, assignments=w.runs.labels(run.id),
+            margins={Split.TEST: (ids, margins)},
+        ).id  # fmt: skip
 
 
 def test_a_number_whose_themes_are_stored_shows_them(analysed: Store, open_page: Open) -> None:

@@ -59,6 +59,7 @@ class Action:
 
     name: str
     key: str
+    """A key alone acts on the selection or shows something; what changes whole clusters takes Alt."""
     label: str
     help: str
     """Description in the list of shortcuts and the tooltip."""
@@ -89,13 +90,13 @@ ACTIONS = (
     Action("previous", "K", "Previous", "previous sentence of the queue", "queue"),
     Action("similar", "W", "Find similar", "find the sentences most similar to the selected one", "queue", True),
     Action("name", "F", "Rename", "rename or recolour the cluster of the selection", "clusters"),
-    Action("merge", "M", "Merge", "merge clusters", "clusters"),
-    Action("delete", "E", "Delete", "delete a cluster", "clusters"),
-    Action("recluster", "G", "Re-cluster", "re-cluster a part, after a preview", "clusters", True),
+    Action("merge", "Alt+M", "Merge", "merge clusters", "clusters"),
+    Action("delete", "Alt+E", "Delete", "delete a cluster", "clusters"),
+    Action("recluster", "Alt+G", "Re-cluster", "re-cluster a part, after a preview", "clusters", True),
     Action("codebook", "Z", "Codebook", "show or hide the codebook entry of a cluster", "clusters"),
-    Action("group", "S", "Group", "put clusters under a theme, as its sub-themes", "clusters"),
-    Action("move_out", "P", "Move out", "make the chosen sub-themes themes", "clusters"),
-    Action("merge_pair", "I", "Merge pair", "merge the two clusters of the suggestion", SUGGESTION, True,
+    Action("group", "Alt+S", "Group", "put clusters under a theme, as its sub-themes", "clusters"),
+    Action("move_out", "Alt+P", "Move out", "make the chosen sub-themes themes", "clusters"),
+    Action("merge_pair", "Alt+I", "Merge pair", "merge the two clusters of the suggestion", SUGGESTION, True,
            views=(MERGES,)),
     Action("dismiss", "H", "Dismiss", "dismiss the suggested merge, or leave the selected outliers", SUGGESTION, True,
            views=(MERGES, OUTLIERS)),
@@ -179,7 +180,16 @@ def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
     name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
-    state.apply_to_selection(lambda p, ids: op.create(p, state.session.next_number, op.free_name(p, name), ids))
+    number = state.session.next_number
+    state.apply_to_selection(lambda p, ids: op.create(p, number, op.free_name(p, name), ids))
+    state.created = number if number in state.partition.clusters else None
+
+
+def _name_created(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Give the cluster that was created last the name that was typed meanwhile."""
+    number, name = state.created, action.get("name")
+    if number in state.partition.clusters and isinstance(name, str) and name.strip():
+        state.apply(lambda p: op.rename(p, number, name), keep_selection=True)
 
 
 def _pick(state: RelabelState, action: Mapping[str, Any]) -> None:
@@ -340,6 +350,7 @@ HANDLERS: dict[str, Handler] = {
     "assign": _assign,
     "unassign": _on_selection(lambda state: state.apply_to_selection(op.unassign)),
     "create": _create,
+    "name_created": _name_created,
     "uncertain": _mark(True),
     "certain": _mark(False),
     "note": _on_selection(lambda state: setattr(state, "dialog", "note")),

@@ -70,6 +70,8 @@ class RelabelState:
     acknowledged: int = 0
     """Number of the browser's last action that was dispatched; see ``relabel.actions``."""
     lock: Lock = field(default_factory=Lock)
+    created: int | None = None
+    """Number of the cluster that was created last, which the next name is for."""
     dialog: str = ""
     """Name of the open dialog."""
     saved_at: datetime | None = None

@@ -46,8 +46,11 @@ WORDS = {
     "late": "Not saved yet: the server does not answer. Your changes are kept here and sent again.",
     "lost": "The connection was lost. Check your last change, and repeat it if it is missing.",
     "shortcuts": "Keyboard shortcuts",
-    "hint": "Shortcuts are off while you type in a field. In the columns, click to select, Shift-click to select a "
+    "hint": "Single keys act on the selection; what changes whole clusters takes Alt. Keys are off while you type in a "
+    "field. In the columns, click to select, Shift-click to select a "
     "range, drag to move sentences, and click a name or a colour to change it. Press Esc or click to close this list.",
+    "created": "Name of the new cluster",
+    "naming": "Type a name and press Enter, or press Esc to keep the suggested one.",
     "editing": "Enter saves the name, Esc cancels. Click a colour to apply it.",
     "rename": "Rename",
     "recolour": "Change colour",
@@ -115,7 +118,7 @@ def heading(state: RelabelState) -> str:
         return f"{count(chosen, 'cluster')} chosen" if chosen else "Nothing selected"
     if len(state.selected):
         return f"{state.describe_selection()} selected: press N to create a cluster"
-    return "No clusters yet. Select sentences and press N, or press G to cluster them."
+    return "No clusters yet. Select sentences and press N, or press Alt+G to cluster them."
 
 
 def appearance(shades: Tones, colour: int) -> dict[str, str]:

@@ -33,8 +33,8 @@ class ActionView {
 
   handleKey(event) {
     if (!this.root.isConnected) return this.remove();
-    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey) return;
     if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
-    if (this.press(keyOf(event))) event.preventDefault();
+    if (this.press(event.altKey ? `alt+${keyOf(event)}` : keyOf(event))) event.preventDefault();
   }
 }

@@ -12,19 +12,19 @@ function swatch(tag, { colour, shape }) {
   return element;
 }
 
-// Enter and leaving the field save the name, Escape cancels.
-function nameField(cluster, words, onClose) {
+// Enter and leaving the field save a name that is not empty, Escape cancels.
+function nameField(value, label, onSave, onClose) {
   const input = make("input", "name");
-  input.value = cluster.name;
+  input.value = value;
   input.maxLength = 200;
-  input.setAttribute("aria-label", words.rename);
+  input.setAttribute("aria-label", label);
   let closed = false;
   const close = (save) => {
     if (closed) return;
     closed = true;
     const name = input.value.trim();
     onClose();
-    if (save && name && name !== cluster.name) actionQueue.push({ kind: "rename", cluster: cluster.number, name });
+    if (save && name) onSave(name);
   };
   // Single keys are shortcuts of the page; keys typed here are text.
   for (const type of ["keydown", "keypress", "keyup"]) input.addEventListener(type, (event) => event.stopPropagation());

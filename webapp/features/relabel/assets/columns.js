@@ -108,7 +108,8 @@ class Columns {
   }
 
   rename(name, column) {
-    const input = nameField(column, this.data.words, () => {
+    const save = (text) => text !== column.name && actionQueue.push({ kind: "rename", cluster: column.number, name: text });
+    const input = nameField(column.name, this.data.words.rename, save, () => {
       input.replaceWith(name);
       if (this.stale) this.draw();
     });

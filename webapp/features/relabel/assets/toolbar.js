@@ -80,17 +80,32 @@ class Toolbar extends ActionView {
     if (name === "shortcuts") return this.shortcuts.open ? this.shortcuts.close() : this.shortcuts.showModal();
     if (name === "name") return this.edit();
     actionQueue.push({ kind: name, ...about });
+    if (name === "create") this.nameCreated();
   }
 
   edit() {
     const { current, palette, words } = this.data;
     if (this.input) return this.input.close(true);
     if (!current) return actionQueue.push({ kind: "name" });
-    this.input = nameField(current, words, () => this.closeEditor());
-    this.editor.append(this.input, paletteOf(current, palette, words), make("small", "", words.editing));
-    this.body.querySelector(".heading").after(this.editor);
-    this.input.focus();
+    const save = (name) => name !== current.name && actionQueue.push({ kind: "rename", cluster: current.number, name });
+    this.open(nameField(current.name, words.rename, save, () => this.closeEditor()));
+    this.editor.append(paletteOf(current, palette, words), make("small", "", words.editing));
     this.input.select();
+  }
+
+  // The field has the focus before the server has created the cluster: the next letters are its name.
+  nameCreated() {
+    const { words } = this.data, save = (name) => actionQueue.push({ kind: "name_created", name });
+    this.input?.close(true);
+    this.open(nameField("", words.created, save, () => this.closeEditor()));
+    this.editor.append(make("small", "", words.naming));
+  }
+
+  open(input) {
+    this.input = input;
+    this.editor.append(input);
+    this.body.querySelector(".heading").after(this.editor);
+    input.focus();
   }
 
   closeEditor() {
