@@ -20,11 +20,10 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.filters import FILTERS, MATCHES
-from themescope.webapp.features.relabel.state import FILTER, KEYS, MATCH, NEW, SETTINGS, VIEW
+from themescope.webapp.features.relabel.state import FILTER
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.guard import BROKEN
-from themescope.webapp.shared.partition_queries import EDIT, selection_view
+from themescope.webapp.shared.partition_queries import selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}
@@ -69,12 +68,6 @@ def test_one_of_three_layouts_is_always_chosen(open_page: Open) -> None:
     assert chosen["Show"].options == ["Themes", "Merge suggestions", "Outliers", "Questions"]
     # The browser deselects no button of such a group, so that another click on the layout changes nothing.
     assert chosen["Layout"].proto.required and chosen["Show"].proto.required
-
-
-def test_links_of_version_0_1_name_filters_and_tabs_that_exist() -> None:
-    assert set(KEYS.urls[FILTER].values.values()) <= set(FILTERS)
-    assert set(KEYS.urls[MATCH].values.values()) <= set(MATCHES)
-    assert set(KEYS.urls[VIEW].values.values()) == {EDIT, SETTINGS, NEW}
 
 
 def test_every_tab_says_what_to_do_in_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
