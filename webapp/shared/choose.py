@@ -42,9 +42,8 @@ def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
     The widget is a new one whenever anything else than itself has changed the choice. A browser that has not drawn
     the change yet sends the old value of the old widget with every run of a fragment, and would undo it.
     """
-    value = st.session_state.get(param)
-    if value not in known:
-        value = default
+    held = st.session_state.get(param)
+    value = str(held) if held in known else default
     turn, drawn = st.session_state.get(f"{param}_drawn", (0, value))
     turn += drawn != value
     key = f"{param}_choice_{turn}"

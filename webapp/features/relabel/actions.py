@@ -180,15 +180,15 @@ def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
     name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
-    number = state.session.next_number
-    state.apply_to_selection(lambda p, ids: op.create(p, number, op.free_name(p, name), ids))
-    state.created = number if number in state.partition.clusters else None
+    known = set(state.partition.clusters)
+    state.apply_to_selection(lambda p, ids: op.create(p, state.session.next_number, op.free_name(p, name), ids))
+    state.created = max(set(state.partition.clusters) - known, default=None)
 
 
 def _name_created(state: RelabelState, action: Mapping[str, Any]) -> None:
     """Give the cluster that was created last the name that was typed meanwhile."""
     number, name = state.created, action.get("name")
-    if number in state.partition.clusters and isinstance(name, str) and name.strip():
+    if number is not None and number in state.partition.clusters and isinstance(name, str) and name.strip():
         state.apply(lambda p: op.rename(p, number, name), keep_selection=True)
 
 
