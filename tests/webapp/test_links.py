@@ -87,7 +87,7 @@ def test_a_link_wins_and_a_page_is_found_as_it_was_left(path: list[tuple[str, st
             expected = left.get((page, project), {}) if not named else {
                 name: keys.urls[name].read([value] if isinstance(value, str) else value)
                 for name, value in named.items()
-                if keys is not None
+                if keys is not None and keys.urls[name].kind not in (int, float)
             }  # fmt: skip
             names = set() if keys is None else {*keys.urls} - {"corpus"}
             assert {name: session[name] for name in names if name in session} == expected

@@ -209,8 +209,12 @@ def address(card: PageCard, view: View | None = None) -> dict[str, str | Sequenc
     """
     keys = card.page_keys()
     query = dict(view or {}) if keys is None else keys.address(view or {})
-    project = "" if CORPUS in query else projects.name_of(projects.owner(keys, query) or projects.current_id())
-    return ({CORPUS: project} if project else {}) | query
+    if CORPUS in query:
+        return query
+    owner, current = projects.owner(keys, query), projects.current()
+    if current is not None and owner in (0, current.id):
+        return {CORPUS: current.name} | query
+    return {CORPUS: projects.name_of(owner)} | query if owner else query
 
 
 def show_next(view: View) -> None:
@@ -237,11 +241,9 @@ def _show(keys: PageKeys, query: View) -> None:
         if (name in keys.urls and name != CORPUS) or str(name).startswith(keys.viewed):
             del st.session_state[name]
     for name, value in query.items():
-        if name in keys.urls and name != CORPUS:
-            try:
-                st.session_state[name] = keys.urls[name].read([value] if isinstance(value, str) else value)
-            except ValueError:
-                continue
+        # Streamlit reads numbers from the address itself, and keeps them within their limits.
+        if name in keys.urls and name != CORPUS and keys.urls[name].kind not in (int, float):
+            st.session_state[name] = keys.urls[name].read([value] if isinstance(value, str) else value)
     st.session_state[_NAMED] = query
 
 
