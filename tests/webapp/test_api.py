@@ -208,7 +208,7 @@ def test_numbers_that_json_lacks_are_null(filled: Store) -> None:
 
 WRITING = [
     (method, path)
-    for path, operations in application.app.openapi()["paths"].items()
+    for path, operations in application.description()["paths"].items()
     for method in operations
     if method != "get"
 ]
@@ -216,7 +216,7 @@ WRITING = [
 
 def body_of(method: str, path: str) -> dict[str, Any] | None:
     """A valid body of a request: of each required field the example, or the smallest value."""
-    description = application.app.openapi()
+    description = application.description()
     content = description["paths"][path][method].get("requestBody", {}).get("content", {})
     if not content:
         return None

@@ -71,7 +71,7 @@ def test_one_of_three_layouts_is_always_chosen(open_page: Open) -> None:
 
 
 def test_every_tab_says_what_to_do_in_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
-    for view in ("Edit", "Begin"):
+    for view in ("Edit", "New labelling"):
         at = open_page("relabel", view=view)
         assert not at.exception
         assert not at.error

@@ -76,6 +76,7 @@ def list_jobs(
 @router.post("/jobs", status_code=201, responses=responses(*WRITING))
 def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
     """Queue a job. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
     try:
         return control.enqueue(caller.acting, new.kind, new.arguments, after=new.after)
     except UnknownNameError as error:
@@ -92,12 +93,14 @@ def get_job(caller: CallerNow, job_id: Id) -> JobSummary:
 @router.post("/jobs/{job_id}/cancel", responses=_CHANGED)
 def cancel_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Cancel a job: a queued one at once, a running one within seconds. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
     return control.cancel(caller.acting, job_id)
 
 
 @router.post("/jobs/{job_id}/retry", responses=_CHANGED)
 def retry_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Queue a failed or cancelled job again. Requires the admin role."""
+    caller.actor.require(Right.MANAGE)
     return control.retry(caller.acting, job_id)
 
 

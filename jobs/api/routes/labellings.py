@@ -21,6 +21,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
+from themescope.db.access import Right
 from themescope.db.label_records import NewLabelling, Snapshot
 from themescope.db.types import clean_text
 from themescope.jobs.api import exports
@@ -352,6 +353,9 @@ def _do(
 def _session(caller: Caller, labelling_id: int) -> LabellingSession:
     with caller.store.reading() as r:
         visible_labelling(r, caller.actor, labelling_id)
+        # Asked here too, because a change that changes nothing is never written, and so not refused there.
+        caller.actor.require(Right.LABEL)
+        r.labellings.check_editable(labelling_id, caller.actor.name, caller.actor.role)
     return LabellingSession(caller.acting, labelling_id, caller.actor.name)
 
 
