@@ -170,7 +170,7 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
 
 
 def test_the_tour_leaves_nothing_behind(two: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.jobs.services.demo.CORPUS", CORPUS)
+    monkeypatch.setattr("themescope.webapp.shared.tour.demo.CORPUS", CORPUS)
     at = open_page("home", corpus=CORPUS)
     for label in ["Start the tour", *["Next"] * (len(STEPS) - 1), "End the tour"]:
         next(b for b in at.button if b.label == label).click().run()

@@ -22,7 +22,7 @@ from themescope.webapp.shared.cookies import project_cookie
 from themescope.webapp.shared.pages import CORPUS, PageKeys
 
 _ASSETS = Path(__file__).parent / "assets"
-_CURRENT, _UNKNOWN = "project_current", "project_unknown"
+_CURRENT, _UNKNOWN, _KNOWN = "project_current", "project_unknown", "project_known"
 
 
 def current() -> CorpusRecord | None:
@@ -45,6 +45,7 @@ def open_named(name: str, asked: bool) -> None:
     """
     known = queries.corpora()
     found = next((corpus for corpus in known if corpus.name == name), None)
+    st.session_state[_KNOWN] = known
     missing = st.session_state.get(_UNKNOWN, "") if not asked else name if found is None else ""
     if found is None and not missing:
         found = _fallback(known)
@@ -52,6 +53,12 @@ def open_named(name: str, asked: bool) -> None:
     st.session_state[CORPUS], st.session_state[_CURRENT] = found.name if found is not None else "", found
     if found is not None and st.query_params.get(CORPUS) != found.name:
         st.query_params[CORPUS] = found.name
+
+
+def known() -> list[CorpusRecord]:
+    """Return the projects at the beginning of this run."""
+    found: list[CorpusRecord] = st.session_state.get(_KNOWN, [])
+    return found
 
 
 def unknown() -> str:

@@ -15,7 +15,7 @@ import streamlit as st
 
 from themescope.db.records import CorpusRecord
 from themescope.jobs.services.installation import demo
-from themescope.webapp.shared import navigation, partition_queries, people, pipeline_status, queries
+from themescope.webapp.shared import navigation, partition_queries, people, pipeline_status, projects, queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.cookies import tour_cookie
 
@@ -120,7 +120,7 @@ def start_button() -> None:
 
 def _project() -> CorpusRecord | None:
     """Return the demo; None if it does not exist."""
-    return next((corpus for corpus in queries.corpora() if corpus.name == demo.CORPUS), None)
+    return next((corpus for corpus in projects.known() if corpus.name == demo.CORPUS), None)
 
 
 def _seen() -> bool:
