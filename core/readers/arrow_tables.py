@@ -15,7 +15,7 @@ from typing import Any
 from themescope.core.columns import STRING, ColumnType
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
-from themescope.core.readers.streams import BOMB_RATIO, BOMB_SIZE
+from themescope.core.readers.unpacking import BOMB_RATIO, is_bomb
 
 METADATA = b"themescope"
 """Key of the metadata of a schema in which exports record the types of columns, as JSON."""
@@ -55,7 +55,7 @@ def read_parquet(path: Path, report: Report, most: int) -> ArrowTable:
             for block in file.iter_batches(_ROWS, columns=known.names):
                 columns = _python(block, known.classes)
                 characters += sum(len(v) for column in columns for v in column if isinstance(v, str))
-                if characters > BOMB_SIZE and characters > BOMB_RATIO * size:
+                if is_bomb(characters, size):
                     problem = f"its texts have more than {BOMB_RATIO} times its size, which is implausible."
                     raise ReadError(path, problem, f"row {done:,}")
                 done += block.num_rows

@@ -11,11 +11,10 @@ from pathlib import Path, PurePosixPath
 
 from themescope.core.errors import ReadError
 from themescope.core.readers.dataset_folders import CARD, SUFFIXES, is_dataset
+from themescope.core.readers.unpacking import excessive_size
 
 _MOST_FILES = 10_000
 _MOST_UNPACKED = 4_000_000_000
-_MOST_RATIO = 200
-_UNCHECKED = 10_000_000
 """Bytes up to which the ratio of compression does not matter."""
 _PIECE = 1 << 20
 _ADVICE = "Pack the folder of a dataset: its data files, and its card README.md."
@@ -59,9 +58,8 @@ def _wanted(archive: Path, members: list[zipfile.ZipInfo]) -> list[zipfile.ZipIn
     if len(members) > _MOST_FILES:
         raise ReadError(archive, f"this ZIP file has more than {_MOST_FILES:,} files.")
     wanted = [member for member in members if _is_of_dataset(archive, member)]
-    unpacked, packed = sum(m.file_size for m in wanted), max(sum(m.compress_size for m in wanted), 1)
-    if unpacked > _MOST_UNPACKED or (unpacked > _UNCHECKED and unpacked / packed > _MOST_RATIO):
-        raise ReadError(archive, f"this ZIP file has {unpacked // 1_000_000:,} MB when unpacked, which is too much.")
+    if size := excessive_size(wanted, _MOST_UNPACKED):
+        raise ReadError(archive, f"this ZIP file has {size} when unpacked, which is too much.")
     return wanted
 
 

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
+from themescope.core.readers.unpacking import BOMB_RATIO, is_bomb
 
 BLOCK = 1 << 16
 """Bytes read at once."""
@@ -27,11 +28,6 @@ LINE_LIMIT = 16_000_000
 """Maximum number of characters of a line. The longest article of Wikipedia has about 2 million."""
 ARTICLE_LIMIT = 64_000_000
 """Maximum number of characters of an article, or of a file that must be read as a whole."""
-BOMB_SIZE, BOMB_RATIO = 4_000_000, 250
-"""Limits of decompression: a file is rejected once its output exceeds both this size and this multiple of its input.
-
-Text compresses to a quarter or a tenth, dumps that contain only redirects to a fortieth.
-"""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _CONTROL = frozenset(range(32)) - {9, 10, 12, 13, 27}
@@ -80,7 +76,7 @@ class ByteStream:
             raise self._damaged(error) from None
         self.offset += len(block)
         consumed = self._raw.tell()
-        if self.packing and self.offset > BOMB_SIZE and self.offset > BOMB_RATIO * consumed:
+        if self.packing and is_bomb(self.offset, consumed):
             raise ReadError(
                 self.path,
                 f"its decompressed size is more than {BOMB_RATIO} times its size, which is implausible for text.",

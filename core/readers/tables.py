@@ -19,6 +19,7 @@ from themescope.core.errors import ReadError, ThemescopeError, optional_module
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
 from themescope.core.readers.streams import FileHead, check_file, json_lines, lines, readable_as
+from themescope.core.readers.unpacking import excessive_size
 from themescope.core.types import Value
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx", "parquet")
@@ -28,7 +29,6 @@ SAMPLE_ROWS = 200
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
 _MOST_UNPACKED = 500_000_000
-_MOST_RATIO = 200
 _EXCEL_ROWS = 1_048_576  # the limit of Excel itself
 
 Row = tuple[int, tuple[Value, ...]]
@@ -190,9 +190,7 @@ def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tupl
 
 def _excel(path: Path, report: Report, every_column: bool) -> FileTable:
     parts = _parts(path)
-    unpacked, packed = sum(p.file_size for p in parts), max(sum(p.compress_size for p in parts), 1)
-    if unpacked > _MOST_UNPACKED or (unpacked > 10_000_000 and unpacked / packed > _MOST_RATIO):
-        size = f"{unpacked // 1_000_000} MB"
+    if size := excessive_size(parts, _MOST_UNPACKED):
         raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
     if not any(part.filename == "xl/workbook.xml" for part in parts):
         raise ReadError(path, "this archive is not an Excel file (.xlsx).")

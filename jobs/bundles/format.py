@@ -18,7 +18,6 @@ BUNDLE = ArchiveFormat(
     required=re.escape(ARTICLES),
     most_parts=20_000,
     most_bytes=20_000_000_000,
-    most_ratio=200,
     mode=0o666,
     redo="Export or copy it again.",
 )

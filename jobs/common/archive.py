@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from themescope.core.errors import ReadError
+from themescope.core.readers.unpacking import BOMB_RATIO, excessive_size
 
 MANIFEST = "manifest.json"
 MOST_LINE = 200_000_000
 """Largest line in bytes: an article, or one step of a labelling."""
 _MANIFEST_BYTES_PER_PART = 500
-_SMALL = 10_000_000
 _PIECE = 1 << 20
 _BINARY = getattr(os, "O_BINARY", 0)
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -42,12 +42,12 @@ class ArchiveFormat:
     most_parts: int
     most_bytes: int
     """Maximum size when unpacked."""
-    most_ratio: int
-    """Maximum ratio of the sizes when unpacked and packed, for more than 10 MB."""
     mode: int
     """File mode, before the mask of the process."""
     redo: str
     """Advice for a damaged file."""
+    most_ratio: int = BOMB_RATIO
+    """Maximum ratio of the sizes when unpacked and packed, for large files."""
 
     @property
     def id(self) -> str:
@@ -163,10 +163,8 @@ class ArchiveReader:
                 raise self.damaged(f"it contains {name!r}, which is not a part of a {self._format.noun}.")
             if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise self.damaged("it is encrypted, or its compression is not supported.")
-        unpacked, packed = sum(e.file_size for e in entries), sum(e.compress_size for e in entries)
-        large = unpacked > _SMALL and unpacked > self._format.most_ratio * max(packed, 1)
-        if large or unpacked > self._format.most_bytes:
-            raise self.damaged(f"it unpacks to {unpacked // 1_000_000:,} MB, which is too much.")
+        if size := excessive_size(entries, self._format.most_bytes, self._format.most_ratio):
+            raise self.damaged(f"it unpacks to {size}, which is too much.")
         found = {entry.filename: entry for entry in entries}
         if len(found) < len(entries):
             raise self.damaged("it contains a name twice.")

@@ -290,3 +290,13 @@ def test_the_description_is_valid_and_public(shared: Store) -> None:
     assert all(one["description"] and one["security"] and one["tags"] for one in operations)
     assert {tag for one in operations for tag in one["tags"]} == {*application.TAGS}
     assert document["servers"] == [{"url": "/api/v1"}]
+    titles = [schema["title"] for schema in document["components"]["schemas"].values()]
+    assert len(titles) == len({*titles})
+
+
+def test_what_only_the_server_needs_is_not_sent(filled: Store) -> None:
+    with filled.writing() as w:
+        job = w.jobs.add("embed", "Embed", {})
+    val = program(filled, "val")
+    assert not {"traceback", "owner", "heartbeat"} & val.get(f"/api/v1/jobs/{job.id}").json().keys()
+    assert not {"report", "ready"} & val.get("/api/v1/corpora").json()[0].keys()

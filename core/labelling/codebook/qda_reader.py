@@ -27,11 +27,11 @@ from themescope.core.labelling.codebook.qda_project import (
     TextSource,
 )
 from themescope.core.labelling.provenance import Maker, Source
+from themescope.core.readers.unpacking import excessive_size
 
-FILE_LIMIT, BYTE_LIMIT, RATIO_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 250, 500_000_000
-"""Maximum number of files of an archive, of bytes unpacked, of their ratio to those packed (above 10 MB), and of bytes
-of its XML."""
-_SMALL, _TEXT_LIMIT = 10_000_000, 64_000_000
+FILE_LIMIT, BYTE_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 500_000_000
+"""Maximum number of files of an archive, of bytes unpacked, and of bytes of its XML."""
+_TEXT_LIMIT = 64_000_000
 _DAMAGE = (
     zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
 )  # fmt: skip
@@ -171,9 +171,8 @@ class ProjectReader:
             raise self._damaged(f"it contains {len(entries):,} files, which is too many.")
         if any(entry.flag_bits & 0x1 for entry in entries):
             raise self._damaged("it is encrypted.")
-        unpacked, packed = sum(e.file_size for e in entries), sum(e.compress_size for e in entries)
-        if unpacked > BYTE_LIMIT or (unpacked > _SMALL and unpacked > RATIO_LIMIT * max(packed, 1)):
-            raise self._damaged(f"it unpacks to {unpacked // 1_000_000:,} MB, which is too much.")
+        if size := excessive_size(entries, BYTE_LIMIT):
+            raise self._damaged(f"it unpacks to {size}, which is too much.")
         found = {entry.filename.lower(): entry for entry in entries}
         if QDE not in found:
             raise self._damaged(f"it has no {QDE}, so it is not a REFI-QDA project.")
