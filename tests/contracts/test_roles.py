@@ -28,9 +28,9 @@ PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 # What it takes to write into each table. A new table fails the test until somebody has decided.
 LOOK = {"label_presence"}
 LABEL = {
-    "labelling", "label_cluster", "label_entry", "label", "label_step", "label_event", "person", "triplet_review",
-    "saved_view", "selection", "practice", "task_member", "task_item", "error_sample", "error_case", "error_note",
-    "error_category", "error_coding",
+    "labelling", "label_cluster", "label_entry", "label_start", "label", "label_step", "label_event", "person",
+    "triplet_review", "saved_view", "selection", "practice", "task_member", "task_item", "error_sample", "error_case",
+    "error_note", "error_category", "error_coding",
 }  # fmt: skip
 MANAGE = {
     "corpus", "article", "section", "sentence", "job", "job_metric", "worker", "triplet_set", "triplet", "model",
