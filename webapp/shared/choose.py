@@ -57,8 +57,10 @@ def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
 
 def _hold(param: str, key: str) -> None:
     """Keep what a person has chosen in a widget; a callback."""
-    value = st.session_state[key]
     turn, _ = st.session_state[f"{param}_drawn"]
+    if key != f"{param}_choice_{turn}":  # an old widget, which the browser has not replaced yet
+        return
+    value = st.session_state[key]
     st.session_state[param], st.session_state[f"{param}_drawn"] = value, (turn, value)
     write_parameter(param, [value])
 
