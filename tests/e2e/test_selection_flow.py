@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.db.texts import article
 from tests.e2e.conftest import App
-from tests.e2e.hands import at_rest, drawn_around, exported_ids, open_page
+from tests.e2e.hands import at_rest, choose, drawn_around, exported_ids, open_page
 from themescope.db.records import MapPoints
 
 NAME = "Meadows"
@@ -49,6 +49,10 @@ def test_a_lasso_becomes_a_theme_and_a_link(page: Page, other_page: Page, app: A
     expect(rows.nth(45)).to_be_attached()
     chosen = exported_ids(page)
     assert len(chosen) == len(inside)
+    # With another colouring the same sentences stay selected.
+    choose(page, "Colour by", "Article")
+    expect(page.get_by_text(f"{len(inside)} sentences selected")).to_be_visible()
+    assert exported_ids(page) == chosen
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Make it a theme").click()
     page.get_by_role("textbox", name="Name of the theme").fill("Grass")
