@@ -177,3 +177,32 @@ def test_the_tour_leaves_nothing_behind(two: Store, open_page: Open, monkeypatch
         assert not at.exception
     names = {name for page, keys in PAGES.items() if keys is not None and page != "compare" for name in keys.urls}
     assert not [name for name in names - {"corpus"} if name in at.session_state]
+
+
+# --- links of version 0.2 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "gone", "first"),
+    [
+        *(("relabel", "layout", gone, "Columns") for gone in ("Table", "Questions")),
+        *(("triplets", "view", gone, "Browse") for gone in ("Margins", "Section pairs", "Slices")),
+        *(("compare", "tab", gone, "Clustering") for gone in ("Hard articles", "One article")),
+    ],
+)
+def test_a_link_to_what_went_opens_the_first(
+    two: Store, open_page: Open, page: str, key: str, gone: str, first: str
+) -> None:
+    at = open_page(page, corpus=CORPUS, **{key: gone})
+    shows(at, page, key, first)
+    follow(at, page, corpus=CORPUS, **{key: {"layout": "Map", "view": "Reviews", "tab": "Pair"}[key]})
+    follow(at, "home", corpus=CORPUS)
+    shows(follow(at, page, corpus=CORPUS, **{key: gone}), page, key, first)
+
+
+def shows(at: AppTest, page: str, key: str, name: str) -> None:
+    assert not at.exception and not at.error
+    if key == "layout":
+        assert next(group for group in at.button_group if group.label == "Layout").value == name
+    else:
+        assert at.session_state[f"{page}_tab_widget" if key == "tab" else f"{page}_{key}"] == name

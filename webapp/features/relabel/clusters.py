@@ -38,7 +38,7 @@ WORDS = {
     "expand": "Expand all",
     "collapse": "Collapse all",
     "out": "Drag clusters onto a theme to make them its sub-themes, or here to move them out. Without dragging: click "
-    "clusters, then Group (S) or Move out (P).",
+    "clusters, then Group (Alt+S) or Move out (Alt+P).",
 }
 _MAX_TEXT, _MAX_NAME = 220, 60
 _CENTRAL, _NEAREST, _EXAMPLES, _LISTED = 5, 3, 3, 8
@@ -85,7 +85,7 @@ def show(state: RelabelState, ids: Ids) -> None:
 def _themes(state: RelabelState) -> None:
     """Draw the tree, the names to update and the cluster that was chosen last."""
     if not state.partition.clusters:
-        nothing("No clusters yet.", "Select sentences and press N, or press G to cluster them.")
+        nothing("No clusters yet.", "Select sentences and press N, or press Alt+G to cluster them.")
         return
     stale = cluster_queries.stale_names(state)
     draw_component("tree", ASSETS, *SCRIPTS, data=tree_data(state, stale), key=f"{TREE}_{state.record.id}")
