@@ -144,22 +144,21 @@ def agreement_on_codes(
     table = np.stack(coded)
     several = (table >= 0).sum(axis=0) >= 2
     over = "articles" if len(np.unique(articles[several])) >= FEWEST_ARTICLES else "sentences"
-    groups = articles if over == "articles" else None
     equal = judged = 0
     for first, second in combinations(coded, 2):
         both = (first >= 0) & (second >= 0)
         judged, equal = judged + int(both.sum()), equal + int((both & (first == second)).sum())
-    rows = []
-    for place in range(len(codes)):
-        given = [np.where(labels < 0, MISSING, labels == place).astype(np.int32) for labels in coded]
-        counts = tuple(int((own[several] == 1).sum()) for own in given)
-        if any(counts):
-            everybody = several & np.all((table == place) | (table < 0), axis=0)
-            results = coding_agreement.alpha(given, groups, seed=seed), coding_agreement.kappa(given, groups, seed)
-            rows.append(CodeAgreement(codes[place], counts, int(everybody.sum()), *results))
+    results = coding_agreement.coefficients(coded, articles if over == "articles" else None, seed)
+    table = table[:, several]
+    counts = np.stack([np.bincount(given[given >= 0], minlength=len(codes)) for given in table])
+    highest = table.max(axis=0, initial=MISSING)
+    everybody = np.bincount(highest[((table == highest) | (table < 0)).all(axis=0)], minlength=len(codes))
+    rows = [
+        CodeAgreement(codes[place], tuple(counts[:, place].tolist()), int(everybody[place]), *of_code)
+        for place, of_code in results.codes.items()
+    ]
     return CodingAgreement(
-        len(labels), int(several.sum()), equal / judged if judged else float("nan"),
-        coding_agreement.alpha(coded, groups, seed=seed), coding_agreement.kappa(coded, groups, seed),
+        len(labels), int(several.sum()), equal / judged if judged else float("nan"), results.alpha, results.kappa,
         tuple(sorted(rows, key=lambda row: -sum(row.counts))), tuple(own), over,
     )  # fmt: skip
 

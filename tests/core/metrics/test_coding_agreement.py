@@ -173,6 +173,20 @@ def test_codes_may_be_renamed_together_and_coders_may_change_places(
             assert found.estimate.low <= found.estimate.high
 
 
+@given(LABELS, st.booleans())
+def test_coefficients_of_a_code_are_those_of_it_against_all_others(rows: tuple[list[int], ...], grouped: bool) -> None:
+    coders = [np.array(row, dtype=np.int32) for row in rows]
+    groups = np.arange(len(rows[0])) // 3 if grouped else None
+    found = coding_agreement.coefficients(coders, groups)
+    assert found.alpha == alpha(coders, groups) and found.kappa == kappa(coders, groups)
+    for code, both in found.codes.items():
+        one = [np.where(labels < 0, -1, labels == code).astype(np.int32) for labels in coders]
+        for mine, expected in zip(both, (alpha(one, groups), kappa(one, groups)), strict=True):
+            assert (mine.cases, mine.undefined) == (expected.cases, expected.undefined)
+            if mine.estimate is not None:
+                assert value(mine) == pytest.approx(value(expected))
+
+
 def test_the_interval_covers_the_true_kappa_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two coders who give the true one of three codes with probability .8; 100 sentences, 200 studies."""
     monkeypatch.setattr(coding_agreement, "RESAMPLES", 400)
