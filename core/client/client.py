@@ -255,8 +255,9 @@ class Client:
     def assign(self, labelling_id: int, sentences: Sequence[int], cluster: int, **about: Any) -> Step | None:
         """Put sentences into a cluster.
 
-        Every change accepts ``reason``, for the history, and ``seen``, the id of the last step that you know: a change
-        of what others changed after it is refused with the status 409.
+        Every change accepts ``reason``, for the history; ``coder``, the name of the program or model that decides,
+        whose labels are then a machine's; and ``seen``, the id of the last step that you know: a change of what others
+        changed after it is refused with the status 409.
         """
         return self._change(labelling_id, "assign", {"sentences": [*sentences], "cluster": cluster, **about})
 

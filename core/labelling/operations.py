@@ -57,6 +57,8 @@ class OperationKind(StrEnum):
     ANSWER = "answer"
     REOPEN = "take back"
     SMALL_CLUSTERS = "small clusters"
+    APPROVE = "approve"
+    """Only in imported histories: a person marked the sentences as done in a task, which moved none of them."""
 
 
 BY_SIMILARITY = frozenset({OperationKind.RECLUSTER, OperationKind.METRIC, OperationKind.SMALL_CLUSTERS})

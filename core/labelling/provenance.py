@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges
+from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges, apply
 from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
@@ -148,7 +148,7 @@ class _Replay:
 
     def add(self, step: Step, change_set: ChangeSet) -> None:
         while self._waiting and self._waiting[0].when < step.when:
-            self._approve(self._waiting.pop(0))
+            self._approve_next()
         moves = [c for c in change_set if isinstance(c, SentenceChanges) and c.field is Field.CLUSTER]
         if not moves:
             return
@@ -169,7 +169,7 @@ class _Replay:
     def finished(self) -> npt.NDArray[Any]:
         """Return the marks of all sentences after all approvals."""
         while self._waiting:
-            self._approve(self._waiting.pop(0))
+            self._approve_next()
         return self._marks
 
     def _place(self, maker: Maker) -> int:
@@ -177,6 +177,9 @@ class _Replay:
 
     def _move(self, step: Step, rows: npt.NDArray[np.intp], change: SentenceChanges, change_set: ChangeSet) -> None:
         if step.operation == OperationKind.MERGE:
+            return
+        if step.operation == OperationKind.APPROVE:
+            self._approve(rows, step.person, step.id)
             return
         machine = self._place(Maker(Source.MACHINE, step.coder or _metric(change_set) or step.operation))
         human = self._place(Maker(Source.HUMAN, step.person))
@@ -209,12 +212,43 @@ class _Replay:
             then.add(step, change_set)
         return then.finished()
 
-    def _approve(self, approval: Approval) -> None:
-        rows = self._partition.rows(np.intersect1d(approval.ids, self._partition.ids))
+    def _approve_next(self) -> None:
+        approval = self._waiting.pop(0)
+        ids = np.intersect1d(approval.ids, self._partition.ids)
+        self._approve(self._partition.rows(ids), approval.person, -1)
+
+    def _approve(self, rows: npt.NDArray[np.intp], person: str, step_id: int) -> None:
         human = [place for maker, place in self.makers.items() if maker.source is Source.HUMAN]
         rows = rows[~np.isin(self._marks["maker"][rows], human)]
-        self._marks["maker"][rows], self._marks["step"][rows] = self._place(Maker(Source.HUMAN, approval.person)), -1
+        self._marks["maker"][rows], self._marks["step"][rows] = self._place(Maker(Source.HUMAN, person)), step_id
         self._marks["probability"][rows] = np.nan
+
+
+def with_approvals(
+    start: Partition, log: Sequence[tuple[Step, ChangeSet]], approvals: Sequence[Approval]
+) -> list[tuple[Step, ChangeSet]]:
+    """Return a complete history with a step for each approval, for a store that does not have the tasks.
+
+    Such a step changes no cluster. The steps have ids of their own, which are not ascending.
+    """
+    found: list[tuple[Step, ChangeSet]] = []
+    waiting = sorted(approvals, key=lambda approval: approval.when)
+    free = max((step.id for step, _ in log), default=0) + 1
+    state = start
+    for step, change_set in (*log, (None, ChangeSet())):
+        while waiting and (step is None or waiting[0].when < step.when):
+            approval = waiting.pop(0)
+            ids = np.intersect1d(approval.ids, state.ids)
+            numbers = state.numbers[state.rows(ids)]
+            summary = f"{len(ids):,} {'sentence' if len(ids) == 1 else 'sentences'} done in a task"
+            about = OperationKind.APPROVE.value, summary, approval.person, approval.when
+            same = ChangeSet((SentenceChanges(Field.CLUSTER, ids, numbers, numbers),))
+            found.append((Step(free, Kind.DO, *about, size=len(ids)), same))
+            free += 1
+        if step is not None:
+            found.append((step, change_set))
+            state = apply(state, change_set)
+    return found
 
 
 def back_to(step: Step | None) -> str:

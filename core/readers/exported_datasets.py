@@ -27,6 +27,8 @@ OF_SENTENCES = ("text", "article", "section", "article_number", "section_number"
 OF_ARTICLES = ("article_number", "title", "url", "source", "topic", "part", "sections")
 LABEL = "label"
 """Column of the clusters or themes of sentences."""
+MADE_BY = ("source", "coder", "probability")
+"""Columns that say who or what gave each label."""
 _FORMAT = "dataset"
 _MOST_COLUMNS = 300
 Row = dict[str, Any]

@@ -32,12 +32,12 @@ from themescope.core.labelling.history import Kind, Step, replay, rewind
 from themescope.core.labelling.operations import OperationKind
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from themescope.core.labelling.partition import start as begun
-from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
+from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows, with_approvals
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.parts import string, whole_number
-from themescope.jobs.common.labelled.placed import start_provenance
+from themescope.jobs.common.labelled.placed import approvals_of, start_provenance
 
 FORMAT, VERSION = "themescope labelling", 1
 
@@ -70,10 +70,10 @@ class Document:
 
 
 def export_document(store: Store, labelling_id: int) -> Document:
-    """Return a labelling with its complete history."""
+    """Return a labelling with its complete history. What was approved in a task is a step of it."""
     with store.reading() as r:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
-        log = tuple(r.label_steps.since(labelling_id, 0))
+        log, approvals = tuple(r.label_steps.since(labelling_id, 0)), approvals_of(r, record)
         labels = start_provenance(r, record, snapshot.partition.ids)
         sentences = r.corpora.sentences_by_id(snapshot.partition.ids)
         titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
@@ -88,7 +88,10 @@ def export_document(store: Store, labelling_id: int) -> Document:
         "one_article": record.article_id is not None,
     }
     places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
-    return Document(about, rewind(snapshot.partition, [change_set for _, change_set in log]), log, places, labels)
+    first = rewind(snapshot.partition, [change_set for _, change_set in log])
+    if not approvals:
+        return Document(about, first, log, places, labels)
+    return numbered(Document(about, first, tuple(with_approvals(first, log, approvals)), places, labels))
 
 
 def store_document(unit: Unit, corpus_id: int, document: Document, article_id: int | None) -> LabellingRecord:

@@ -66,6 +66,9 @@ def card(corpus: CorpusRecord, subsets: Sequence[Subset], labels: str) -> str:
     ]
     if labels:
         lines.append(f"The column `{LABEL}` has the {_line(labels)}; it is empty for sentences in no cluster.")
+        lines.append(
+            "The columns `source` (human, machine or imported), `coder` and `probability` say who or what gave it."
+        )
     yaml_header = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=1_000)
     return f"---\n{yaml_header}---\n\n" + "\n\n".join(lines) + "\n"
 

@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from themescope.core.columns import ColumnType
 from themescope.core.readers.arrow_tables import FEATURES, METADATA
-from themescope.core.readers.exported_datasets import LABEL, OF_ARTICLES, OF_SENTENCES, schema_metadata
+from themescope.core.readers.exported_datasets import LABEL, MADE_BY, OF_ARTICLES, OF_SENTENCES, schema_metadata
 from themescope.db.records import ColumnRecord
 
 STRING, STRINGS, INTEGER = pa.string(), pa.list_(pa.string()), pa.int32()
 _SECTION = pa.struct([("title", STRING), ("level", INTEGER), ("path", STRINGS)])
 _SENTENCE_TYPES = (STRING, STRING, STRINGS, pa.int64(), INTEGER, INTEGER, INTEGER)
 _ARTICLE_TYPES = (pa.int64(), STRING, STRING, STRING, STRING, STRING, pa.list_(_SECTION))
+_LABEL_TYPES = {LABEL: pa.int64()} | dict(zip(MADE_BY, (STRING, STRING, pa.float64()), strict=True))
 _DTYPES = {
     pa.string(): "string", pa.int32(): "int32", pa.int64(): "int64", pa.float64(): "float64",
     pa.timestamp("us"): "timestamp[us]",
@@ -38,7 +39,7 @@ class Fields:
     @cached_property
     def schema(self) -> pa.Schema:
         """Schema of the Parquet files, with the features that the package datasets reads."""
-        pairs = [*self.own, *([(LABEL, pa.int64())] if self.classes is not None else [])]
+        pairs = [*self.own, *(_LABEL_TYPES.items() if self.classes is not None else ())]
         pairs += [(name, _type_of(column)) for name, column in self.columns.items()]
         types = {name: column.type for name, column in self.columns.items()}
         names = {name: column.name for name, column in self.columns.items() if name != column.name}
@@ -65,7 +66,7 @@ class Fields:
 def sentence_fields(columns: Iterable[ColumnRecord], classes: Sequence[str] | None) -> Fields:
     """Return the fields of sentences."""
     own = tuple(zip(OF_SENTENCES, _SENTENCE_TYPES, strict=True))
-    taken = [*OF_SENTENCES, *([LABEL] if classes is not None else [])]
+    taken = [*OF_SENTENCES, *(_LABEL_TYPES if classes is not None else ())]
     return Fields(own, None if classes is None else tuple(classes), _named(columns, taken))
 
 

@@ -70,10 +70,10 @@ class _Writer:
         about = (article.title, article.url, article.source, article.topic, article.part)
         self._put(ARTICLES, article.split, article.id, (number, *about, listed))
         paths = {section.position: [*section.path] for section in sections}
-        classes = self._labels.of(sentences) if self._labels else ()
+        labels = self._labels.of(sentences) if self._labels else ()
         for at, s in enumerate(sentences):
             row = (s.text, article.title, paths[s.section], number, s.section, s.paragraph, s.position)
-            self._put(SENTENCES, article.split, s.id, (*row, classes[at]) if classes else row)
+            self._put(SENTENCES, article.split, s.id, (*row, *labels[at]) if labels else row)
 
     def _put(self, subset: str, split: Split, id: int, row: tuple[Any, ...]) -> None:
         shards = self._shards[subset, split]

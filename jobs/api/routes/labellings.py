@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -101,6 +102,12 @@ class Change(Body):
         None,
         description="Id of the last step that you know. If somebody changed the same sentences or clusters after it, "
         "nothing is written, and the status is 409.",
+    )
+    coder: str = Field(
+        "",
+        max_length=NAME_LIMIT,
+        description="Name of the program or model that decides: the labels are then a machine's, and nothing is "
+        "learned from them. Empty: you decide, and the labels are yours.",
     )
 
 
@@ -318,7 +325,9 @@ def rename_cluster(caller: CallerNow, labelling_id: Id, cluster: Id, change: Clu
 @router.delete("/labellings/{labelling_id}/clusters/{cluster}", responses=_CHANGED)
 def delete_cluster(caller: CallerNow, labelling_id: Id, cluster: Id) -> Step | None:
     """Delete a cluster; its sentences become unassigned."""
-    return _do(caller, labelling_id, Change(reason="", seen=None), lambda p: op.delete(p, _known_cluster(p, cluster)))
+    return _do(
+        caller, labelling_id, Change(reason="", seen=None, coder=""), lambda p: op.delete(p, _known_cluster(p, cluster))
+    )
 
 
 @router.post("/labellings/{labelling_id}/merge", responses=_CHANGED)
@@ -369,7 +378,7 @@ def _store_change(session: LabellingSession, change: Change, made: op.Operation)
         changed = [n for n in numbers if snapshot.cluster_versions.get(n, 0) > change.seen]
         if len(later) or changed:
             raise StaleChangeError(later.tolist(), changed)
-    return session.do(made, clean_text(change.reason), SELECTED)
+    return session.do(replace(made, coder=clean_text(change.coder)), clean_text(change.reason), SELECTED)
 
 
 def _ids(sentences: Sequence[int]) -> Ids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def provenance_of(r: Unit, record: LabellingRecord, partition: Partition, until:
     """
     whole = len(partition.ids) == record.sentences
     log = r.label_steps.since(record.id, 0, None if whole else partition.ids.tolist())
-    approvals = _approvals(r, record)
+    approvals = approvals_of(r, record)
     if until is not None:
         log = [(step, change_set) for step, change_set in log if step.when <= until]
         approvals = [approval for approval in approvals if approval.when <= until]
@@ -56,6 +57,14 @@ def start_provenance(r: Unit, record: LabellingRecord, ids: Ids) -> Provenance:
     else:
         maker = Maker(Source.MACHINE, name or kind)
     return of_rows(ids, dict.fromkeys(ids.tolist(), (maker, None)))
+
+
+def run_origin(r: Unit, run_id: int) -> dict[str, Any]:
+    """Return the part of an origin that says which run found the themes, and with what."""
+    run = r.runs.get(run_id)
+    model = next((model.name for model in r.models.list() if model.id == run.model_id), "")
+    coder = ", ".join(filter(None, ["themes", model, run.clusterer]))
+    return {"run_id": run_id, "model_id": run.model_id, MAKER: [Source.MACHINE.value, coder]}
 
 
 def joint_provenance(
@@ -103,8 +112,8 @@ def judged_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> 
     return np.asarray(partition.ids[provenance_of(r, record, partition).judged & ~partition.uncertain])
 
 
-def _approvals(r: Unit, record: LabellingRecord) -> list[Approval]:
-    """Return the sentences of the done items of the task that a labelling was made for."""
+def approvals_of(r: Unit, record: LabellingRecord) -> list[Approval]:
+    """Return what a person approved: the sentences of the done items of the task that a labelling was made for."""
     known = r.tasks.of_labelling(record.id)
     if known is None:
         return []

@@ -11,11 +11,11 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
-from themescope.core.labelling.provenance import Provenance, Source
+from themescope.core.labelling.provenance import Provenance
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import LabellingRecord, NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import MAKER, joint_provenance
+from themescope.jobs.common.labelled.placed import joint_provenance, run_origin
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
@@ -103,14 +103,6 @@ def from_themes(run_id: int) -> Begin:
             return Beginning(partition, {"from": "run", **run_origin(r, run_id)})
 
     return initial
-
-
-def run_origin(r: Unit, run_id: int) -> dict[str, Any]:
-    """Return the part of an origin that says which run found the themes, and with what."""
-    run = r.runs.get(run_id)
-    model = next((model.name for model in r.models.list() if model.id == run.model_id), "")
-    coder = ", ".join(filter(None, ["themes", model, run.clusterer]))
-    return {"run_id": run_id, "model_id": run.model_id, MAKER: [Source.MACHINE.value, coder]}
 
 
 def by_themes(r: Unit, run_id: int, sentences: Sequence[Sentence]) -> Partition:

@@ -19,7 +19,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store, Unit
 from themescope.db.task_records import NewItem, NewTask, Reason, TaskRecord
-from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
+from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, run_origin
 from themescope.jobs.services.labelling import starts
 
 Range = tuple[int, int, int]
@@ -192,7 +192,7 @@ def _initial(store: Store, task: TaskRecord, articles: Sequence[int]) -> starts.
         if kind == START_SECTIONS:
             return starts.Beginning(starts.by_sections(r, sentences), origin)
         if kind == START_RUN and id is not None:
-            return starts.Beginning(starts.by_themes(r, int(id), sentences), origin | starts.run_origin(r, int(id)))
+            return starts.Beginning(starts.by_themes(r, int(id), sentences), origin | run_origin(r, int(id)))
         if kind in (START_CLUSTERS, START_LABELLING) and id is not None:
             state = r.labellings.snapshot(int(id)).partition
             source = r.labellings.get(int(id))

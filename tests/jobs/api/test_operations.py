@@ -147,6 +147,17 @@ def test_changes_are_steps_with_undo(filled: Store) -> None:
     assert labellings.list_labels(caller, id, 3).items[0].sentence.id == 1
 
 
+def test_a_program_says_that_its_labels_are_those_of_a_machine(filled: Store) -> None:
+    id, caller = new(filled, "by a program"), lea(filled)
+    labellings.assign(caller, id, Assignment(sentences=[1, 2], cluster=3, coder="gpt"))
+    labellings.create_cluster(caller, id, NewCluster(name="New", sentences=[3], coder="gpt"))
+    labellings.assign(caller, id, Assignment(sentences=[2, 4], cluster=4))
+    found = {label.sentence.id: (label.source, label.coder) for label in labellings.list_labels(caller, id).items}
+    machine, lea_herself = ("machine", "gpt"), ("human", "lea")
+    assert [found[i] for i in range(1, 5)] == [machine, lea_herself, machine, lea_herself]
+    assert [step.coder for step in labellings.list_steps(caller, id).items] == ["", "gpt", "gpt"]
+
+
 def test_a_change_of_what_others_changed_is_a_conflict(filled: Store) -> None:
     id = new(filled, "conflict")
     step = labellings.assign(lea(filled), id, Assignment(sentences=[1], cluster=2))

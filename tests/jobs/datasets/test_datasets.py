@@ -167,7 +167,8 @@ def test_the_package_datasets_loads_exactly_our_rows(
         expected = [
             {"text": s.text, "article": article.title, "section": [*sections[s.section].path], "article_number": number,
              "section_number": s.section, "paragraph": s.paragraph, "position": s.position,
-             "label": 1 if s.section == 2 else 0, "mood": ["dull", "old", "long"][s.position],
+             "label": 1 if s.section == 2 else 0, "source": "machine", "coder": "sections", "probability": None,
+             "mood": ["dull", "old", "long"][s.position],
              "label (column)": s.position + 1}
             for number, (article, sections, sentences) in enumerate(r.corpora.iterate(corpus.id)) for s in sentences
         ]  # fmt: skip

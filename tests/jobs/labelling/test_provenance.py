@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from dataclasses import replace
@@ -10,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, marked
+from themescope.core.labelling.distribution import DistributionPlan, Order
 from themescope.core.labelling.metric_learning import use_metric
 from themescope.core.labelling.provenance import Source
 from themescope.core.readers.sentence_lists import read_sheet
@@ -24,10 +27,13 @@ from themescope.jobs.api.routes.labellings import list_labels
 from themescope.jobs.common.labelled.judged import judged_pairs
 from themescope.jobs.common.labelled.placed import judged_sentences, placed_sentences, provenance_of
 from themescope.jobs.kinds.learn_labels import training_labels
+from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import assistance, files, metrics, qda_projects, starts, tables
 from themescope.jobs.services.labelling.adjudication import from_adjudication
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
+from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks.making import TaskForm
 
 N, EACH = 300, 15
 TOPICS = ("rain", "music", "trade", "law")
@@ -37,17 +43,22 @@ Cells = dict[int, tuple[str, str, float | None]]
 
 @pytest.fixture
 def corpus(sqlite_store: Store) -> int:
-    texts = tuple(f"{TOPICS[i % 4].title()} number {i}." for i in range(N))
-    with sqlite_store.writing() as w:
+    return survey(sqlite_store, N)
+
+
+def survey(store: Store, n: int) -> int:
+    """A corpus of one article of the training split, whose sentences are about four topics in turn."""
+    texts = tuple(f"{TOPICS[i % 4].title()} number {i}." for i in range(n))
+    with store.writing() as w:
         record = w.corpora.create("Survey", "en")
         w.corpora.add_articles(record.id, [Article("Answers", (Section("", 1, (Paragraph("", texts),)),))])
         return w.corpora.finish(record.id, {}).id
 
 
-def vectors() -> np.ndarray:
+def vectors(n: int = N) -> np.ndarray:
     """Vectors in which the topics of the sentences are far apart, with some noise."""
     random = np.random.default_rng(0)
-    return (np.eye(8)[np.arange(N) % 4] + 0.1 * random.normal(size=(N, 8))).astype(np.float32)
+    return (np.eye(8)[np.arange(n) % 4] + 0.1 * random.normal(size=(n, 8))).astype(np.float32)
 
 
 def coded(store: Store, corpus: int, person: str = "Anna", name: str = "codes") -> LabellingSession:
@@ -61,7 +72,8 @@ def coded(store: Store, corpus: int, person: str = "Anna", name: str = "codes") 
 
 
 def reclustered(store: Store, session: LabellingSession) -> None:
-    preview = assistance.preview_reclustering(store, session.record, session.partition, vectors(), "metric 7")
+    x = vectors(len(session.partition.ids))
+    preview = assistance.preview_reclustering(store, session.record, session.partition, x, "metric 7")
     assert preview.placed == PLACED
     assert session.do(preview.operation) is not None
 
@@ -115,7 +127,7 @@ def test_nothing_learns_from_machine_labels(sqlite_store: Store, corpus: int) ->
         assert judged_sentences(r, session.record, session.partition).tolist() == judged.tolist()
 
 
-@pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl", "parquet", "qdpx", "whole"])
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl", "parquet", "qdpx", "whole", "dataset"])
 def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, tmp_path: Path, kind: str) -> None:
     session = coded(sqlite_store, corpus)
     reclustered(sqlite_store, session)
@@ -128,6 +140,12 @@ def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, 
         if kind == "whole":
             lines = files.export_lines(sqlite_store, record.id).split("\n")
             again = files.import_lines(sqlite_store, corpus, lines, path)
+        elif kind == "dataset":
+            folder = tmp_path / record.name
+            found = {"corpus": "Survey", "labelling": record.name, "folder": str(folder)}
+            run_here(sqlite_store, "export-dataset", found, quiet=True)
+            (table,) = (folder / "sentences").iterdir()
+            again = imported(sqlite_store, corpus, table, f"again {record.id}")
         elif kind == "qdpx":
             path.write_bytes(qda_projects.qdpx(sqlite_store, record.id))
             plan = qda_projects.plan_project(sqlite_store, corpus, path)
@@ -143,6 +161,72 @@ def test_an_import_restores_what_was_exported(sqlite_store: Store, corpus: int, 
         learned = judged_pairs(sqlite_store, again, LabellingSession(sqlite_store, again.id, "Ben").partition)
         assert len(learned.placed) == PLACED
         record = again
+
+
+def test_a_metric_after_a_re_clustering_is_that_of_the_labels_of_people(sqlite_store: Store, tmp_path: Path) -> None:
+    corpus = survey(sqlite_store, 1_500)
+    run_here(sqlite_store, "embed", {"corpus": "Survey", "model": "static-wikipedia"}, quiet=True)
+    session = coded(sqlite_store, corpus)
+    with sqlite_store.reading() as r:
+        base = r.models.by_name("static-wikipedia")
+
+    def learned(of: LabellingSession) -> tuple[object, ...]:
+        found = metrics.learn_from_labels(sqlite_store, of.record, of.partition, base)
+        return found.sentences, found.on_sentences, found.on_articles, found.directions.factors.round(4).tolist()
+
+    before = learned(session)
+    assert before[0] == PLACED and before[1] is not None, "its effect is measured"
+    reclustered(sqlite_store, session)
+    assert learned(session) == before
+    path = tmp_path / "labels.csv"
+    path.write_text(csv_text(files.HEADER, files.rows(sqlite_store, session.record.id)))
+    lines = csv.DictReader(path.read_text().splitlines())
+    made = Counter((line["source"], line["coder"]) for line in lines)
+    assert made == {("human", "Anna"): 60, ("machine", "metric 7"): 1_440}
+    again = imported(sqlite_store, corpus, path, "again")
+    assert learned(LabellingSession(sqlite_store, again.id, "Ben")) == before
+
+
+@pytest.mark.parametrize("kind", ["whole", "bundle"])
+def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, kind: str) -> None:
+    corpus = add_corpus(sqlite_store, articles=3).id
+    with sqlite_store.writing() as w:
+        w.people.set_role("Anna", Role.ADMIN, "Anna")
+        articles = tuple(article.id for article in w.corpora.articles(corpus))
+        name = w.corpora.get(corpus).name
+    plan = DistributionPlan(("Anna",), 0.0, 2, Order.GIVEN, 1)
+    task = making.make(sqlite_store, TaskForm(corpus, "pilot", "Anna", articles, plan, start=making.START_SECTIONS))
+    with sqlite_store.reading() as r:
+        items = r.tasks.items(task.id, "Anna")
+    opened = [work.open_item(sqlite_store, item.id) for item in items[:2]]
+    record, ids = opened[0].labelling, []
+    for item in items[:2]:
+        work.finish_item(sqlite_store, item.id)
+        with sqlite_store.reading() as r:
+            ids.append([sentence.id for sentence in making.sentences_of_item(r, item.range)])
+    session = LabellingSession(sqlite_store, record.id, "Anna")
+    change = marked(session.partition, Field.CLUSTER, ids[0][:2], 3)
+    assert change is not None
+    session.do(op.Operation(op.OperationKind.RECLUSTER, "moved", ChangeSet((change,)), "m"))
+    session.do(op.unassign(session.partition, np.array(ids[1][:1])))
+    expected = [*cells(sqlite_store, record).values()]
+    assert {("human", "Anna"), ("machine", "sections"), ("machine", "m")} < {one[:2] for one in expected}
+    for _ in range(2):
+        if kind == "whole":
+            lines = files.export_lines(sqlite_store, record.id).split("\n")
+            record = files.import_lines(sqlite_store, corpus, lines, "x")
+        else:
+            made = run_here(sqlite_store, "export-bundle", {"corpus": name}, quiet=True)
+            name = run_here(sqlite_store, "import-bundle", {"file": made["file"]}, quiet=True)["corpus"]
+            with sqlite_store.reading() as r:
+                (record,) = r.labellings.list(r.corpora.by_name(name).id)
+        assert [*cells(sqlite_store, record).values()] == expected
+    with sqlite_store.reading() as r:
+        assert [step.operation for step in r.label_steps.list(record.id)].count("approve") == 2, "imported twice"
+    for one in (opened[0].labelling, record):
+        LabellingSession(sqlite_store, one.id, "Anna").back_to(0)
+    first, last = (list(cells(sqlite_store, one).values()) for one in (opened[0].labelling, record))
+    assert first == last != expected
 
 
 def imported(store: Store, corpus: int, path: Path, name: str, **options: bool) -> LabellingRecord:

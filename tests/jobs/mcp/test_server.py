@@ -187,6 +187,11 @@ async def label(client: Client) -> None:
     history = await call(client, "list_steps", labelling_id=made["id"])
     assert [step["kind"] for step in history["items"]] == ["undo", "undo", "do", "do", "do"]
     assert history["items"][3]["reason"] == "similar"
+    assert history["items"][3]["coder"], "the name of the client"
+    labels = await call(client, "list_labels", labelling_id=made["id"])
+    sources = [label["source"] for label in labels["items"] if label["source"]]
+    assert sources == ["machine", "machine"]
+    await call(client, "assign", sentences=ids[:1], coder="", **arguments | {"cluster": cluster["number"]})
 
 
 def test_the_official_client_searches_and_labels_through_the_command(filled: Store) -> None:

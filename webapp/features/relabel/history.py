@@ -24,7 +24,7 @@ _MAX_ROWS = 1_000
 _ALL_OPERATIONS, _EVERYONE = "all", "everyone"
 _EXAMPLES = 8
 _MAX_NOTE, _MAX_TEXT = 60, 110
-_WIDTHS = {"When": 120, "Who": 75, "Change": 385, "Sentences": 85, "Selected": 145, "Reason": 125}
+_WIDTHS = {"When": 120, "Who": 110, "Change": 350, "Sentences": 85, "Selected": 145, "Reason": 125}
 
 
 def show(state: RelabelState) -> None:
@@ -81,7 +81,7 @@ def _frame(steps: Sequence[Step]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "When": [ago(step.when) for step in steps],
-            "Who": [step.person or people.UNNAMED for step in steps],
+            "Who": [_who(step) for step in steps],
             "Change": [step_summary(step) for step in steps],
             "Sentences": [step.size for step in steps],
             "Selected": [step.selection_method for step in steps],
@@ -90,12 +90,16 @@ def _frame(steps: Sequence[Step]) -> pd.DataFrame:
     )
 
 
+def _who(step: Step) -> str:
+    """Return who did a step, with the model or program that placed its sentences."""
+    person = step.person or people.UNNAMED
+    return f"{step.coder} ({person})" if step.coder else person
+
+
 def _details(state: RelabelState, step: Step) -> None:
     """Draw what one step changed, with the buttons to undo it or to restore the state after it."""
     with st.container(border=True):
-        st.markdown(
-            f"**{plain(step_summary(step))}** · {people.shown(step.person)} · {step.when:%d %b %Y, %H:%M:%S} UTC"
-        )
+        st.markdown(f"**{plain(step_summary(step))}** · {plain(_who(step))} · {step.when:%d %b %Y, %H:%M:%S} UTC")
         for line in _lines(state, queries.changes_of(step.id)):
             st.text(line)
         with st.container(horizontal=True):
