@@ -175,6 +175,52 @@ def test_labels_by_clicks_without_dragging(page: Page, labelled: App) -> None:
     status(page, "undo: 1 sentence")
 
 
+TYPED = "Israel and Gaza: 1 quick brown fox? jumps over 23 lazy dogs /"
+"""A name with every letter, and with the other keys of the page."""
+
+
+@pytest.mark.parametrize("by", ["key", "button"])
+def test_a_name_is_typed_at_once_after_new_cluster_and_runs_no_command(page: Page, labelled: App, by: str) -> None:
+    def clusters() -> tuple[dict[int, tuple[str, int | None]], list[int]]:
+        with labelled.store.reading() as r:
+            partition = r.labellings.snapshot(r.labellings.by_name(LABELLING).id).partition
+        return {number: (c.name, c.parent) for number, c in partition.clusters.items()}, partition.numbers.tolist()
+
+    def around() -> tuple[list[object], int, int]:
+        """What else the keys could change: the switches, the codebook and the number of open dialogs."""
+        pressed = "all => all.map(button => [button.dataset.action, button.getAttribute('aria-pressed')])"
+        dialogs = page.locator("[data-testid=stDialog], dialog[open]")
+        switches = page.locator(".toolbar [aria-pressed]").evaluate_all(pressed)
+        return switches, page.locator(".st-key-relabel_codebook").count(), dialogs.count()
+
+    open_labelling(page, labelled)
+    page.locator(".columns li").first.click()
+    expect(page.locator(".toolbar .heading")).to_have_text("Assign 1 sentence to")
+    (names, numbers), count, shown = clusters(), steps(labelled), around()
+    if by == "key":
+        page.keyboard.press("n")
+        page.keyboard.type(TYPED)  # before the server has answered
+    else:
+        page.locator(".toolbar [data-action=create]").click()
+        page.keyboard.type(TYPED, delay=30)  # its answers come between the letters
+    expect(page.get_by_role("textbox", name="Name of the new cluster")).to_have_value(TYPED)
+    page.keyboard.press("Enter")
+    status(page, "is now Israel and Gaza")
+    at_rest(page)
+    after, moved = clusters()
+    (new,) = after.keys() - names.keys()
+    assert after == names | {new: (TYPED, None)}
+    assert [there for here, there in zip(numbers, moved, strict=True) if here != there] == [new]
+    assert steps(labelled) == count + 2
+    assert around() == shown
+    expect(page.get_by_role("heading", name="Relabel", level=1)).to_be_visible()
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    status(page, "undo: ")
+    expect(page.locator(".toolbar .cluster")).to_have_count(len(names))
+    assert clusters() == (names, numbers)
+
+
 def test_shortcuts_of_a_single_key_can_be_switched_off(page: Page, labelled: App) -> None:
     open_labelling(page, labelled)
     page.locator(".st-key-frame-menu").get_by_role("button").first.click()

@@ -238,7 +238,13 @@ def out_and_in(page: Page, app: App) -> None:
     beside(app)
     turn_to(page, "Agreement")
     expect(page.get_by_text("Pairwise agreement")).to_be_visible()
-    page.get_by_role("radio", name="All sentences").click()  # nobody placed those of the second labelling
+    expect(page.get_by_text("Left out: Ben's (nobody placed a sentence in it)")).to_be_visible()
+    at_rest(page)
+    page.get_by_role("combobox", name="Labellings").fill("Ben's")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Left out:")).to_have_count(0)
+    at_rest(page)
+    page.get_by_role("radio", name="All sentences").click()
     expect(page.get_by_text("on the diagonal")).to_be_visible()
     expect(page.get_by_text("most uncertain pairs come first")).to_be_visible()
     with app.store.writing() as w:
