@@ -81,8 +81,10 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     at = open_page("agreement", person="ben", scope="Task: secret")
     assert not at.exception and "blind task" in words(at) and not at.dataframe and not at.multiselect
     for page in ("relabel", "codebook"):
-        at = open_page(page, person="ben", labelling=adas.name)
+        at = open_page(page, person="ben")
         assert not at.exception and "No labellings yet" in words(at), page
+        at = open_page(page, person="ben", labelling=adas.name)
+        assert not at.exception and f"There is no labelling called “{adas.name}”" in words(at), page
     monkeypatch.setattr(partition_queries, "current_person", lambda: "ben")
     found = partition_queries.partitions(articles[0], corpus.created)
     assert "labelling" not in {partition.kind for partition in found}

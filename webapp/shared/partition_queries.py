@@ -27,6 +27,8 @@ from themescope.webapp.shared.text import distinct
 
 NO_VECTORS = "no vectors"
 LEAD = "(no heading)"
+TASK = "Task: "
+"""Beginning of the name of a labelled text that a task consists of."""
 
 
 @dataclass(frozen=True, slots=True)

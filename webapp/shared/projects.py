@@ -20,6 +20,7 @@ from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.cookies import project_cookie
 from themescope.webapp.shared.pages import CORPUS, PageKeys
+from themescope.webapp.shared.partition_queries import TASK
 
 _ASSETS = Path(__file__).parent / "assets"
 _CURRENT, _UNKNOWN, _KNOWN = "project_current", "project_unknown", "project_known"
@@ -115,15 +116,20 @@ def _by_name(records: Callable[[], list[tuple[str, int]]]) -> Callable[[str], in
     return look_up
 
 
+def _labelled_texts(name: str) -> list[tuple[str, int]]:
+    """Return name and project of every text that may be called ``name`` on the page Agreement."""
+    found = [(c.name, c.id) for c in queries.corpora()]
+    found += [(name, id) for corpus, id in found if name.endswith(f" ({corpus})")]  # an article
+    return found + [(f"{TASK}{task.name}", task.corpus_id) for task in queries.read(lambda r: r.tasks.list())]
+
+
 _OWNERS: Mapping[str, Callable[[str], int | None]] = {
     "map": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.maps()]),
     "benchmark": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.benchmarks()]),
     "triplet set": _by_name(lambda: [(found.name, found.corpus_id) for found in queries.triplet_sets()]),
     "labelling": _by_name(lambda: [(found.name, found.corpus_id) for found in partition_queries.labellings()]),
     "themes": _by_name(lambda: [(found.name, found.corpus.id) for found in partition_queries.analyses()]),
-    "labelled text": lambda name: next(
-        (corpus.id for corpus in queries.corpora() if name == corpus.name or name.endswith(f" ({corpus.name})")), None
-    ),
+    "labelled text": lambda name: _by_name(lambda: _labelled_texts(name))(name),
     "model": lambda name: _ANY if any(name == model.name for model in queries.models()) else None,
     "project": lambda name: _ANY if any(name == corpus.name for corpus in queries.corpora()) else None,
 }

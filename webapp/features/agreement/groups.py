@@ -121,7 +121,9 @@ def _task_scopes(corpus_id: int) -> list[Scope]:
             records = [record for id in ids if (record := r.labellings.get(id)).deleted is None]
             if records:
                 article = records[0].article_id
-                found.append(Scope(corpus_id, article, f"Task: {task.name}", tuple(records), task.gold_id))
+                found.append(
+                    Scope(corpus_id, article, f"{partition_queries.TASK}{task.name}", tuple(records), task.gold_id)
+                )
     return found
 
 

@@ -186,7 +186,7 @@ def _gold(scope: Scope, found: Group, result: Adjudication, which: str) -> None:
     st.subheader("Create gold labelling", anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.text_input(
-        "Name", value=f"{scope.name.removeprefix('Task: ')} gold"[:180], key=f"{GOLD_NAME}_{scope.name}"
+        "Name", value=f"{scope.name.removeprefix(partition_queries.TASK)} gold"[:180], key=f"{GOLD_NAME}_{scope.name}"
     )
     if right.button(
         "Create gold labelling", type="primary", icon=":material/gavel:", disabled=not (name or "").strip()

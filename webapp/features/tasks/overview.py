@@ -16,7 +16,7 @@ from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import Check
 from themescope.webapp.features.tasks.queries import checks_of, routed
 from themescope.webapp.features.tasks.state import MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
-from themescope.webapp.shared import queries, task_queries
+from themescope.webapp.shared import partition_queries, queries, task_queries
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.navigation import page_link
@@ -45,7 +45,7 @@ def show(corpus: CorpusRecord) -> None:
     with st.container(horizontal=True):
         page_link(
             "agreement", "Compare the labels", icon=":material/handshake:",
-            view={"scope": f"Task: {task.record.name}"},
+            view={"scope": f"{partition_queries.TASK}{task.record.name}"},
         )  # fmt: skip
     if owns:
         _routing(task)
