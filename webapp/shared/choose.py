@@ -57,7 +57,7 @@ def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
 
 def _hold(param: str, key: str) -> None:
     """Keep what a person has chosen in a widget; a callback."""
-    turn, _ = st.session_state[f"{param}_drawn"]
+    turn, _ = st.session_state.get(f"{param}_drawn", (None, ""))  # none after somebody has signed out in another tab
     if key != f"{param}_choice_{turn}":  # an old widget, which the browser has not replaced yet
         return
     value = st.session_state[key]
