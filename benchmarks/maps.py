@@ -22,7 +22,7 @@ from themescope.core.protocols import SILENT
 from themescope.webapp.map_view.component import Canvas, frame_of, points_data, view_data
 from themescope.webapp.map_view.geometry import UNITS, Grid, inside_rows
 from themescope.webapp.map_view.levels import levels_of
-from themescope.webapp.map_view.parts import SHAPE, Part
+from themescope.webapp.map_view.parts import SHAPE, MapPart
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared.figures import tones
@@ -64,7 +64,7 @@ def browser(n: int) -> None:
     levels_ms = 1e3 * (time.perf_counter() - start)
     data_ms, data = timed(lambda: points_data(canvas))
     selection_ms, rows = timed(lambda: inside_rows(canvas.units, canvas.colouring.categories, shape, []))
-    state = MapState(parts=[Part(SHAPE, tuple(shape.ravel().astype(int).tolist()))], ids=canvas.scene.ids[rows])
+    state = MapState(parts=[MapPart(SHAPE, tuple(shape.ravel().astype(int).tolist()))], ids=canvas.scene.ids[rows])
     view_ms, view = timed(lambda: view_data(canvas, state))
     megabytes, kilobytes = len(json.dumps(data)) / 1e6, len(json.dumps(view)) / 1e3
     print(

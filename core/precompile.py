@@ -14,7 +14,7 @@ from themescope.core.api import load
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics.partition import ContingencyTable
 from themescope.core.models import REGISTRY as METHODS
-from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.protocols import SILENT
 from themescope.core.types import Corpus, Sentence
 
@@ -30,7 +30,7 @@ def precompile() -> None:
         if not card.tags & {"no-vectors", "counts"}:
             CLUSTERERS.build(card.id).fit_predict(vectors, 3, 0)
     for card in METHODS:
-        if issubclass(card.config_class(), TrainingConfig):
+        if issubclass(card.config_class(), EpochsConfig):
             names = {field.name for field in fields(card.config_class())}
             model = METHODS.build(card.id, {name: value for name, value in _SMALL.items() if name in names}, seed=0)
             sentences = [Sentence(text, id=i, article_id=i // 2, position=i % 2) for i, text in enumerate(_TEXT * 3)]

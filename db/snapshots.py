@@ -32,7 +32,7 @@ def engine_of(settings: Settings) -> str:
     return POSTGRES if sqlite_path(settings.database_url) is None else SQLITE
 
 
-class Snapshot:
+class StoreSnapshot:
     """State of the database at one moment; every method reads that state, whatever others write meanwhile.
 
     The tables may be of an older version. Raises ``StoreError`` if there are none, or they are of a newer version.
@@ -121,7 +121,7 @@ def left_out(table: sa.Table) -> bool:
 
 
 @contextmanager
-def open_snapshot(store: Store) -> Iterator[Snapshot]:
+def open_snapshot(store: Store) -> Iterator[StoreSnapshot]:
     """Open a snapshot of the database of a store.
 
     Raises ``StoreError`` if it cannot be reached, has no tables, or was made by a newer version.
@@ -130,7 +130,7 @@ def open_snapshot(store: Store) -> Iterator[Snapshot]:
     if path is not None and not path.exists():
         raise _not_set_up(store.settings)
     with store.reading() as r:
-        yield Snapshot(r.models.connection, store.settings)
+        yield StoreSnapshot(r.models.connection, store.settings)
 
 
 def is_empty(settings: Settings) -> bool:

@@ -62,7 +62,11 @@ class _Finder(MetaPathFinder):
                 continue
             if found := finder.find_spec(top, None):
                 ours = importlib.import_module(f"themescope.{top}").__file__
-                return bool(found.origin and ours) and Path(found.origin).resolve() == Path(ours).resolve()
+                return (
+                    found.origin is not None
+                    and ours is not None
+                    and Path(found.origin).resolve() == Path(ours).resolve()
+                )
         return True
 
 

@@ -223,7 +223,7 @@ def _judgements(raters: Sequence[Labels]) -> tuple[npt.NDArray[np.int64], npt.ND
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AgreementVerdict:
     """Consensus of several labellings; (n,) arrays in the order of the sentences."""
 
     labels: Labels
@@ -236,7 +236,7 @@ class Verdict:
     """Label → (rater, original label of that rater)."""
 
 
-def adjudicate(raters: Sequence[Labels]) -> Verdict:
+def adjudicate(raters: Sequence[Labels]) -> AgreementVerdict:
     """Match the clusters of all partitions with those of the first, and count votes.
 
     A cluster without a match gets a new label.
@@ -257,7 +257,7 @@ def adjudicate(raters: Sequence[Labels]) -> Verdict:
         votes.append(own)
     table = np.stack(votes)
     labels, dispute = _majority(table)
-    return Verdict(labels, dispute, table, names)
+    return AgreementVerdict(labels, dispute, table, names)
 
 
 def _majority(votes: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:

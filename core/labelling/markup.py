@@ -159,7 +159,7 @@ a{color:#4fc3b8}th,td{border-color:#5d6873}}"""
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class HeadingBlock:
     """A heading of level 1 to 4, with a note behind it."""
 
     level: int
@@ -168,7 +168,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class ParagraphBlock:
     """A paragraph of plain text."""
 
     text: str
@@ -183,7 +183,7 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkTargets:
     """Links with their texts."""
 
     targets: Sequence[tuple[str, str]]
@@ -220,7 +220,7 @@ class Together:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = "Heading | Paragraph | Quotation | Links | Table | Figure | Explained | Together"
+Block: TypeAlias = "HeadingBlock | ParagraphBlock | Quotation | LinkTargets | Table | Figure | Explained | Together"
 
 
 def as_markdown(blocks: Sequence[Block]) -> str:
@@ -230,13 +230,13 @@ def as_markdown(blocks: Sequence[Block]) -> str:
 
 def _markdown(block: Block) -> str:
     match block:
-        case Heading(level, text, note):
+        case HeadingBlock(level, text, note):
             return f"{'#' * level} {markdown_text(text)}{f' ({markdown_text(note)})' if note else ''}"
-        case Paragraph(text):
+        case ParagraphBlock(text):
             return markdown_text(text)
         case Quotation(label, text):
             return f"> **{markdown_text(label)}** {markdown_text(text)}"
-        case Links(targets):
+        case LinkTargets(targets):
             return " · ".join(f"[{markdown_text(text)}](<{_address(url)}>)" for text, url in targets)
         case Table(header, rows):
             lines = [
@@ -272,14 +272,14 @@ def as_html(blocks: Sequence[Block], title: str, style: str = _STYLE) -> str:
 
 def _html(block: Block) -> str:
     match block:
-        case Heading(level, text, note):
+        case HeadingBlock(level, text, note):
             small = f' <span class="note">{escape(note)}</span>' if note else ""
             return f"<h{level}>{escape(text)}{small}</h{level}>"
-        case Paragraph(text):
+        case ParagraphBlock(text):
             return f"<p>{escape(text)}</p>"
         case Quotation(label, text):
             return f'<blockquote dir="auto"><strong>{escape(label)}</strong> {escape(text)}</blockquote>'
-        case Links(targets):
+        case LinkTargets(targets):
             return "<p>" + " · ".join(f'<a href="{escape(url)}">{escape(text)}</a>' for text, url in targets) + "</p>"
         case Table(header, rows):
             head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)

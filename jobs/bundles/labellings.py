@@ -43,7 +43,7 @@ FORMAT, VERSION = "themescope labelling", 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SentencePlace:
     """Position and text of a sentence."""
 
     article: str
@@ -59,7 +59,7 @@ class Document:
     """Name, owner, kind, blind, origin, created, corpus."""
     start: Partition
     log: tuple[tuple[Step, ChangeSet], ...]
-    places: Mapping[int, Place]
+    places: Mapping[int, SentencePlace]
     """Sentence id, as in the other fields, → position."""
     labels: Provenance | None = None
     """Who or what made the initial labels; None in files of versions that did not write it."""
@@ -87,7 +87,7 @@ def export_document(store: Store, labelling_id: int) -> Document:
         "corpus": corpus,
         "one_article": record.article_id is not None,
     }
-    places = {i: Place(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
+    places = {i: SentencePlace(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
     first = rewind(snapshot.partition, [change_set for _, change_set in log])
     if not approvals:
         return Document(about, first, log, places, labels)
@@ -125,11 +125,11 @@ def to_lines(document: Document) -> Iterator[str]:
         yield _line({"entry": [*key, entry.packed()]})
     for row, (id, number) in enumerate(zip(start.ids.tolist(), start.numbers.tolist(), strict=True)):
         place = document.places[id]
-        facts = {"id": id, "article": place.article, "position": place.position, "text": place.text}
+        sentence = {"id": id, "article": place.article, "position": place.position, "text": place.text}
         about = {"cluster_number": number, "uncertain": bool(start.uncertain[row]), "note": start.notes.get(id, "")}
         if document.labels is not None and number != UNASSIGNED:
             about |= {"made_by": document.labels.cells(row)}
-        yield _line({"sentence": facts, **about})
+        yield _line({"sentence": sentence, **about})
     for step, change_set in document.log:
         facts: dict[str, Any] = {"coder": step.coder} if step.coder else {}
         facts |= {key: getattr(step, name) for key, name in _STEP.items()} | {
@@ -337,7 +337,7 @@ class _Sentence:
     """Parsed line of a sentence."""
 
     id: int
-    place: Place
+    place: SentencePlace
     number: int
     uncertain: bool
     note: str
@@ -348,7 +348,7 @@ def _sentence(entry: dict[str, Any]) -> _Sentence:
     facts, uncertain = entry["sentence"], entry["uncertain"]
     if not isinstance(uncertain, bool):
         raise TypeError(uncertain)
-    place = Place(string(facts["article"]), whole_number(facts["position"]), string(facts["text"]))
+    place = SentencePlace(string(facts["article"]), whole_number(facts["position"]), string(facts["text"]))
     number = whole_number(entry["cluster_number"])
     made_by = None
     if "made_by" in entry:

@@ -151,7 +151,7 @@ def _is_whole(file: Path) -> bool:
         return stream.read(200).startswith(b'{"format": "themescope labelling"')
 
 
-def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.Columns:
+def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.LabelColumns:
     likely = tables.likely_columns(sheet)
     if given["id"] or given["text"]:
         likely = replace(likely, id=given["id"], text=given["text"])

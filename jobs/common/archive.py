@@ -60,7 +60,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivePart:
     """Entry of a part in the manifest."""
 
     bytes: int
@@ -89,7 +89,7 @@ class ArchiveWriter:
         self._format = format
         self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, format.mode), "w+b")
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, allowZip64=True)
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, ArchivePart] = {}
 
     @contextmanager
     def part(self, name: str, *, compressed: bool = True) -> Iterator[Callable[[bytes], None]]:
@@ -99,7 +99,7 @@ class ArchiveWriter:
         with self._zip.open(_entry(name, compressed), "w", force_zip64=True) as stream:
             counted = _Counted(stream)
             yield counted.write
-        self._parts[name] = Part(counted.size, counted.digest.hexdigest())
+        self._parts[name] = ArchivePart(counted.size, counted.digest.hexdigest())
 
     def close(self, about: Mapping[str, Any]) -> None:
         """Write the manifest with ``about``, a description of the content, and flush the file to disk."""
@@ -170,7 +170,7 @@ class ArchiveReader:
             raise self.damaged("it contains a name twice.")
         return found
 
-    def _manifest(self) -> tuple[Mapping[str, Any], dict[str, Part]]:
+    def _manifest(self) -> tuple[Mapping[str, Any], dict[str, ArchivePart]]:
         entry = self._entries.get(MANIFEST)
         if entry is None or entry.file_size > self._format.most_parts * _MANIFEST_BYTES_PER_PART:
             raise self.damaged(f"it has no manifest, so it is not a {self._format.noun}.")
@@ -180,7 +180,7 @@ class ArchiveReader:
                 raise ValueError(manifest)
             if int(manifest["version"]) != self._format.version:
                 raise self.damaged("it was made by a newer version of Themescope.", "Update Themescope.")
-            parts = {str(n): Part(int(p["bytes"]), str(p["sha256"])) for n, p in manifest["parts"].items()}
+            parts = {str(n): ArchivePart(int(p["bytes"]), str(p["sha256"])) for n, p in manifest["parts"].items()}
             about: Mapping[str, Any] = dict(manifest["about"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             raise self.damaged("its manifest is damaged.") from None

@@ -16,7 +16,7 @@ from themescope.jobs.datasets.fields import Fields
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CardPart:
     """Files of one split of a subset."""
 
     split: Split
@@ -31,7 +31,7 @@ class Subset:
 
     name: str
     fields: Fields
-    parts: Sequence[Part]
+    parts: Sequence[CardPart]
 
     def config(self) -> dict[str, Any]:
         """Return the entry of the list ``configs``."""

@@ -18,7 +18,7 @@ from themescope.core.readers.exported_datasets import ARTICLES, SENTENCES
 from themescope.core.types import Ids, SectionRecord, Sentence, Split
 from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.datasets.card import Part, Subset, card
+from themescope.jobs.datasets.card import CardPart, Subset, card
 from themescope.jobs.datasets.fields import Fields, article_fields, is_whole, sentence_fields
 from themescope.jobs.datasets.labels import DatasetLabels
 
@@ -126,12 +126,12 @@ class _Shards:
         self._files.append(self.folder / f"{self.split}-{len(self._files):05d}.parquet")
         self._writer = pq.ParquetWriter(self._files[-1], self.fields.schema)
 
-    def close(self) -> Part:
+    def close(self) -> CardPart:
         """Name the files, and return how many rows and bytes they have."""
         if self._writer is not None:
             self._writer.close()
         named = [file.rename(file.with_name(f"{file.stem}-of-{len(self._files):05d}.parquet")) for file in self._files]
-        return Part(self.split, self._written, sum(file.stat().st_size for file in named))
+        return CardPart(self.split, self._written, sum(file.stat().st_size for file in named))
 
 
 def _column_values(store: Store, columns: Sequence[ColumnRecord], ids: Ids) -> Iterator[list[Any]]:

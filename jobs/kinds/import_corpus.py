@@ -37,7 +37,7 @@ SMALL_FILE = 5_000_000
 """Input size in bytes below which a single process is faster."""
 
 
-class Sources:
+class ImportSources:
     """Files, or folders of datasets, with their readers, read one after the other."""
 
     def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
@@ -173,7 +173,7 @@ def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     from themescope.core.text.splitting import SentenceSplitter
 
     SentenceSplitter(args.language)
-    sources = Sources([Path(f) for f in args.files], args.reader, args.settings)
+    sources = ImportSources([Path(f) for f in args.files], args.reader, args.settings)
     record = _open(args, context, sources.stamp())
     if record.ready:
         return _result(record)
@@ -234,7 +234,7 @@ def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord)
 
 
 def _import(
-    args: ImportConfig, context: JobContext, record: CorpusRecord, sources: Sources, digest: TextDigest
+    args: ImportConfig, context: JobContext, record: CorpusRecord, sources: ImportSources, digest: TextDigest
 ) -> None:
     with context.store.reading() as r:
         stored = r.corpora.imported_articles(record.id)
@@ -255,7 +255,7 @@ def _import(
 
 
 def _articles(
-    args: ImportConfig, context: JobContext, sources: Sources, digest: TextDigest, progress: ImportProgress
+    args: ImportConfig, context: JobContext, sources: ImportSources, digest: TextDigest, progress: ImportProgress
 ) -> Iterator[Article]:
     """Yield the split articles after those that are stored; add the digests and what is skipped of all."""
     workers = 1 if sources.size < SMALL_FILE else args.workers

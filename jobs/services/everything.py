@@ -35,7 +35,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HitGroup:
     """The results of one kind, the best ones first."""
 
     kind: str
@@ -56,7 +56,7 @@ def holds_all(text: str, words: Sequence[str]) -> bool:
     return all(word.casefold() in folded for word in words)
 
 
-def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[Group]:
+def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[HitGroup]:
     """Return the results by kind for the words of ``text``, those of the corpus ``corpus_id`` first.
 
     A result contains all the words; texts that contain them one after the other come first. Kinds without results are
@@ -69,24 +69,24 @@ def find_everything(store: Store, text: str, corpus_id: int = 0) -> list[Group]:
     return [group for group in found if group.results]
 
 
-def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> Group:
+def group_of(kind: str, results: Sequence[Result], shown: int = SHOWN) -> HitGroup:
     """Return a group of results that are all known, and list the first ``shown`` of them."""
-    return Group(kind, list(results[:shown]), min(len(results), COUNTED + 1))
+    return HitGroup(kind, list(results[:shown]), min(len(results), COUNTED + 1))
 
 
-def _projects(store: Store, words: Sequence[str]) -> Group:
+def _projects(store: Store, words: Sequence[str]) -> HitGroup:
     with store.reading() as r:
         found = [c for c in r.corpora.list() if holds_all(c.name, words)]
     return group_of("Projects", [Result(c.name, f"{c.sentences:,} sentences", c.name) for c in found])
 
 
-def _models(store: Store, words: Sequence[str]) -> Group:
+def _models(store: Store, words: Sequence[str]) -> HitGroup:
     with store.reading() as r:
         found = [m for m in r.models.list() if holds_all(f"{m.name} {m.method}", words)]
     return group_of("Models", [Result(m.name, m.method) for m in reversed(found)])
 
 
-def _themes(store: Store, words: Sequence[str]) -> Group:
+def _themes(store: Store, words: Sequence[str]) -> HitGroup:
     """Return the themes whose names contain the words, of the newest results first."""
     with store.reading() as r:
         corpora = {c.id: c.name for c in r.corpora.list()}
@@ -101,7 +101,7 @@ def _themes(store: Store, words: Sequence[str]) -> Group:
     return group_of("Themes", list(found.values()))
 
 
-def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[Group]:
+def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[HitGroup]:
     """Return the matching articles and sentences; none for a query whose words have one letter each."""
     if max(map(len, words)) < FEWEST_LETTERS:
         return []
@@ -115,7 +115,7 @@ def _texts(store: Store, words: Sequence[str], corpus_id: int) -> list[Group]:
         owners = r.corpora.articles_by_id([sentence.article_id for sentence in sentences[:SHOWN]])
     articles = [_article(article, corpora) for article in titles[:SHOWN]]
     texts = [_sentence(sentence, owners[sentence.article_id], corpora) for sentence in sentences[:SHOWN]]
-    return [Group("Articles", articles, len(titles)), Group("Sentences", texts, len(sentences))]
+    return [HitGroup("Articles", articles, len(titles)), HitGroup("Sentences", texts, len(sentences))]
 
 
 def _here_first(

@@ -97,7 +97,7 @@ def _newest_fitted(store: Store, corpus: CorpusRecord) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PipelineStep:
     """One step of a pipeline: its newest job, and whether its result is stored."""
 
     name: str
@@ -125,13 +125,15 @@ _STEPS: tuple[tuple[str, frozenset[str]], ...] = (
 )
 
 
-def steps_of(store: Store, corpus: str) -> list[Step]:
+def steps_of(store: Store, corpus: str) -> list[PipelineStep]:
     """Return the four steps of the corpus called ``corpus``, which may still be importing."""
     with store.reading() as r:
         record = next((found for found in r.corpora.list() if found.name == corpus), None)
         jobs = _own_jobs(r, corpus, record)
         ready = _results(r, record, jobs)
-    return [Step(name, _newest([job for job in jobs if job.kind in kinds]), name in ready) for name, kinds in _STEPS]
+    return [
+        PipelineStep(name, _newest([job for job in jobs if job.kind in kinds]), name in ready) for name, kinds in _STEPS
+    ]
 
 
 def working(store: Store) -> list[str]:

@@ -155,7 +155,7 @@ def centrality(store: Store, model: ModelRecord, found: SelectedSentences) -> np
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SelectionComparison:
     """Two sets of sentences: sizes, overlap, and the words that are frequent in one and rare in the other."""
 
     sizes: tuple[int, int]
@@ -163,11 +163,11 @@ class Comparison:
     words: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def compare(store: Store, first: Ids, second: Ids, seed: int = 0) -> Comparison:
+def compare(store: Store, first: Ids, second: Ids, seed: int = 0) -> SelectionComparison:
     """Compare two selections, by the words of sentences that are only in one; without such there are no words."""
     shared = int(np.isin(first, second, assume_unique=True).sum())
     parts = [np.setdiff1d(a, b, assume_unique=True) for a, b in ((first, second), (second, first))]
-    return Comparison((len(first), len(second)), shared, _distinctive(store, parts[0], parts[1], seed))
+    return SelectionComparison((len(first), len(second)), shared, _distinctive(store, parts[0], parts[1], seed))
 
 
 def _distinctive(store: Store, first: Ids, second: Ids, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -16,7 +16,7 @@ from themescope.core.config import config_from_dict
 from themescope.core.errors import ArtifactError, DataError, ThemescopeError
 from themescope.core.models import REGISTRY, TAGS
 from themescope.core.models.artifact import load_model, save_model
-from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.triplet_network.word_attention import Attending
 from themescope.core.protocols import SILENT, Model
 from themescope.core.types import Corpus, Sentence, Split, TripletTexts
@@ -65,7 +65,7 @@ def corpus():
 def build(card, seed=3):
     config = card.config_class()
     fields = {f.name for f in dataclasses.fields(config)}
-    small = SMALL | (LEARNED if issubclass(config, TrainingConfig) else {})
+    small = SMALL | (LEARNED if issubclass(config, EpochsConfig) else {})
     small |= {"folder": tiny_encoder()} if "encoder" in card.tags else {}
     model = REGISTRY.build(card.id, {k: v for k, v in small.items() if k in fields}, seed=seed)
     models = (trained_nets(seed), trained_nets(seed + 1)) if "needs-models" in card.tags else ()

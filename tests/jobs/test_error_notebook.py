@@ -37,7 +37,7 @@ from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.accounts.personal_data import find_traces, forget
 from themescope.jobs.services.notebook import agreement, files
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
-from themescope.jobs.services.notebook.counts import OTHER_SECTIONS, Scope, count_categories
+from themescope.jobs.services.notebook.counts import OTHER_SECTIONS, CountScope, count_categories
 from themescope.jobs.services.notebook.report import ReportOptions, report
 from themescope.jobs.services.notebook.samples import draw, failures
 from themescope.jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
@@ -149,7 +149,7 @@ def test_counts_have_intervals_and_say_what_they_describe() -> None:
     # Wilson 1927 for 2 of 4.
     assert np.allclose([found.categories[0].low, found.categories[0].high], [0.1500, 0.8500], atol=1e-3)
     assert "describe the collected cases only" in found.statement()
-    mine = count_categories(notebook({"Ada": [{1}], "Ben": [{2}]}), Scope("Ben"))
+    mine = count_categories(notebook({"Ada": [{1}], "Ben": [{2}]}), CountScope("Ben"))
     assert [row.cases for row in mine.categories] == [1, 0, 0]
 
 
@@ -188,7 +188,7 @@ class _Tags(HTMLParser):
 
 def options() -> ReportOptions:
     return ReportOptions(
-        HOSTILE, Scope(), 2, lambda c: f"http://x/notebook?case={c.id}", lambda c: f"http://x/{c.permalink}"
+        HOSTILE, CountScope(), 2, lambda c: f"http://x/notebook?case={c.id}", lambda c: f"http://x/{c.permalink}"
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.jobs.helpers import wait_for
 from themescope.db.store import Store
 from themescope.jobs.queue.worker import Worker
-from themescope.jobs.services.installation.doctor import Check, examine
+from themescope.jobs.services.installation.doctor import Examined, examine
 
 LONG_AGO = 200_000.0
 
@@ -33,7 +33,7 @@ def enter(store: Store, artifact: str) -> None:
         w.models.add(name="M", method="tfidf", config={}, seed=0, digest="d", artifact=artifact)
 
 
-def told(store: Store, monkeypatch: pytest.MonkeyPatch) -> Check:
+def told(store: Store, monkeypatch: pytest.MonkeyPatch) -> Examined:
     monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
     monkeypatch.setattr("themescope.jobs.services.installation.doctor._accelerator", lambda: iter(()))
     monkeypatch.setattr("themescope.jobs.services.installation.doctor._word_vectors", lambda: iter(()))
@@ -57,7 +57,7 @@ def test_a_worker_removes_the_files_of_deleted_models_and_no_others(sqlite_store
 
 def test_the_doctor_counts_files_of_no_model(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(sqlite_store, put(sqlite_store, "used"))
-    assert told(sqlite_store, monkeypatch) == Check("model files", "present for every model (1)")
+    assert told(sqlite_store, monkeypatch) == Examined("model files", "present for every model (1)")
     put(sqlite_store, "unused")
     check = told(sqlite_store, monkeypatch)
     assert not check.problem and "1 without a model" in check.found

@@ -97,7 +97,7 @@ def test_the_doctor_names_a_damaged_file(large: Store, monkeypatch: pytest.Monke
     monkeypatch.setattr(doctor, "_accelerator", lambda: iter(()))
     monkeypatch.setattr(doctor, "_word_vectors", lambda: iter(()))
 
-    def look(vectors: bool = False) -> list[doctor.Check]:
+    def look(vectors: bool = False) -> list[doctor.Examined]:
         return [check for check in doctor.examine(vectors) if check.name == "vector files"]
 
     assert look() == []

@@ -16,7 +16,7 @@ from tests.webapp.filled import CORPUS
 from themescope.core.columns import ColumnType
 from themescope.db.store import Store
 from themescope.webapp.features.map import colourings, state
-from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.facets import Facet, masks, read_filters
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries
@@ -81,10 +81,10 @@ def columned(filled_store: Store) -> Store:
     return filled_store
 
 
-def view_of(store: Store) -> View:
+def view_of(store: Store) -> ColouredView:
     (record,) = queries.maps()
     scene = map_scene.opened(record)
-    return View(queries.corpora()[0], scene, scene)
+    return ColouredView(queries.corpora()[0], scene, scene)
 
 
 def test_points_are_coloured_by_columns(columned: Store, open_page: Open) -> None:

@@ -17,7 +17,7 @@ from themescope.webapp.map_view.labels import (
     GROUPS,
     PARTS,
     Name,
-    View,
+    Viewport,
     anchors_of,
     levels_at,
     names_of,
@@ -118,7 +118,7 @@ def test_labels_do_not_overlap_and_lie_inside(n: int, names: int, seed: int, spr
     found = names_of(points, categories, [f"name {i}" for i in range(names)], texts_of(categories))
     assert all(0 <= v <= UNITS for name in found for v in (name.x, name.y))
     at = points[int(rng.integers(n))]
-    view = View(float(at[0]), float(at[1]), UNITS / 1_000 / zoom, 1_000, 640)
+    view = Viewport(float(at[0]), float(at[1]), UNITS / 1_000 / zoom, 1_000, 640)
     widths = rng.integers(10, 300, 2_000)
     levels = levels_at(found, zoom)
     labels = placed(found, levels, lambda name: (float(widths[name.key % 2_000]), 20.0), view)

@@ -16,7 +16,7 @@ from themescope.db.records import JobStatus, MapPoints, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.map import colourings, export, state
-from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries
@@ -161,7 +161,7 @@ def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open)
 def test_triplets_colour_their_pivots(filled_store: Store) -> None:
     corpus = queries.corpora()[0]
     scene = map_scene.opened(queries.maps(1)[0])
-    found = colourings.options(View(corpus, scene, scene))
+    found = colourings.options(ColouredView(corpus, scene, scene))
     right = found[f"Correct: {MODEL} on river triplets"].make()
     margin = found[f"Margin: {MODEL} on river triplets"].make()
     with filled_store.reading() as r:
@@ -187,7 +187,7 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
         w.people.enter("Ada")
         for name, blind in (("hers", True), ("ours", False)):
             w.labellings.create(NewLabelling(1, name, "Ada", Sharing.SHARED, blind), start)
-    found = colourings.options(View(corpus, scene, scene))
+    found = colourings.options(ColouredView(corpus, scene, scene))
     assert "Labels: hers" not in found
     colouring = found["Labels: ours"].make()
     for row, sentence in enumerate(scene.ids.tolist()):
@@ -210,7 +210,7 @@ def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None
 def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:
     corpus = queries.corpora()[0]
     scene = map_scene.opened(queries.maps(1)[0])
-    colouring = colourings.options(View(corpus, scene, scene))["Article"].make()
+    colouring = colourings.options(ColouredView(corpus, scene, scene))["Article"].make()
     rows = np.array([50, 3, 60])
     table = export.columns(scene, colouring, scene.ids[rows])
     assert table["group"][0] == HOSTILE and len(table["x"]) == 3

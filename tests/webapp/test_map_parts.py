@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from themescope.webapp.map_view import parts
 from themescope.webapp.map_view.alternatives import outline_of
 from themescope.webapp.map_view.geometry import UNITS
-from themescope.webapp.map_view.parts import ADD, CATEGORY, NEAREST, REPLACE, SHAPE, SUBTRACT, Part, part_of
+from themescope.webapp.map_view.parts import ADD, CATEGORY, NEAREST, REPLACE, SHAPE, SUBTRACT, MapPart, part_of
 
 MODES = st.sampled_from([REPLACE, ADD, SUBTRACT])
 CORNERS = st.lists(st.tuples(st.integers(-UNITS, UNITS), st.integers(-UNITS, UNITS)), min_size=3, max_size=9)
 PARTS = st.one_of(
-    st.builds(lambda corners, mode: Part(SHAPE, tuple(v for c in corners for v in c), mode), CORNERS, MODES),
-    st.builds(lambda kind, mode: Part(CATEGORY, (kind,), mode), st.integers(-1, 107), MODES),
+    st.builds(lambda corners, mode: MapPart(SHAPE, tuple(v for c in corners for v in c), mode), CORNERS, MODES),
+    st.builds(lambda kind, mode: MapPart(CATEGORY, (kind,), mode), st.integers(-1, 107), MODES),
     st.builds(
-        lambda x, y, n, mode: Part(NEAREST, (x, y, n), mode),
+        lambda x, y, n, mode: MapPart(NEAREST, (x, y, n), mode),
         st.integers(-UNITS, UNITS), st.integers(-UNITS, UNITS), st.integers(1, 10_000), MODES,
     ),
 )  # fmt: skip
@@ -29,7 +29,7 @@ KINDS = np.array([0, 1, 1, 0, -1])
 
 
 @given(st.lists(PARTS, max_size=6))
-def test_addresses_bring_parts_back(found: list[Part]) -> None:
+def test_addresses_bring_parts_back(found: list[MapPart]) -> None:
     assert parts.read(parts.written(found)) == found
 
 
@@ -53,9 +53,9 @@ def test_a_part_selects_its_points(event: dict[str, Any], rows: list[int]) -> No
     assert part is not None
     assert part.rows(UNIT_POINTS, KINDS, []).tolist() == rows
     assert part.rows(UNIT_POINTS, KINDS, [1]).tolist() == [r for r in rows if KINDS[r] != 1] or "near" in event
-    taken = Part(part.kind, part.numbers, SUBTRACT).combined(np.arange(5), np.array(rows))
+    taken = MapPart(part.kind, part.numbers, SUBTRACT).combined(np.arange(5), np.array(rows))
     assert taken.tolist() == [row for row in range(5) if row not in rows]
-    assert Part(part.kind, part.numbers, ADD).combined(np.array([3]), np.array(rows)).tolist() == sorted({3, *rows})
+    assert MapPart(part.kind, part.numbers, ADD).combined(np.array([3]), np.array(rows)).tolist() == sorted({3, *rows})
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_invalid_events_are_no_parts(event: dict[str, Any]) -> None:
 
 
 def test_parts_are_described() -> None:
-    found = [Part(CATEGORY, (0,)), Part(NEAREST, (1, 2, 15), ADD), Part(SHAPE, (0, 0, 9, 0, 9, 9), SUBTRACT)]
+    found = [MapPart(CATEGORY, (0,)), MapPart(NEAREST, (1, 2, 15), ADD), MapPart(SHAPE, (0, 0, 9, 0, 9, 9), SUBTRACT)]
     assert (
         ", ".join(part.described(["Tax"]) for part in found) == "all of “Tax”, and 15 nearest points, without a shape"
     )
-    assert parts.after(found, Part(CATEGORY, (-1,), ADD))[:3] == found
-    assert parts.after(found, Part(CATEGORY, (-1,))) == [Part(CATEGORY, (-1,))]
+    assert parts.after(found, MapPart(CATEGORY, (-1,), ADD))[:3] == found
+    assert parts.after(found, MapPart(CATEGORY, (-1,))) == [MapPart(CATEGORY, (-1,))]
 
 
 def test_the_list_has_every_category_with_its_neighbours_and_central_points() -> None:

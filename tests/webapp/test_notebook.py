@@ -127,7 +127,7 @@ def test_a_deleted_case_comes_back(collected: Store, open_page: Open, monkeypatc
     in_callback: list[bool] = []
     drawn = cases._delete
 
-    def delete(case: ErrorCase, view: cases.View) -> None:
+    def delete(case: ErrorCase, view: cases.CaseList) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(st, "toast", lambda *_, **__: in_callback.append(True))
             drawn(case, view)
@@ -149,7 +149,7 @@ def test_keys_do_what_the_buttons_do(collected: Store, monkeypatch: pytest.Monke
     monkeypatch.setattr(error_notebook, "read", lambda *_: read(collected))
     found = read(collected)
     with collected.reading() as r:
-        view = cases.View(r.corpora.get(1), found, found.cases, "ada")
+        view = cases.CaseList(r.corpora.get(1), found, found.cases, "ada")
     handlers = cases.handlers(view, found.current_categories())
     key = action_keys.Acknowledged()
     kinds = ["category 0", "category 1", "next", "none", "previous", "category 0", "undo", "undo"]

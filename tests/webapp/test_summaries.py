@@ -15,7 +15,7 @@ from themescope.core.paths import default_models
 from themescope.db.records import JobStatus, ScoreRecord, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.webapp.features.summaries.views import Method, Ranked, shaded_data
+from themescope.webapp.features.summaries.views import Ranked, SummaryMethod, shaded_data
 
 Open = Callable[..., AppTest]
 
@@ -115,7 +115,7 @@ def test_shades_follow_scores(filled_store: Store) -> None:
 
     sentences = [Sentence(f"Sentence {i}.", i, 1, paragraph=i // 2, position=i) for i in range(3)]
     scores = np.array([0.2, 0.5, 0.3])
-    made = Ranked(Method("m", "lead"), scores, extract([s.text for s in sentences], scores, 2))
+    made = Ranked(SummaryMethod("m", "lead"), scores, extract([s.text for s in sentences], scores, 2))
     drawn = [s for paragraph in shaded_data(sentences, made)["paragraphs"] for s in paragraph]
     assert [s["strength"] for s in drawn] == pytest.approx([0, 50, 17])
     assert [s["chosen"] for s in drawn] == [False, True, False] and "number 1" in drawn[1]["why"]

@@ -19,7 +19,7 @@ from themescope.db.task_records import ItemRecord, ItemState, TaskRecord
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
-from themescope.webapp.features.relabel.state import Change, Unsaved
+from themescope.webapp.features.relabel.state import ShownChange, Unsaved
 from themescope.webapp.features.tasks import form, state
 from themescope.webapp.features.tasks import queries as task_page_queries
 from themescope.webapp.shared import partition_queries, queries
@@ -304,7 +304,7 @@ def test_an_item_with_a_change_that_is_not_saved_is_not_done(
     view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
     at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
     editing = at.session_state[f"relabel_state_{opened.labelling.id}"]
-    editing.unsaved = Unsaved(Change(lambda p: op.unassign(p, p.ids[:1])), "no answer")
+    editing.unsaved = Unsaved(ShownChange(lambda p: op.unassign(p, p.ids[:1])), "no answer")
     button(at, "Done, next").click().run()
     assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
     assert "Your last change is not saved" in words(at) and editing.unsaved is not None

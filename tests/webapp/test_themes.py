@@ -21,7 +21,7 @@ from themescope.db.label_records import Role
 from themescope.db.records import JobStatus, MapPoints
 from themescope.db.store import Store
 from themescope.webapp.features.map import colourings
-from themescope.webapp.features.map.colourings import View
+from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.themes import results, state
 from themescope.webapp.features.themes.new_list import EXAMPLE
 from themescope.webapp.map_view import scene as map_scene
@@ -282,5 +282,5 @@ def test_a_list_without_sections_is_coloured_by_its_themes(analysed: Store) -> N
     (corpus,) = [one for one in queries.corpora() if one.name == "My list"]
     scene = map_scene.opened(queries.maps(1)[0])
     undivided = replace(scene, sections=np.zeros_like(scene.sections))
-    assert next(iter(colourings.options(View(corpus, scene, scene)))) == "Section"
-    assert next(iter(colourings.options(View(corpus, scene, undivided)))).startswith("2 themes")
+    assert next(iter(colourings.options(ColouredView(corpus, scene, scene)))) == "Section"
+    assert next(iter(colourings.options(ColouredView(corpus, scene, undivided)))).startswith("2 themes")

@@ -68,7 +68,7 @@ _NEAR, _SENTENCES = 3, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AlternativeGroup:
     """A category in the list."""
 
     kind: int
@@ -79,7 +79,7 @@ class Group:
     """Rows of the sentences that are nearest to the centre, nearest first."""
 
 
-def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> list[Group]:
+def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> list[AlternativeGroup]:
     """Return the categories of (n, 2) points that have any, largest first and "other" last.
 
     The centre of a category is the median of its points in each direction.
@@ -95,5 +95,5 @@ def outline_of(units: Units, categories: npt.NDArray[np.int64], names: int) -> l
         near = [there[other] for other in np.argsort(far, kind="stable") if other != place and there[other] != names]
         distances = ((units[rows] - centres[place]) ** 2).sum(axis=1)
         closest = rows[np.argsort(distances, kind="stable")[:_SENTENCES]]
-        groups.append(Group(kind, near[:_NEAR], closest.tolist()))
+        groups.append(AlternativeGroup(kind, near[:_NEAR], closest.tolist()))
     return groups

@@ -70,7 +70,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Viewport:
     """A part of the map in a picture ``width`` × ``height`` pixels wide and high; y of the picture grows downwards."""
 
     x: float
@@ -86,7 +86,7 @@ class View:
         return (x - self.x) / self.unit + self.width / 2, self.height / 2 - (y - self.y) / self.unit
 
     @classmethod
-    def whole(cls, side: float) -> View:
+    def whole(cls, side: float) -> Viewport:
         """Return the view of the whole grid in a square picture."""
         return cls(UNITS / 2, UNITS / 2, UNITS / side, side, side)
 
@@ -265,7 +265,7 @@ def levels_at(names: Sequence[Name], magnification: float) -> tuple[int, ...]:
 
 
 def placed(
-    names: Sequence[Name], levels: Sequence[int], size: Callable[[Name], tuple[float, float]], view: View
+    names: Sequence[Name], levels: Sequence[int], size: Callable[[Name], tuple[float, float]], view: Viewport
 ) -> list[Label]:
     """Return the labels of some levels that fit into a view, without overlaps.
 
@@ -282,7 +282,7 @@ def placed(
     return list(labels.values())
 
 
-def _free(name: Name, size: tuple[float, float], view: View, others: Sequence[Label]) -> Label | None:
+def _free(name: Name, size: tuple[float, float], view: Viewport, others: Sequence[Label]) -> Label | None:
     (width, height), (x, y) = size, view.pixel(name.x, name.y)
     for aside, shift in product(_ASIDE, _SHIFTS):
         left, top = x - width / 2 + aside * width, y - height / 2 + shift * (height + _GAP)

@@ -21,7 +21,7 @@ _MOST_NEAREST, _MOST_PARTS = 10_000, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MapPart:
     """One step of a selection: a shape, a category, or the points nearest to a place."""
 
     kind: str
@@ -64,7 +64,7 @@ class Part:
         return _SIGNS[self.mode] + self.kind + "_".join(map(str, self.numbers))
 
 
-def part_of(event: Mapping[str, Any], categories: int) -> Part | None:
+def part_of(event: Mapping[str, Any], categories: int) -> MapPart | None:
     """Return the part in an event of the browser about a map of ``categories``; None if it is not valid."""
     mode = event.get("mode", REPLACE)
     if mode not in _SIGNS:
@@ -72,14 +72,14 @@ def part_of(event: Mapping[str, Any], categories: int) -> Part | None:
     if "category" in event:
         kind = event["category"]
         fits = isinstance(kind, int) and 0 <= kind <= categories
-        return Part(CATEGORY, (-1 if kind == categories else int(kind),), mode) if fits else None
+        return MapPart(CATEGORY, (-1 if kind == categories else int(kind),), mode) if fits else None
     if "near" in event:
         return _checked(NEAREST, event["near"], mode)
     shape = geometry.shape_of(event.get("corners"))
     return _checked(SHAPE, shape.ravel().tolist(), mode) if len(shape) else None
 
 
-def _checked(kind: str, numbers: Any, mode: str) -> Part | None:
+def _checked(kind: str, numbers: Any, mode: str) -> MapPart | None:
     try:
         found = tuple(int(number) for number in numbers)
     except (TypeError, ValueError, OverflowError):
@@ -90,26 +90,26 @@ def _checked(kind: str, numbers: Any, mode: str) -> Part | None:
         fits = len(found) == 3 and max(map(abs, found[:2])) <= 64 * geometry.UNITS and 0 < found[2] <= _MOST_NEAREST
     else:
         fits = len(geometry.shape_of(found)) > 0
-    return Part(kind, found, mode) if fits else None
+    return MapPart(kind, found, mode) if fits else None
 
 
-def after(parts: Sequence[Part], new: Part) -> list[Part]:
+def after(parts: Sequence[MapPart], new: MapPart) -> list[MapPart]:
     """Return the parts of a selection after a new one, which may replace the others."""
     return [new] if new.mode == REPLACE else [*parts, new][-_MOST_PARTS:]
 
 
-def written(parts: Sequence[Part]) -> str:
+def written(parts: Sequence[MapPart]) -> str:
     """Return parts as text of an address."""
     return ".".join(part.written() for part in parts)
 
 
-def read(text: str) -> list[Part]:
+def read(text: str) -> list[MapPart]:
     """Parse what :func:`written` returns; no parts if one is not valid."""
     found = [_read(part) for part in text.split(".")[:_MOST_PARTS]] if text else []
     return [part for part in found if part is not None] if all(found) else []
 
 
-def _read(text: str) -> Part | None:
+def _read(text: str) -> MapPart | None:
     mode = next((mode for mode, sign in _SIGNS.items() if sign and text.startswith(sign)), REPLACE)
     rest = text[len(_SIGNS[mode]) :]
     kind = rest[:1] if rest[:1] in (CATEGORY, NEAREST) else SHAPE

@@ -12,7 +12,7 @@ from themescope.core.labelling.selections import Origin
 from themescope.core.types import Ids
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Rows, Units
-from themescope.webapp.map_view.parts import Part, after
+from themescope.webapp.map_view.parts import MapPart, after
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.shared import selections
 
@@ -31,7 +31,7 @@ class MapState:
     """The selected sentences."""
     origin: Origin | None = None
     """How the sentences were selected, if not on this map."""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[MapPart] = field(default_factory=list)
     """What selected them on the map; empty for a selection that was not made there."""
     side: int = 0
     """Index of the map that the parts were chosen on: 0, or 1 for the second of two."""
@@ -72,7 +72,7 @@ class MapState:
         self.ids, self.parts, self.side, self.fresh, self.origin = ids, [], 0, False, origin
         self.version += 1
 
-    def extend(self, part: Part, scene: Scene, units: Units, colouring: Colouring) -> None:
+    def extend(self, part: MapPart, scene: Scene, units: Units, colouring: Colouring) -> None:
         """Combine the selection with a new part."""
         chosen = scene.ids[part.rows(units, colouring.categories, self.hidden)]
         self.ids = part.combined(self.ids, chosen)

@@ -42,7 +42,7 @@ class Division:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class ClusteringRun:
     """Partition that can be loaded; its name is unique within an article and used in URLs."""
 
     name: str
@@ -51,18 +51,18 @@ class Partition:
     load: Callable[[], Division]
 
 
-Source = Callable[[ArticleRecord, datetime], Sequence[Partition]]
+Source = Callable[[ArticleRecord, datetime], Sequence[ClusteringRun]]
 """Function of an article and the creation time of its corpus (for cache keys) that returns partitions."""
 
 
-def partitions(article: ArticleRecord, created: datetime) -> list[Partition]:
+def partitions(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
     """Return the partitions of an article, sections first; equal names are numbered."""
     found = [partition for source in SOURCES for partition in source(article, created)]
     names = distinct(partition.name for partition in found)
     return [replace(partition, name=name) for partition, name in zip(found, names, strict=True)]
 
 
-def _sections(article: ArticleRecord, created: datetime) -> list[Partition]:
+def _sections(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
     """Return the sections of an article as a partition."""
 
     def load() -> Division:
@@ -71,10 +71,10 @@ def _sections(article: ArticleRecord, created: datetime) -> list[Partition]:
         ids = np.array([s.id for s in sentences], dtype=np.int64)
         return Division(ids, np.array([s.section for s in sentences], dtype=np.int32), names)
 
-    return [Partition("Sections", "sections", load)]
+    return [ClusteringRun("Sections", "sections", load)]
 
 
-def _runs(article: ArticleRecord, created: datetime) -> list[Partition]:
+def _runs(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
     """Return the clusterings of benchmarks with the article, best first, then themes of its corpus, newest first.
 
     Random baselines come last.
@@ -85,9 +85,9 @@ def _runs(article: ArticleRecord, created: datetime) -> list[Partition]:
         scores = {s.run_id: s.value for s in r.runs.scores([run.id for run in found]) if s.metric == SCORE}
     found.sort(key=lambda run: (run.model_id is None, run.id not in scores, -scores.get(run.id, 0.0)))
 
-    def partition(run: RunRecord) -> Partition:
+    def partition(run: RunRecord) -> ClusteringRun:
         of = benchmarks.get(run.benchmark_id or -1)
-        return Partition(partition_name(run, models.get(run.model_id or -1), of), run.kind, lambda: _labelled(run))
+        return ClusteringRun(partition_name(run, models.get(run.model_id or -1), of), run.kind, lambda: _labelled(run))
 
     def _labelled(run: RunRecord) -> Division:
         with queries.store().reading() as r:
@@ -102,16 +102,16 @@ def _runs(article: ArticleRecord, created: datetime) -> list[Partition]:
     return [partition(run) for run in found]
 
 
-def _labellings(article: ArticleRecord, created: datetime) -> list[Partition]:
+def _labellings(article: ArticleRecord, created: datetime) -> list[ClusteringRun]:
     """Return the labellings of the article that this person may see, newest first; blind ones only for their owners."""
     me = current_person()
     with queries.store().reading() as r:
         hidden = r.labellings.hidden_from(me)
         found = [record for record in r.labellings.of_article(article.id)[::-1] if record.id not in hidden]
 
-    def partition(record: LabellingRecord) -> Partition:
+    def partition(record: LabellingRecord) -> ClusteringRun:
         by = f" · {record.owner or UNNAMED}" if record.kind is Sharing.OWN else f" · {record.kind.value}"
-        return Partition(record.name + by, "labelling", lambda: _placed(record))
+        return ClusteringRun(record.name + by, "labelling", lambda: _placed(record))
 
     def _placed(record: LabellingRecord) -> Division:
         with queries.store().reading() as r:
@@ -217,7 +217,7 @@ class Analysis:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RunListing:
     """Sentences of an analysis; row i of every array is one sentence."""
 
     ids: Ids
@@ -259,7 +259,7 @@ def best_first(found: Sequence[Analysis]) -> list[Analysis]:
 
 
 @st.cache_data(show_spinner=False, max_entries=4)
-def theme_listing(run_id: int, created: datetime) -> Listing:
+def theme_listing(run_id: int, created: datetime) -> RunListing:
     """Return the sentences of an analysis with their themes; ``created`` makes the cache key unique."""
     with queries.store().reading() as r:
         ids, margins = r.runs.margins(run_id, Split.TEST)
@@ -270,7 +270,7 @@ def theme_listing(run_id: int, created: datetime) -> Listing:
             for article, sections in r.corpora.sections_of(list(labels)).items()
         }
     sentences = [found[int(i)] for i in ids]
-    return Listing(
+    return RunListing(
         ids,
         sentences,
         np.array([labels[s.article_id][s.position] for s in sentences], dtype=np.int32),

@@ -11,7 +11,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.db.access import Right
 from themescope.db.records import CorpusRecord, JobRecord, JobStatus
 from themescope.jobs.services import pipeline
-from themescope.jobs.services.pipeline import Step
+from themescope.jobs.services.pipeline import PipelineStep
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.corrections import correct_button
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
@@ -99,7 +99,7 @@ def _draw(corpus: str, known: tuple[str, ...]) -> None:
             no_worker(sum(step.active for step in steps))
 
 
-def _heading(corpus: str, record: CorpusRecord | None, steps: list[Step]) -> None:
+def _heading(corpus: str, record: CorpusRecord | None, steps: list[PipelineStep]) -> None:
     """Draw the name, and the buttons that start, cancel or repeat all steps."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(shorten(corpus, 80))}**", width="stretch")
@@ -153,7 +153,7 @@ def _or_toast(change: Callable[[], object]) -> None:
         st.toast(plain(error), icon=":material/error:", duration="long")
 
 
-def _state(step: Step) -> str:
+def _state(step: PipelineStep) -> str:
     if step.active and step.job is not None:
         return "running" if step.job.status is JobStatus.RUNNING else "waiting"
     if step.failed and step.job is not None:
@@ -161,7 +161,7 @@ def _state(step: Step) -> str:
     return "ready" if step.ready else "none"
 
 
-def _step(step: Step, record: CorpusRecord | None) -> None:
+def _step(step: PipelineStep, record: CorpusRecord | None) -> None:
     icon, colour, word = _ICONS[_state(step)]
     st.markdown(f":{colour}[{icon}] **{step.name}** :gray[{word}]")
     job = step.job

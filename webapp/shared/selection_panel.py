@@ -15,7 +15,7 @@ from themescope.core.labelling.selections import Selection, digest_of_ids
 from themescope.core.types import Ids
 from themescope.db.records import SentencePlaces
 from themescope.jobs.services import selections as service
-from themescope.jobs.services.selections import Comparison, SelectedSentences
+from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
 from themescope.webapp.shared import queries, selection_actions, selections, sentence_view
 from themescope.webapp.shared.partition_queries import Analysis
 from themescope.webapp.shared.sentence_view import Listing
@@ -171,7 +171,7 @@ def _whole(panel: Panel) -> Ids:
     return selections.everything(corpus.id, corpus.created)
 
 
-def _against(panel: Panel, others: Ids) -> Comparison:
+def _against(panel: Panel, others: Ids) -> SelectionComparison:
     """Compare the selection with other sentences."""
     return selections.comparison(panel.selection.digest, digest_of_ids(others), panel.selection.ids, others)
 

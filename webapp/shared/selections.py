@@ -18,7 +18,7 @@ from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces
 from themescope.jobs.services import selections as service
-from themescope.jobs.services.selections import Comparison, SelectedSentences
+from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.navigation import shown_view, switch_page
 from themescope.webapp.shared.pages import CORPUS
@@ -128,7 +128,7 @@ def everything(corpus_id: int, created: datetime) -> Ids:
 
 
 @st.cache_data(show_spinner="Comparing words …", max_entries=32)
-def comparison(first: str, second: str, _first: Ids, _second: Ids) -> Comparison:
+def comparison(first: str, second: str, _first: Ids, _second: Ids) -> SelectionComparison:
     """Compare two sets of sentences; ``first`` and ``second`` are the hashes of their ids."""
     return service.compare(queries.store(), _first, _second)
 

@@ -178,7 +178,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class TrainingEffect:
     """A model, and one retrained or fine-tuned on other triplets."""
 
     before: ModelRecord
@@ -187,12 +187,12 @@ class Effect:
     """None until both are evaluated on the set."""
 
 
-def effect(source: TripletSetRecord, before: ModelRecord, after: ModelRecord) -> Effect:
+def effect(source: TripletSetRecord, before: ModelRecord, after: ModelRecord) -> TrainingEffect:
     """Compare two models on the test triplets of a set, if both are evaluated on them."""
     on_test = {e.model.id: e for e in evaluations(source) if e.split is Split.TEST and not e.with_article}
     first, second = on_test.get(before.id), on_test.get(after.id)
     measured = None if first is None or second is None else _measured(source, first, second)
-    return Effect(before, after, measured)
+    return TrainingEffect(before, after, measured)
 
 
 def _measured(source: TripletSetRecord, before: Evaluation, after: Evaluation) -> Measured:
@@ -209,7 +209,7 @@ def _tested(
     return paired_test(correctness(_a), correctness(_b), _articles)
 
 
-def show_difference(effect: Effect, found: Measured, labels: tuple[str, str]) -> None:
+def show_difference(effect: TrainingEffect, found: Measured, labels: tuple[str, str]) -> None:
     """Draw the accuracy before and after under the names ``labels``, and the difference with its interval."""
     gap = found.test.difference
     accuracies = score(found.accuracy_before), score(found.accuracy_after), interval(gap.value, gap.low, gap.high)

@@ -9,7 +9,7 @@ from typing import Any
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook.entries import SENTENCES, TEXTS
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.markup import Block, Explained, Heading, Paragraph, Together
+from themescope.core.labelling.markup import Block, Explained, HeadingBlock, ParagraphBlock, Together
 
 FORMAT, FORMAT_VERSION = "themescope codebook", 1
 HEADER = ("code", "theme", *TEXTS, *SENTENCES, "sentences")
@@ -28,15 +28,15 @@ ul { margin: .2rem 0; padding-left: 1.2rem; } section { break-inside: avoid-page
 
 def blocks(title: str, about: str, codes: Sequence[PortableCode]) -> list[Block]:
     """Return a codebook for people to read; ``about`` is the line below its title."""
-    found: list[Block] = [Heading(1, title), *([Paragraph(about)] if about else [])]
+    found: list[Block] = [HeadingBlock(1, title), *([ParagraphBlock(about)] if about else [])]
     for code in codes:
         count = f"{code.sentences:,} {'sentence' if code.sentences == 1 else 'sentences'}"
         entry: list[Block] = [
             Explained(shown, code.texts[name]) for name, shown in TEXTS.items() if code.texts.get(name)
         ]
         entry += [Explained(shown, items) for name, shown in SENTENCES.items() if (items := getattr(code, name))]
-        heading = Heading(3 if code.theme else 2, code.name, count)
-        found.append(Together([heading, *(entry or [Paragraph("No codebook entry yet.")])]))
+        heading = HeadingBlock(3 if code.theme else 2, code.name, count)
+        found.append(Together([heading, *(entry or [ParagraphBlock("No codebook entry yet.")])]))
     return found
 
 

@@ -35,7 +35,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class QdaSpan:
     """Part of a text, from ``start`` to before ``end``, with its codes and notes."""
 
     start: int
@@ -56,7 +56,7 @@ class TextSource:
 
     name: str
     text: str
-    selections: Sequence[Selection] = ()
+    selections: Sequence[QdaSpan] = ()
     headings: tuple[str, ...] = ()
     """Titles of its sections in their order, each of which is a paragraph of the text."""
 
@@ -162,7 +162,7 @@ class _Writer:
         parts += [self._selection(id, source.text, one) for one in source.selections]
         return xml.element("TextSource", {"guid": id, "name": source.name, "plainTextPath": path}, *parts)
 
-    def _selection(self, source: str, text: str, one: Selection) -> str:
+    def _selection(self, source: str, text: str, one: QdaSpan) -> str:
         id = self._guid("selection", source, one.start, one.end)
         # An unlabelled time would be that of another zone elsewhere.
         when = None if one.when is None else one.when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -23,7 +23,7 @@ from themescope.core.labelling.codebook.qda_project import (
     QDE,
     SOURCES,
     UNCERTAIN,
-    Selection,
+    QdaSpan,
     TextSource,
 )
 from themescope.core.labelling.provenance import Maker, Source
@@ -137,13 +137,13 @@ class ProjectReader:
             selections = [self._selection(one, place) for one in found.selections]
             yield TextSource(found.name, self._text(found.path, found.content), selections, found.headings)
 
-    def _selection(self, one: _Found, place: Mapping[str, str]) -> Selection:
+    def _selection(self, one: _Found, place: Mapping[str, str]) -> QdaSpan:
         codes = tuple(place[id] for id in one.codes if id in place)
         texts = [self._note(id) for id in one.notes if id != UNCERTAIN]
         note = "\n\n".join(text for text in texts if text)
         # Codings without a user are imported from a file that does not say who made them.
         maker = self._content.users.get(one.user, Maker(Source.IMPORTED))
-        return Selection(one.start, one.end, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
+        return QdaSpan(one.start, one.end, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
 
     def _note(self, id: str) -> str:
         path, content = self._content.notes.get(id, ("", ""))

@@ -20,7 +20,7 @@ _RATE = "Initial learning rate; it falls linearly with the number of words proce
 
 
 @dataclass(frozen=True)
-class TrainingConfig(Config):
+class EpochsConfig(Config):
     """Settings that every training shares: passes, noise, storage and threads."""
 
     epochs: int = option(20, "Number of passes over the text.", low=1, high=10_000)
@@ -37,7 +37,7 @@ class TrainingConfig(Config):
 
 
 @dataclass(frozen=True)
-class MemoryConfig(TrainingConfig):
+class MemoryConfig(EpochsConfig):
     """Settings of distributed memory: a sentence's vector and the preceding words predict a word."""
 
     dim: int = option(300, "Dimensions of a vector.", low=2, high=4_000)
@@ -46,7 +46,7 @@ class MemoryConfig(TrainingConfig):
 
 
 @dataclass(frozen=True)
-class SentVecConfig(TrainingConfig):
+class SentVecConfig(EpochsConfig):
     """Settings of one training of sentence vectors; content, neighbour prediction and proximity can be switched."""
 
     dim: int = option(600, "Dimensions of a vector.", low=2, high=4_000)
@@ -121,7 +121,7 @@ class RegSimConfig(SentVecConfig):
 
 
 @dataclass(frozen=True)
-class Sen2VecConfig(TrainingConfig):
+class Sen2VecConfig(EpochsConfig):
     """Settings of ``sen2vec``."""
 
     dim: int = option(300, "Dimensions of each part.", low=2, high=2_000)
@@ -155,7 +155,7 @@ class RetSimConfig(RetDisConfig):
 
 
 @dataclass(frozen=True)
-class FastSentConfig(TrainingConfig):
+class FastSentConfig(EpochsConfig):
     """Settings of ``fastsent``. Saha et al. 2017 report it after one epoch, which is too few."""
 
     dim: int = option(600, "Dimensions of a vector.", low=2, high=4_000)
@@ -171,7 +171,7 @@ class FastSentAEConfig(FastSentConfig):
 
 
 @dataclass(frozen=True)
-class W2VAverageConfig(TrainingConfig):
+class W2VAverageConfig(EpochsConfig):
     """Settings of ``w2v-avg``: skip-gram with negative sampling within sentences (Mikolov et al. 2013)."""
 
     dim: int = option(600, "Dimensions of a vector.", low=2, high=4_000)

@@ -23,7 +23,7 @@ from themescope.core.models.con_s2v.arrays import (
     random_table,
     word_noise,
 )
-from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig, TrainingConfig
+from themescope.core.models.con_s2v.config import EpochsConfig, FastSentConfig, MemoryConfig, SentVecConfig
 from themescope.core.models.con_s2v.graphs import Graph, no_graph
 from themescope.core.models.con_s2v.text import EncodedText
 from themescope.core.models.con_s2v.training import CompiledLearner, Learner, Stage, train
@@ -118,11 +118,11 @@ def _tables(
     )
 
 
-def _noise(text: EncodedText, graph: Graph, config: TrainingConfig) -> Noise:
+def _noise(text: EncodedText, graph: Graph, config: EpochsConfig) -> Noise:
     return Noise(word_noise(text.vocabulary.counts), node_noise(graph.targets, len(text)), config.negatives)
 
 
-def _text(text: EncodedText, config: TrainingConfig) -> TextArrays:
+def _text(text: EncodedText, config: EpochsConfig) -> TextArrays:
     return TextArrays(text.ids, text.starts, keep_thresholds(text.vocabulary.counts, config.subsampling))
 
 

@@ -20,6 +20,7 @@ from themescope.core.models.base import unit_length
 from themescope.core.models.con_s2v.config import (
     ConS2VDisConfig,
     ConS2VSimConfig,
+    EpochsConfig,
     MemoryConfig,
     RegDisConfig,
     RegSimConfig,
@@ -27,7 +28,6 @@ from themescope.core.models.con_s2v.config import (
     RetSimConfig,
     Sen2VecConfig,
     SentVecConfig,
-    TrainingConfig,
 )
 from themescope.core.models.con_s2v.sentence_vectors import Fitted, Float32, SentenceVectors
 from themescope.core.models.con_s2v.text import EncodedText
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from themescope.core.models.con_s2v.graphs import Graph
     from themescope.core.models.con_s2v.sentence_vectors import ContentModel
 
-_SHARED = tuple(field.name for field in fields(TrainingConfig))
+_SHARED = tuple(field.name for field in fields(EpochsConfig))
 _VECTORS_DONE, _GRAPH_DONE = 0.4, 0.5  # progress of CON-S2V after content vectors and after the similarity graph
 _RETROFIT_VECTORS_DONE, _RETROFIT_GRAPH_DONE = 0.8, 0.95  # the same for retrofitting
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from themescope.core.errors import ArtifactError, DataError
 from themescope.core.models.base import BaseModel
 from themescope.core.models.con_s2v.arrays import Noise, Tables, TextArrays, empty_table, keep_thresholds, word_noise
-from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.con_s2v.text import FEWEST, CorpusVocabulary, EncodedText, encode_text
 from themescope.core.models.con_s2v.training import drop_checkpoints
 from themescope.core.models.storage import (
@@ -132,7 +132,7 @@ class ContentModel:
         rows: Sequence[Sequence[int]],
         digests: Sequence[int],
         vocabulary: CorpusVocabulary,
-        config: TrainingConfig,
+        config: EpochsConfig,
     ) -> Float32:
         """Return (m, dim) vectors of sentences given as word rows; fewer than three words give the zero vector.
 

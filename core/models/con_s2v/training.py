@@ -21,7 +21,7 @@ import numpy.typing as npt
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.checkpoints import read_arrays, write_arrays
 from themescope.core.models.con_s2v.arrays import Span, Table, Tables
-from themescope.core.models.con_s2v.config import TrainingConfig
+from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.con_s2v.text import EncodedText, Index
 from themescope.core.protocols import Report
 
@@ -35,7 +35,7 @@ Sums = npt.NDArray[np.float64]  # content loss, content steps, neighbour loss, n
 
 
 @dataclass(frozen=True)
-class Progress:
+class EpochProgress:
     """State of a training. All random numbers follow from the seed and these counters."""
 
     epoch: int = 0
@@ -45,7 +45,7 @@ class Progress:
     losses: tuple[float, ...] = (0.0, 0.0)
     """Mean content loss and mean neighbour loss at the last point of the curves."""
 
-    def advanced(self, **changes: Any) -> Progress:
+    def advanced(self, **changes: Any) -> EpochProgress:
         """Return a copy with some counters changed."""
         return replace(self, **changes)
 
@@ -106,7 +106,7 @@ class Stage:
     name: str
     """Name of the checkpoint and in messages."""
     text: EncodedText
-    config: TrainingConfig
+    config: EpochsConfig
     rate: float
     seed: int
     key: str
@@ -132,7 +132,7 @@ class _Training:
         self.stage, self.learner, self.report = stage, learner, report
         self.words, self.epochs = stage.text.words, stage.config.epochs
         self.bounds = _blocks(stage.text.starts, learner.block_words)
-        self.at = Progress()
+        self.at = EpochProgress()
         self.sums, self.pending = np.zeros(4), 0
         self.saved = self.clock = time.monotonic()
         self.cost = 0.0
@@ -198,7 +198,7 @@ class _Training:
         folder = self.report.checkpoint_folder()
         found = read_arrays(folder / (self.stage.name + _ENDING), self._key()) if folder else None
         if found is not None:
-            self.at = Progress(**found[0] | {"losses": tuple(found[0]["losses"])})
+            self.at = EpochProgress(**found[0] | {"losses": tuple(found[0]["losses"])})
             self.learner.restore(found[1])
 
     def _save(self) -> None:

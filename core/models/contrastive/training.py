@@ -26,7 +26,7 @@ VALIDATION = "validation precision"
 
 
 @dataclass(frozen=True)
-class Source:
+class Examples:
     """Articles of one split and what the network says about a batch of them."""
 
     articles: SectionedArticles
@@ -42,7 +42,12 @@ class Source:
 
 
 def train(
-    config: ContrastiveConfig, seed: int, network: nn.Module, training: Source, validation: Source, report: Report
+    config: ContrastiveConfig,
+    seed: int,
+    network: nn.Module,
+    training: Examples,
+    validation: Examples,
+    report: Report,
 ) -> Trained:
     """Train ``network`` in place and return the weights with the best precision on ``validation``.
 
@@ -71,8 +76,8 @@ class _Training(ValidatedLoop[Batch]):
         config: ContrastiveConfig,
         seed: int,
         network: nn.Module,
-        training: Source,
-        validation: Source,
+        training: Examples,
+        validation: Examples,
         report: Report,
     ) -> None:
         taught = [training.teacher.fingerprint] if training.teacher else []
@@ -107,7 +112,7 @@ class _Training(ValidatedLoop[Batch]):
                 means = teacher.mixed(loss, similarities, candidates, batch)
             self._descend(torch.stack([mean.value for mean in means]).sum(), self.named.values(), len(batch))
 
-    def _loss(self, source: Source, batch: Batch) -> tuple[Mean, Tensor, Tensor]:
+    def _loss(self, source: Examples, batch: Batch) -> tuple[Mean, Tensor, Tensor]:
         """Return the contrastive loss of a batch, the (m, m) similarities of its sentences, and their candidates."""
         similarities = source.similarities(batch)
         labels = (torch.from_numpy(x).to(similarities.device) for x in (batch.articles, batch.sections))

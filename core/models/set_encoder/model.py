@@ -34,7 +34,7 @@ from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.contrastive.training import Examples
     from themescope.core.models.set_encoder.network import SetTransformer
 
 _WEIGHTS, _TRAINING = "set-encoder.safetensors", "training.json"
@@ -161,13 +161,13 @@ class SetEncoder(BaseModel):
 
     def _source(
         self, network: SetTransformer, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
-    ) -> Source:
+    ) -> Examples:
         """Return ``articles``, which are rows of ``sentences``, as data of the network."""
-        from themescope.core.models.contrastive.training import Source
+        from themescope.core.models.contrastive.training import Examples
         from themescope.core.models.set_encoder.data import batch_similarities, set_data
 
         data = set_data(sentences, articles, self._models, report)
-        return Source(articles, partial(batch_similarities, network, data), data.fingerprint())
+        return Examples(articles, partial(batch_similarities, network, data), data.fingerprint())
 
     def _fitted(self) -> SetTransformer:
         if self._network is None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from themescope.core.models.contrastive.sampling import Batch
-    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.contrastive.training import Examples
     from themescope.core.models.static_encoder.network import WordTable
 
 _TRAINING = "training.json"
@@ -177,14 +177,14 @@ def _texts(sentences: Sequence[Sentence], rows: Index, report: Report) -> tuple[
     return read_words(texts, lambda: report.progress(0, 1, "Reading the sentences"))
 
 
-def _source(network: WordTable, articles: SectionedArticles, words: Words) -> Source:
+def _source(network: WordTable, articles: SectionedArticles, words: Words) -> Examples:
     """Return articles as training data of the network."""
-    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.contrastive.training import Examples
 
     digest = hashlib.blake2b(digest_size=8)
     for array in (words.ids, words.starts, articles.sections, network.vectors.detach().cpu().numpy()):
         digest.update(np.ascontiguousarray(array).tobytes())
-    return Source(articles, partial(_similarities, network, words), digest.hexdigest())
+    return Examples(articles, partial(_similarities, network, words), digest.hexdigest())
 
 
 def _similarities(network: WordTable, words: Words, batch: Batch) -> Tensor:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from themescope.core.models.contrastive.sampling import Batch
-    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.contrastive.training import Examples
     from themescope.core.models.thematic_encoder.network import Pieces, TextNetwork
 
 _DELTA, _BASE, _TRAINING = "delta.safetensors", "base-encoder.json", "training.json"
@@ -199,10 +199,10 @@ class ThematicEncoder(BaseModel):
 
     def _source(
         self, text: TextNetwork, tokenizer: Any, sentences: Sequence[Sentence], limit: int, report: Report
-    ) -> Source:
+    ) -> Examples:
         """Return at most ``limit`` of the articles as training data of the network."""
         from themescope.core.models.contrastive.sampling import sectioned_articles
-        from themescope.core.models.contrastive.training import Source
+        from themescope.core.models.contrastive.training import Examples
         from themescope.core.models.thematic_encoder.network import word_pieces
 
         def tick() -> None:
@@ -210,7 +210,9 @@ class ThematicEncoder(BaseModel):
 
         articles = sectioned_articles(sentences).limited(limit, self.seed)
         pieces = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
-        return Source(articles, partial(_similarities, text, pieces), f"{self._base['digest']} {pieces.fingerprint()}")
+        return Examples(
+            articles, partial(_similarities, text, pieces), f"{self._base['digest']} {pieces.fingerprint()}"
+        )
 
     def _texts(self, sentences: Sequence[Sentence], rows: Any) -> Iterator[str]:
         return (self.config.prefix + sentences[i].text for i in rows.tolist())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from themescope.core.models.contrastive.sampling import Batch
-    from themescope.core.models.contrastive.training import Source
+    from themescope.core.models.contrastive.training import Examples
     from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
 
 _READING, _TAUGHT = 0.05, 0.5  # shares of the progress after reading the sentences, and after a teacher has
@@ -109,15 +109,15 @@ class ContrastiveNet(BiLstmModel):
         with seeded(self.seed):
             return BiLstmAttention(dim, self.config.hidden, self.config.attention)
 
-    def _source(self, net: BiLstmAttention, drop: Dropout, data: _Tokenised) -> Source:
+    def _source(self, net: BiLstmAttention, drop: Dropout, data: _Tokenised) -> Examples:
         """Return articles as training data of the network."""
-        from themescope.core.models.contrastive.training import Source
+        from themescope.core.models.contrastive.training import Examples
         from themescope.core.models.device import pick_precision
         from themescope.core.models.triplet_network.network import NetworkEncoder
 
         device = next(net.parameters()).device
         encoder = NetworkEncoder(net, data.tokens, pick_precision(self.config.precision, device))
-        return Source(data.articles, partial(_similarities, encoder, drop), data.fingerprint())
+        return Examples(data.articles, partial(_similarities, encoder, drop), data.fingerprint())
 
 
 @dataclass(frozen=True)

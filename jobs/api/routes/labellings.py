@@ -94,7 +94,7 @@ class NewName(Body):
     name: _Name
 
 
-class Change(Body):
+class NewChange(Body):
     """What every change may say about itself."""
 
     reason: str = Field("", max_length=NOTE_LIMIT, description="Reason for the history.")
@@ -111,33 +111,33 @@ class Change(Body):
     )
 
 
-class Assignment(Change):
+class Assignment(NewChange):
     """Sentences to put into a cluster."""
 
     sentences: Sentences
     cluster: ClusterNumber
 
 
-class SentenceChange(Change):
+class SentenceChange(NewChange):
     """Sentences to change."""
 
     sentences: Sentences
 
 
-class NewCluster(Change):
+class NewCluster(NewChange):
     """A cluster to create."""
 
     name: _Name
     sentences: list[SentenceId] = Field(default_factory=list, max_length=200_000, description="Possibly none.")
 
 
-class ClusterName(Change):
+class ClusterName(NewChange):
     """A new name for a cluster."""
 
     name: _Name
 
 
-class Merge(Change):
+class Merge(NewChange):
     """Clusters to merge into one of them."""
 
     clusters: list[ClusterNumber] = Field(min_length=1, max_length=10_000, examples=[[2, 3]])
@@ -326,7 +326,10 @@ def rename_cluster(caller: CallerNow, labelling_id: Id, cluster: Id, change: Clu
 def delete_cluster(caller: CallerNow, labelling_id: Id, cluster: Id) -> Step | None:
     """Delete a cluster; its sentences become unassigned."""
     return _do(
-        caller, labelling_id, Change(reason="", seen=None, coder=""), lambda p: op.delete(p, _known_cluster(p, cluster))
+        caller,
+        labelling_id,
+        NewChange(reason="", seen=None, coder=""),
+        lambda p: op.delete(p, _known_cluster(p, cluster)),
     )
 
 
@@ -353,7 +356,7 @@ def redo(caller: CallerNow, labelling_id: Id) -> Step | None:
 
 
 def _do(
-    caller: Caller, labelling_id: int, change: Change, operation: Callable[[Partition], op.Operation]
+    caller: Caller, labelling_id: int, change: NewChange, operation: Callable[[Partition], op.Operation]
 ) -> Step | None:
     session = _session(caller, labelling_id)
     return _store_change(session, change, operation(session.partition))
@@ -368,7 +371,7 @@ def _session(caller: Caller, labelling_id: int) -> LabellingSession:
     return LabellingSession(caller.acting, labelling_id, caller.actor.name)
 
 
-def _store_change(session: LabellingSession, change: Change, made: op.Operation) -> Step | None:
+def _store_change(session: LabellingSession, change: NewChange, made: op.Operation) -> Step | None:
     """Store a change as a step; raise ``StaleChangeError`` if others changed it after the last step that was seen."""
     if change.seen is not None:
         snapshot: Snapshot = session.snapshot

@@ -33,7 +33,7 @@ LEAST_DISK = 2_000_000_000
 
 
 @dataclass(frozen=True)
-class Check:
+class Examined:
     """Result of a check."""
 
     name: str
@@ -47,15 +47,15 @@ class Check:
         return "✗" if self.problem else "!" if self.warning else "✓"
 
 
-def examine(vectors: bool = False) -> list[Check]:
+def examine(vectors: bool = False) -> list[Examined]:
     """Run every check, with ``vectors`` also of the content of all vector files; never raises."""
-    checks: list[Check] = []
+    checks: list[Examined] = []
     for look in (_python, _packages, _accelerator, _word_vectors):
         checks += _guarded(look.__name__.strip("_"), look)
     try:
         settings = Settings.from_environment()
     except ThemescopeError as error:
-        return [*checks, Check("settings", str(error), problem=True)]
+        return [*checks, Examined("settings", str(error), problem=True)]
     store = Store(settings)
     for name, look_at in (
         ("data folder", _disk),
@@ -70,20 +70,20 @@ def examine(vectors: bool = False) -> list[Check]:
     return checks
 
 
-def _guarded(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
+def _guarded(name: str, look: Callable[[], Iterator[Examined]]) -> list[Examined]:
     try:
         return list(look())
     except Exception as error:
-        return [Check(name, f"{error}" or type(error).__name__, problem=True)]
+        return [Examined(name, f"{error}" or type(error).__name__, problem=True)]
 
 
-def _python() -> Iterator[Check]:
+def _python() -> Iterator[Examined]:
     version = sys.version.split()[0]
     known = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    yield Check("Python", f"{version}" + ("" if known else "; tested with 3.11 to 3.13"), warning=not known)
+    yield Examined("Python", f"{version}" + ("" if known else "; tested with 3.11 to 3.13"), warning=not known)
 
 
-def _packages() -> Iterator[Check]:
+def _packages() -> Iterator[Examined]:
     needed = re.compile(r"extra == .(app|client|files)\b")
     lines = metadata.requires("themescope") or ()
     required = [line for line in lines if "extra ==" not in line or needed.search(line)]
@@ -92,10 +92,10 @@ def _packages() -> Iterator[Check]:
     found = (
         f"missing: {', '.join(missing)}; run pip install 'themescope[app]'" if missing else f"all {len(names)} present"
     )
-    yield Check("packages", found, problem=bool(missing))
+    yield Examined("packages", found, problem=bool(missing))
     for name, module, extra in _OPTIONAL:
         present = importlib.util.find_spec(module) is not None
-        yield Check(name, "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')")
+        yield Examined(name, "present" if present else f"not installed (optional: pip install 'themescope[{extra}]')")
 
 
 def _is_installed(package: str) -> bool:
@@ -106,15 +106,15 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _accelerator() -> Iterator[Check]:
+def _accelerator() -> Iterator[Examined]:
     import torch
 
-    yield Check("torch", f"{torch.__version__}, {torch.get_num_threads()} threads")
+    yield Examined("torch", f"{torch.__version__}, {torch.get_num_threads()} threads")
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    yield Check("GPU", ", ".join(names) or "none; training runs on the CPU")
+    yield Examined("GPU", ", ".join(names) or "none; training runs on the CPU")
 
 
-def _word_vectors() -> Iterator[Check]:
+def _word_vectors() -> Iterator[Examined]:
     from themescope.core.text.word_tables import REGISTRY as TABLES
     from themescope.core.text.word_tables import load_word_vectors
 
@@ -122,32 +122,32 @@ def _word_vectors() -> Iterator[Check]:
         try:
             words = len(load_word_vectors(card.id, 1_000))
         except ThemescopeError as error:
-            yield Check("word vectors", f"{card.id}: {error}", problem=True)
+            yield Examined("word vectors", f"{card.id}: {error}", problem=True)
         else:
-            yield Check("word vectors", f"{card.id}: found" if words else f"{card.id}: empty", problem=not words)
+            yield Examined("word vectors", f"{card.id}: found" if words else f"{card.id}: empty", problem=not words)
 
 
-def _disk(store: Store) -> Iterator[Check]:
+def _disk(store: Store) -> Iterator[Examined]:
     home = store.settings.home
     home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free
     why = ", found in the checkout" if home == checkout_home() and not os.environ.get("THEMESCOPE_HOME") else ""
     found = f"{home}, {free / 1e9:,.1f} GB free{why}"
     if os.access(home, os.W_OK):
-        yield Check("data folder", found, warning=free < LEAST_DISK)
+        yield Examined("data folder", found, warning=free < LEAST_DISK)
     else:
-        yield Check("data folder", f"{home} is not writable; change its permissions", problem=True)
+        yield Examined("data folder", f"{home} is not writable; change its permissions", problem=True)
 
 
-def _store(store: Store) -> Iterator[Check]:
+def _store(store: Store) -> Iterator[Examined]:
     store.migrate()
     with store.reading() as r:
         corpora, models = len(r.corpora.list()), len(r.models.list())
     label = store.settings.database_label
-    yield Check("store", f"{label}, migrated; {corpora} corpora, {models} models")
+    yield Examined("store", f"{label}, migrated; {corpora} corpora, {models} models")
 
 
-def _files(store: Store) -> Iterator[Check]:
+def _files(store: Store) -> Iterator[Examined]:
     with store.reading() as r:
         models = r.models.list()
     unused = len(store.unused_artifacts())
@@ -155,50 +155,50 @@ def _files(store: Store) -> Iterator[Check]:
     orphans = f"; {unused} without a model, which a worker removes after a day" if unused else ""
     if missing:
         found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
-        yield Check("model files", found + orphans, problem=True)
+        yield Examined("model files", found + orphans, problem=True)
     else:
-        yield Check("model files", f"present for every model ({len(models)})" + orphans)
+        yield Examined("model files", f"present for every model ({len(models)})" + orphans)
 
 
-def _vector_files(store: Store, content: bool) -> Iterator[Check]:
+def _vector_files(store: Store, content: bool) -> Iterator[Examined]:
     """Check that every file of vectors and every index exists with its size, and with ``content`` what it holds."""
     with store.reading() as r:
         known, indexes = r.embeddings.files(), r.embeddings.indexes()
     where = store.vector_files.folder.where()
     for name, files, suffix in (("vector files", known, VECTORS_SUFFIX), ("indexes", indexes, INDEX_SUFFIX)):
         if problems := problems_of(store.vector_files, files, content=content, suffix=suffix):
-            yield Check(name, f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
+            yield Examined(name, f"{len(problems)} of {len(files)} in {where}: {problems[0]}", problem=True)
         elif files:
-            yield Check(name, f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
+            yield Examined(name, f"{len(files):,} in {where}, {sum(files.values()) / 1e9:,.2f} GB")
 
 
-def _worker(store: Store) -> Iterator[Check]:
+def _worker(store: Store) -> Iterator[Examined]:
     with store.reading() as r:
         alive = r.workers.alive(within_s=10)
         waiting = len(r.jobs.list(status=JobStatus.QUEUED)) if not alive else 0
     if alive:
-        yield Check("worker", f"{len(alive)} running")
+        yield Examined("worker", f"{len(alive)} running")
     elif waiting:
-        yield Check("worker", f"none running for {waiting} queued jobs; start one: themescope worker", problem=True)
+        yield Examined("worker", f"none running for {waiting} queued jobs; start one: themescope worker", problem=True)
     else:
-        yield Check("worker", "none running; start one: themescope worker", warning=True)
+        yield Examined("worker", "none running; start one: themescope worker", warning=True)
 
 
-def _backups(store: Store) -> Iterator[Check]:
+def _backups(store: Store) -> Iterator[Examined]:
     """Check that regular backups are made, if the settings name a folder for them."""
     state = backup_state(store)
     if not state.regular:
-        yield Check("backups", "no regular ones; set THEMESCOPE_BACKUP_FOLDER, or use themescope backup")
+        yield Examined("backups", "no regular ones; set THEMESCOPE_BACKUP_FOLDER, or use themescope backup")
         return
     late = state.overdue(datetime.now(UTC))
     found = " ".join(part for part in (f"{state.summary}{' (overdue)' * late}.", state.problem) if part)
-    yield Check("backups", found, warning=late or bool(state.problem))
+    yield Examined("backups", found, warning=late or bool(state.problem))
 
 
-def _people(store: Store) -> Iterator[Check]:
+def _people(store: Store) -> Iterator[Examined]:
     """Check the accounts and the permissions of the key that signs cookies."""
     signing_key(store.settings.home)
     with store.reading() as r:
         logins, admins = r.logins.all(), len(r.people.admins())
     found = f"{len(logins)} can sign in" if logins else "no sign-in: names are not verified"
-    yield Check("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")
+    yield Examined("people", f"{found}; {admins or 'no'} admin{'s' * (admins != 1)}")

@@ -14,7 +14,7 @@ from themescope.db.sql import BATCH
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.labellings import (
     Document,
-    Place,
+    SentencePlace,
     export_document,
     from_lines,
     moved,
@@ -69,7 +69,7 @@ def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int
     """Match sentences by article, position and text: return old id → id, and the article if there is one."""
     names: dict[int, int] = {}
     articles: set[int] = set()
-    by_title: dict[str, dict[int, Place]] = {}
+    by_title: dict[str, dict[int, SentencePlace]] = {}
     for id, place in document.places.items():
         by_title.setdefault(place.article, {})[id] = place
     for title, places in by_title.items():

@@ -18,7 +18,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_project import ProjectHead, Selection, TextSource, write_project
+from themescope.core.labelling.codebook.qda_project import ProjectHead, QdaSpan, TextSource, write_project
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
 from themescope.core.labelling.history import Step
@@ -87,7 +87,7 @@ def _sources(
             source, coder, sure = made.cells(row)
             maker = Maker(Source(source), coder) if source else Maker(Source.HUMAN, who)
             if placed or note or p.uncertain[row]:
-                selections.append(Selection(begin, end, placed, note, bool(p.uncertain[row]), maker, sure, when))
+                selections.append(QdaSpan(begin, end, placed, note, bool(p.uncertain[row]), maker, sure, when))
         yield TextSource(article.title, text, selections, headings(titles, sentences))
 
 
@@ -166,7 +166,7 @@ class _Matching:
                 return sentences, Spans(spans)
         return None
 
-    def _take(self, id: int, common: int, one: Selection) -> None:
+    def _take(self, id: int, common: int, one: QdaSpan) -> None:
         for code in one.codes:
             known = self._best.get(id)
             if known is not None and known[1] != int(code):

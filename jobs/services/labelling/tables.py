@@ -30,7 +30,7 @@ _SOURCE, _CODER, _PROBABILITY = ("source",), ("coder",), ("probability",)
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class LabelColumns:
     """Names of the columns of a table, "" for none. The cluster, and the id or the text, are required."""
 
     cluster: str
@@ -46,7 +46,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RowProblem:
     """Row that assigns no sentence, with the reason."""
 
     row: int
@@ -72,20 +72,20 @@ class Plan:
     """Number of rows that assign a sentence."""
     sentences: int
     """Number of sentences that could be assigned."""
-    missing: tuple[Problem, ...]
+    missing: tuple[RowProblem, ...]
     """Rows that match no sentence."""
-    ambiguous: tuple[Problem, ...]
+    ambiguous: tuple[RowProblem, ...]
     """Rows that match several sentences."""
-    contradicting: tuple[Problem, ...]
+    contradicting: tuple[RowProblem, ...]
     """Rows that contradict an earlier row."""
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[RowProblem]:
         """Return every skipped row, ordered by number."""
         return sorted((*self.missing, *self.ambiguous, *self.contradicting), key=lambda problem: problem.row)
 
 
-def likely_columns(sheet: Sheet) -> Columns:
+def likely_columns(sheet: Sheet) -> LabelColumns:
     """Guess the columns from their names."""
 
     def named(names: Sequence[str]) -> str:
@@ -100,7 +100,7 @@ def likely_columns(sheet: Sheet) -> Columns:
     if source and not {*sheet.column(source)} <= {"", *Source}:
         source = ""  # a column about something else
     about = source, named(_CODER), named(_PROBABILITY)
-    return Columns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE), theme, *about)
+    return LabelColumns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE), theme, *about)
 
 
 def hides_makers(sheet: Sheet) -> bool:
@@ -109,7 +109,7 @@ def hides_makers(sheet: Sheet) -> bool:
 
 
 def plan(
-    store: Store, corpus_id: int, article_id: int | None, sheet: Sheet, columns: Columns, together: bool = False
+    store: Store, corpus_id: int, article_id: int | None, sheet: Sheet, columns: LabelColumns, together: bool = False
 ) -> Plan:
     """Match each row to a sentence; with ``together``, a text assigns all sentences that have it.
 
@@ -173,7 +173,7 @@ def check_whole(found: Plan) -> None:
     )
 
 
-def _check(sheet: Sheet, columns: Columns) -> None:
+def _check(sheet: Sheet, columns: LabelColumns) -> None:
     for name in filter(None, astuple(columns)):
         if name not in sheet.columns:
             raise UnknownNameError("column", name, sheet.columns)
@@ -186,7 +186,7 @@ def _check(sheet: Sheet, columns: Columns) -> None:
 class _Planner:
     """Builder of the plan of one table."""
 
-    def __init__(self, sentences: Sequence[Sentence], columns: Columns, together: bool) -> None:
+    def __init__(self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool) -> None:
         self._columns, self._together, self._total = columns, together, len(sentences)
         self._texts = {s.id: one_line(s.text) for s in sentences}
         self._by_text: dict[str, list[int]] = {}
@@ -201,21 +201,23 @@ class _Planner:
         """Name of a cluster → name of its theme, and the row that says so."""
 
     def plan(self, sheet: Sheet) -> Plan:
-        missing: list[Problem] = []
-        ambiguous: list[Problem] = []
-        contradicting: list[Problem] = []
+        missing: list[RowProblem] = []
+        ambiguous: list[RowProblem] = []
+        contradicting: list[RowProblem] = []
         for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
             row = dict(zip(sheet.columns, cells, strict=True))
             text = row.get(self._columns.text, "")
             ids, why = self._meant(row.get(self._columns.id, ""), text)
             if not ids:
-                missing.append(Problem(number, text, why))
+                missing.append(RowProblem(number, text, why))
             elif len(ids) > 1 and not self._together:
-                ambiguous.append(Problem(number, text, f"{len(ids)} sentences have this text"))
+                ambiguous.append(RowProblem(number, text, f"{len(ids)} sentences have this text"))
             elif earlier := self._theme(number, row):
-                contradicting.append(Problem(number, text, f"row {earlier} puts this cluster under another theme"))
+                contradicting.append(RowProblem(number, text, f"row {earlier} puts this cluster under another theme"))
             elif earlier := self._place(number, ids, row):
-                contradicting.append(Problem(number, text, f"row {earlier} assigns this sentence to another cluster"))
+                contradicting.append(
+                    RowProblem(number, text, f"row {earlier} assigns this sentence to another cluster")
+                )
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
         if not rows:

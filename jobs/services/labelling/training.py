@@ -28,7 +28,7 @@ def record_attempt(
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PracticeProgress:
     """Attempts of one person at the training items of a labelling."""
 
     person: str
@@ -46,12 +46,12 @@ class Progress:
         return _share(max(self.attempts, key=lambda one: (one.correct / one.items, one.items)))
 
 
-def progress(r: Unit, labelling_id: int, person: str | None = None) -> list[Progress]:
+def progress(r: Unit, labelling_id: int, person: str | None = None) -> list[PracticeProgress]:
     """Return the attempts at the training items of a labelling by person, of one person if given."""
     found: dict[str, list[PracticeRecord]] = {}
     for attempt in r.practice.list(labelling_id, person):
         found.setdefault(attempt.person, []).append(attempt)
-    return [Progress(name, tuple(attempts)) for name, attempts in sorted(found.items())]
+    return [PracticeProgress(name, tuple(attempts)) for name, attempts in sorted(found.items())]
 
 
 def _share(attempt: PracticeRecord) -> Estimate:

@@ -23,7 +23,7 @@ Codes = Mapping[int, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CountScope:
     """Which cases and whose categories are counted."""
 
     person: str | None = None
@@ -124,7 +124,7 @@ def codes_of(notebook: Notebook, person: str | None) -> dict[int, frozenset[int]
     return found
 
 
-def count_categories(notebook: Notebook, scope: Scope = Scope()) -> Counts:
+def count_categories(notebook: Notebook, scope: CountScope = CountScope()) -> Counts:
     """Count the categories of the cases of a scope."""
     within = [case for case in notebook.cases if scope.sample is None or case.sample_id == scope.sample]
     codes = codes_of(notebook, scope.person)

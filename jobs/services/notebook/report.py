@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from themescope.core.labelling.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
-from themescope.core.labelling.markup import Block, Figure, Heading, Links, Paragraph, Quotation, Table
+from themescope.core.labelling.markup import Block, Figure, HeadingBlock, LinkTargets, ParagraphBlock, Quotation, Table
 from themescope.db.notebook_records import ErrorCase, ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.notebook import agreement, figures
-from themescope.jobs.services.notebook.counts import Counts, CountTable, Scope, codes_of, count_categories
+from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, codes_of, count_categories
 
 _PASSAGES = 6
 _ROLES = {PIVOT: "Pivot", POSITIVE: "Positive (same section)", NEGATIVE: "Negative (other section)"}
@@ -23,7 +23,7 @@ class ReportOptions:
     """What a report contains, and how it links."""
 
     project: str
-    scope: Scope
+    scope: CountScope
     examples: int
     """Maximum number of cases shown for each category."""
     case_address: Callable[[ErrorCase], str]
@@ -52,8 +52,8 @@ def _summary(notebook: Notebook, counts: Counts, options: ReportOptions) -> list
     people = ", ".join(options.name_of(person) for person in agreement.analysts(notebook)) or "nobody yet"
     drawn = sum(case.sample_id is not None for case in notebook.cases)
     return [
-        Heading(1, f"Error analysis of {options.project}"),
-        Paragraph(
+        HeadingBlock(1, f"Error analysis of {options.project}"),
+        ParagraphBlock(
             f"{datetime.now(UTC):%d %B %Y}. {len(notebook.cases):,} cases ({listed}), {drawn:,} of them drawn at "
             f"random; {counts.coded:,} coded. Analysts: {people}."
         ),
@@ -62,14 +62,14 @@ def _summary(notebook: Notebook, counts: Counts, options: ReportOptions) -> list
 
 def _counts(counts: Counts) -> list[Block]:
     if not counts.coded or not counts.categories:
-        return [Paragraph("No case has a category yet.")]
+        return [ParagraphBlock("No case has a category yet.")]
     rows = [
         (r.category.name, r.category.description, f"{r.cases:,}", f"{r.share:.0%}", f"{r.low:.0%} to {r.high:.0%}")
         for r in counts.categories
     ]
     return [
-        Heading(2, "Categories"),
-        Paragraph(counts.statement() + " Intervals: 95 %, Wilson. A case may have several categories."),
+        HeadingBlock(2, "Categories"),
+        ParagraphBlock(counts.statement() + " Intervals: 95 %, Wilson. A case may have several categories."),
         Figure(figures.shares(counts), "Share of cases by category, with 95 % intervals"),
         Table(("Category", "Description", "Cases", "Share", "95 % interval"), rows),
         *_table("Categories by model", counts.by_model),
@@ -80,7 +80,7 @@ def _counts(counts: Counts) -> list[Block]:
 def _table(title: str, of: CountTable) -> list[Block]:
     header = ["Category", *(f"{name} ({total:,})" for name, total in zip(of.columns, of.totals, strict=True))]
     rows = [[name, *(of.cell(i, j) for j in range(len(of.columns)))] for i, name in enumerate(of.categories)]
-    return [Heading(3, title), Table(header, rows), Paragraph(of.reading())]
+    return [HeadingBlock(3, title), Table(header, rows), ParagraphBlock(of.reading())]
 
 
 def _samples(notebook: Notebook, options: ReportOptions) -> list[Block]:
@@ -89,15 +89,15 @@ def _samples(notebook: Notebook, options: ReportOptions) -> list[Block]:
         return []
     blocks: list[Block] = []
     for sample in notebook.samples:
-        counts = count_categories(notebook, Scope(options.scope.person, sample.id))
+        counts = count_categories(notebook, CountScope(options.scope.person, sample.id))
         if counts.coded:
             rows = [
                 (r.category.name, f"{r.cases:,}", f"{r.share:.0%}", f"{r.low:.0%} to {r.high:.0%}")
                 for r in counts.categories
             ]
             blocks += [
-                Heading(3, f"Random sample: {sample.name}"),
-                Paragraph(f"{counts.statement()} Seed {sample.seed}."),
+                HeadingBlock(3, f"Random sample: {sample.name}"),
+                ParagraphBlock(f"{counts.statement()} Seed {sample.seed}."),
                 Table(("Category", "Cases", "Share", "95 % interval"), rows),
             ]
     return blocks
@@ -106,7 +106,7 @@ def _samples(notebook: Notebook, options: ReportOptions) -> list[Block]:
 def _agreement(notebook: Notebook, options: ReportOptions) -> list[Block]:
     pair = agreement.most_common_pair(notebook)
     if pair is None:
-        return [Heading(2, "Agreement"), Paragraph("Undefined because only one analyst has coded cases.")]
+        return [HeadingBlock(2, "Agreement"), ParagraphBlock("Undefined because only one analyst has coded cases.")]
     found, names = agreement.agreement(notebook, pair), [options.name_of(person) for person in pair]
     rows = [
         (r.category.name, str(r.first), str(r.second), str(r.both), agreement.in_words(r.kappa))
@@ -114,8 +114,8 @@ def _agreement(notebook: Notebook, options: ReportOptions) -> list[Block]:
     ]
     everybody = agreement.in_words(agreement.agreement_of_all(notebook))
     return [
-        Heading(2, "Agreement"),
-        Paragraph(
+        HeadingBlock(2, "Agreement"),
+        ParagraphBlock(
             f"Krippendorff's alpha of the sets of categories with the MASI distance (Passonneau 2006), all analysts: "
             f"{everybody}. {names[0]} and {names[1]}: {agreement.in_words(found.alpha)}, over {found.alpha.cases:,} "
             f"cases that both coded; they differ on {len(found.disagreements):,} of them. Per category, "
@@ -133,30 +133,30 @@ def _examples(notebook: Notebook, counts: Counts, options: ReportOptions) -> lis
     codes, notes = codes_of(notebook, options.scope.person), notebook.notes_of()
     within = [c for c in notebook.cases if options.scope.sample in (None, c.sample_id)]
     ordered = sorted(within, key=lambda case: case.id not in notes)
-    blocks: list[Block] = [Heading(2, "Examples")]
+    blocks: list[Block] = [HeadingBlock(2, "Examples")]
     for row in counts.categories:
         cases = [case for case in ordered if row.category.id in codes.get(case.id, ())]
         if cases:
-            blocks += [Heading(3, f"{row.category.name} ({len(cases):,})")]
+            blocks += [HeadingBlock(3, f"{row.category.name} ({len(cases):,})")]
             blocks += [block for case in cases[: options.examples] for block in _case(case, notes, options)]
     left = [case for case in ordered if not codes.get(case.id)]
     if left:
-        blocks += [Heading(3, f"Without a category ({len(left):,})")]
+        blocks += [HeadingBlock(3, f"Without a category ({len(left):,})")]
         blocks += [block for case in left[: options.examples] for block in _case(case, notes, options)]
     return blocks
 
 
 def _case(case: ErrorCase, notes: Mapping[int, Sequence[ErrorNote]], options: ReportOptions) -> list[Block]:
     facts = case.facts
-    blocks: list[Block] = [Heading(4, f"Case {case.id}: {case.kind.value}, {facts.source}")]
+    blocks: list[Block] = [HeadingBlock(4, f"Case {case.id}: {case.kind.value}, {facts.source}")]
     blocks += [Quotation(_label(passage), passage.text) for passage in facts.passages[:_PASSAGES]]
     rest = facts.sentences - _PASSAGES
     said = [*facts.statements(), *([f"{rest:,} more sentences."] if rest > 0 else ())]
-    blocks += [Paragraph(" ".join(said))] if said else []
+    blocks += [ParagraphBlock(" ".join(said))] if said else []
     written = [f"{options.name_of(note.person)}: {note.text}" for note in notes.get(case.id, ())]
-    blocks += [Paragraph(f"Note of {text}") for text in written]
+    blocks += [ParagraphBlock(f"Note of {text}") for text in written]
     links = ("Open the case", options.case_address(case)), ("Open where it was found", options.origin_address(case))
-    return [*blocks, Links(links)]
+    return [*blocks, LinkTargets(links)]
 
 
 def _label(passage: Passage) -> str:
@@ -181,9 +181,9 @@ def _made_with(store: Store, notebook: Notebook) -> list[Block]:
         else:
             rows.append((name, model.method, f"{model.revision}, seed {model.seed}", model.digest[:12]))
     return [
-        Heading(2, "Models and versions"),
-        Table(("Model", "Method", "Revision", "Digest"), rows) if rows else Paragraph("No case names a model."),
-        Paragraph(
+        HeadingBlock(2, "Models and versions"),
+        Table(("Model", "Method", "Revision", "Digest"), rows) if rows else ParagraphBlock("No case names a model."),
+        ParagraphBlock(
             f"Made by Themescope {code_version()}. Distances, margins and clusters are those of the time at which a "
             "case was added; models may have changed since."
         ),

@@ -30,7 +30,7 @@ MOST_PAIRED = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedItems:
     """What the people of a task have judged so far; row i of every array is sentence ``ids[i]``."""
 
     task: TaskRecord
@@ -54,7 +54,7 @@ class Judged:
         return [*self.labels, self.gold], [len(self.labels)]
 
 
-def judged(r: Unit, task: TaskRecord) -> Judged:
+def judged(r: Unit, task: TaskRecord) -> JudgedItems:
     """Return the labels of all people of a task, of the sentences that they placed or have marked as done."""
     members = [member for member in r.tasks.members(task.id) if member.labelling_id is not None]
     articles = {item.article_id for item in r.tasks.items(task.id)}
@@ -69,7 +69,7 @@ def judged(r: Unit, task: TaskRecord) -> Judged:
     gold, names = gold_on(r, task.gold_id, ids)
     of, at = (np.array([getattr(s, name) for s in order], dtype=np.int64) for name in ("article_id", "position"))
     people = tuple(member.person for member in members)
-    return Judged(task, people, ids, of, at, tuple(labels), gold, tuple(partitions), names)
+    return JudgedItems(task, people, ids, of, at, tuple(labels), gold, tuple(partitions), names)
 
 
 def _placed(r: Unit, member: MemberRecord) -> tuple[Partition, Ids]:
@@ -82,7 +82,7 @@ def _placed(r: Unit, member: MemberRecord) -> tuple[Partition, Ids]:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TaskCheck:
     """Checks of one person."""
 
     person: str
@@ -96,7 +96,7 @@ class Check:
     consensus_drift: Drift
 
 
-def checks(store: Store, task_id: int) -> list[Check]:
+def checks(store: Store, task_id: int) -> list[TaskCheck]:
     """Return the checks of every person who has begun; the drift tests of all people are corrected together."""
     with store.reading() as r:
         task = r.tasks.get(task_id)
@@ -108,7 +108,7 @@ def checks(store: Store, task_id: int) -> list[Check]:
     scores |= {("consensus", p): [score for _, score in agreed[p]] for p in found.people}
     tests = drifts({f"{kind} {person}": series for (kind, person), series in scores.items()})
     return [
-        Check(
+        TaskCheck(
             p, share_right([bool(x) for x in right[p][right[p] >= 0]]), tuple(gold[p]), tests[f"gold {p}"],
             tuple(agreed[p]), tests[f"consensus {p}"],
         )
@@ -116,7 +116,7 @@ def checks(store: Store, task_id: int) -> list[Check]:
     ]  # fmt: skip
 
 
-def right_of(found: Judged, place: int) -> Labels:
+def right_of(found: JudgedItems, place: int) -> Labels:
     """Return (n,) 1 where a person's label is the gold one, 0 where it is another, -1 where one is missing.
 
     Clusters with the name of a gold cluster are that cluster. If no name is the same, clusters are matched one-to-one.
@@ -135,7 +135,7 @@ def right_of(found: Judged, place: int) -> Labels:
     return result
 
 
-def _rows(found: Judged, item: ItemRecord) -> np.ndarray:
+def _rows(found: JudgedItems, item: ItemRecord) -> np.ndarray:
     inside = (found.positions >= item.first) & (found.positions <= item.last)
     return np.flatnonzero((found.articles == item.article_id) & inside)
 
@@ -153,7 +153,7 @@ def _finished(items: Sequence[ItemRecord], person: str) -> list[tuple[datetime, 
 
 
 def _gold_series(
-    found: Judged, items: Sequence[ItemRecord], person: str, right: Labels
+    found: JudgedItems, items: Sequence[ItemRecord], person: str, right: Labels
 ) -> list[tuple[datetime, float]]:
     series = []
     for when, item in _finished(items, person):
@@ -163,7 +163,7 @@ def _gold_series(
     return series
 
 
-def _consensus_series(found: Judged, items: Sequence[ItemRecord]) -> dict[str, list[tuple[datetime, float]]]:
+def _consensus_series(found: JudgedItems, items: Sequence[ItemRecord]) -> dict[str, list[tuple[datetime, float]]]:
     """Return, for each done item, the mean probability that a person's judgements of its pairs are right by others."""
     from themescope.core.labelling.consensus import co_assignment
     from themescope.core.labelling.posterior import fit
@@ -224,7 +224,7 @@ def route(store: Store, task_id: int, person: str, most: int = 20) -> tuple[list
     return listed[:most], "" if listed else "this person has every item that others have labelled"
 
 
-def _routed(model: RaterModel, found: Judged, ranges: set[Range], place: int | None) -> list[Routed]:
+def _routed(model: RaterModel, found: JudgedItems, ranges: set[Range], place: int | None) -> list[Routed]:
     from themescope.core.labelling.consensus import by_article, disputed, expected_information, judgement_information
 
     raters, _ = found.raters

@@ -64,7 +64,7 @@ def finish_item(store: Store, item_id: int) -> ItemRecord | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TaskProgress:
     """Progress of one person in a task."""
 
     person: str
@@ -85,15 +85,15 @@ class Progress:
         return self.seconds_per_sentence * (self.sentences - self.sentences_done)
 
 
-def progress(people: Sequence[str], items: Sequence[ItemRecord]) -> list[Progress]:
+def progress(people: Sequence[str], items: Sequence[ItemRecord]) -> list[TaskProgress]:
     """Return the progress of each person, in the order of ``people``."""
     return [_progress(person, [item for item in items if item.person == person]) for person in people]
 
 
-def _progress(person: str, items: Sequence[ItemRecord]) -> Progress:
+def _progress(person: str, items: Sequence[ItemRecord]) -> TaskProgress:
     done = [item for item in items if item.done is not None]
     rates = [rate for item in done if (rate := _rate(item)) is not None]
-    return Progress(
+    return TaskProgress(
         person, len(items), len(done), sum(item.sentences for item in items), sum(item.sentences for item in done),
         median(rates) if rates else None, max((item.done for item in done if item.done), default=None),
     )  # fmt: skip

@@ -59,9 +59,9 @@ LEARNED = {"dim": 12, "epochs": 5, "learning_rate": 0.1, "memory_rate": 0.2, "su
 
 def build_model(card: Card, seed: int, report: NullReport) -> Model:
     """A model with small settings, fitted to the tiny corpus."""
-    from themescope.core.models.con_s2v.config import TrainingConfig
+    from themescope.core.models.con_s2v.config import EpochsConfig
 
-    wanted = SMALL | (LEARNED if issubclass(card.config_class(), TrainingConfig) else {})
+    wanted = SMALL | (LEARNED if issubclass(card.config_class(), EpochsConfig) else {})
     # With a larger rate the sentences of the tiny corpus have nearly the same vector, and rounding decides their ranks.
     wanted |= {"folder": str(_encoder()), "learning_rate": 0.002} if "encoder" in card.tags else {}
     fields = {field.name for field in dataclasses.fields(card.config_class())}

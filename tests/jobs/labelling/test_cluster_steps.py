@@ -18,7 +18,7 @@ from themescope.core.labelling.history import replay, rewind
 from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.bundles.labellings import Document, Place, from_lines, moved, to_lines
+from themescope.jobs.bundles.labellings import Document, SentencePlace, from_lines, moved, to_lines
 from themescope.jobs.services.labelling import files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 
@@ -35,7 +35,7 @@ def test_any_history_comes_back_from_a_file_and_from_another_store(actions: list
             labelling.undo()
         else:
             labelling.do(action)
-    places = {int(id): Place("article", int(id), f"text {id}") for id in IDS}
+    places = {int(id): SentencePlace("article", int(id), f"text {id}") for id in IDS}
     log = tuple(zip(labelling.steps, labelling.change_sets, strict=True))
     document = Document(ABOUT, made(), log, places)
     lines = list(to_lines(document))

@@ -19,7 +19,7 @@ from themescope.core.labelling.changes import ChangeSet, EntryChange
 from themescope.core.labelling.entries import Entry, EntryKind
 from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.partition import Cluster, start
-from themescope.jobs.bundles.labellings import Document, Place, from_lines, to_lines
+from themescope.jobs.bundles.labellings import Document, SentencePlace, from_lines, to_lines
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ABOUT = {"name": "a", "owner": "ada", "kind": "own", "blind": False, "origin": {"from": "nothing"}, "corpus": "c"}
@@ -40,7 +40,7 @@ def document() -> Document:
     for id, change_set in enumerate(change_sets, 1):
         log.append((Step(id, Kind.DO, "x", "said", "ada", NOW, None, "", "", 1), change_set))
     log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 5, "", "", 1), change_sets[-1].inverse()))
-    places = {id: Place("article", id, f"text {id}") for id in (3, 5, 7)}
+    places = {id: SentencePlace("article", id, f"text {id}") for id in (3, 5, 7)}
     return Document(ABOUT, first, tuple(log), places)
 
 

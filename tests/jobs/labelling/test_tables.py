@@ -25,7 +25,7 @@ from themescope.jobs.services.labelling import files, starts, tables
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
-COLUMNS = tables.Columns("cluster", "", "sentence", "note")
+COLUMNS = tables.LabelColumns("cluster", "", "sentence", "note")
 
 
 def sheet(*rows: tuple[str, ...], columns: tuple[str, ...] = ("sentence", "cluster", "note")) -> Sheet:
@@ -92,7 +92,7 @@ def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
     corpus = repeated(sqlite_store)
     with sqlite_store.reading() as r:
         first, second, third, *_ = r.corpora.sentence_ids(corpus).tolist()
-    by_id = tables.Columns("cluster", "id", "sentence")
+    by_id = tables.LabelColumns("cluster", "id", "sentence")
     names = ("id", "sentence", "cluster")
     rows = [
         (str(third), "Same.", "A"),
@@ -124,7 +124,7 @@ def test_what_was_exported_as_a_table_comes_back(sqlite_store: Store, tmp_path: 
     path.write_bytes(written(files.HEADER, rows).encode() if written else excel_bytes(files.HEADER, rows))
     table = read_sheet(path)
     likely = tables.likely_columns(table)
-    assert likely == tables.Columns(
+    assert likely == tables.LabelColumns(
         "cluster", "sentence_id", "sentence", "note", "theme", "source", "coder", "probability"
     )
     found = tables.plan(sqlite_store, corpus.id, None, table, likely)
@@ -150,7 +150,7 @@ def test_themes_of_a_table_have_two_levels(
     with sqlite_store.reading() as r:
         ids = r.corpora.sentence_ids(corpus.id)
     rows = [(str(ids[place]), *pair) for place, pair in enumerate(themes.items())]
-    columns = tables.Columns("cluster", "id", theme="theme")
+    columns = tables.LabelColumns("cluster", "id", theme="theme")
     found = tables.plan(sqlite_store, corpus.id, None, sheet(*rows, columns=("id", "cluster", "theme")), columns)
     new = NewLabelling(corpus.id, "levels", "ada")
     record = starts.begin(sqlite_store, new, tables.from_plan(found, "labels.csv"))
@@ -168,7 +168,7 @@ def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, st
         ids = r.corpora.sentence_ids(corpus.id)
         texts = [s.text for s in r.corpora.sentences_by_id(ids).values()]
     table = sheet(*((texts[i] if i < len(texts) else "?", name) for i, name in rows), columns=("sentence", "cluster"))
-    columns = tables.Columns("cluster", "", "sentence")
+    columns = tables.LabelColumns("cluster", "", "sentence")
     if not any(i < len(texts) for i, _ in rows):
         with pytest.raises(DataError, match="No row matches"):
             tables.plan(sqlite_store, corpus.id, None, table, columns)
@@ -184,13 +184,13 @@ def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, st
 def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:
     corpus = add_corpus(sqlite_store)
 
-    def plan(table: Sheet, columns: tables.Columns = COLUMNS) -> None:
+    def plan(table: Sheet, columns: tables.LabelColumns = COLUMNS) -> None:
         tables.plan(sqlite_store, corpus.id, None, table, columns)
 
     with pytest.raises(UnknownNameError, match="column called 'cluster'"):
-        plan(sheet(("x", "y"), columns=("sentence", "group")), tables.Columns("cluster", "", "sentence"))
+        plan(sheet(("x", "y"), columns=("sentence", "group")), tables.LabelColumns("cluster", "", "sentence"))
     with pytest.raises(DataError, match="needs a column of clusters"):
-        plan(sheet(("x", "y")), tables.Columns("cluster"))
+        plan(sheet(("x", "y")), tables.LabelColumns("cluster"))
     with sqlite_store.reading() as r:
         texts = [s.text for s in r.corpora.sentences_by_id(r.corpora.sentence_ids(corpus.id)).values()]
     with pytest.MonkeyPatch.context() as patch:

@@ -35,7 +35,7 @@ class Rater:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LabellingGroup:
     """Labellings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
 
     ids: Ids
@@ -78,7 +78,7 @@ def judged(people: Sequence[Rater], which: str) -> list[Labels]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TextScope:
     """A corpus or an article that has labellings."""
 
     corpus_id: int
@@ -91,7 +91,7 @@ class Scope:
     """Whether the person may not see all of its labellings yet, because of a blind task."""
 
 
-def scopes(corpus_id: int) -> list[Scope]:
+def scopes(corpus_id: int) -> list[TextScope]:
     """Return the labelled texts of a project: articles, the whole corpus, tasks; with the most labellings first."""
     grouped: dict[tuple[int, int | None], list[LabellingRecord]] = {}
     person = current_person()
@@ -104,7 +104,9 @@ def scopes(corpus_id: int) -> list[Scope]:
         lambda r: r.corpora.articles_by_id([article for _, article in grouped if article is not None])
     )
     found = [
-        Scope(c, a, f"{titles[a].title} ({corpora.get(c, '')})" if a in titles else corpora.get(c, ""), tuple(records))
+        TextScope(
+            c, a, f"{titles[a].title} ({corpora.get(c, '')})" if a in titles else corpora.get(c, ""), tuple(records)
+        )
         for (c, a), records in grouped.items()
     ]
     found += _task_scopes(corpus_id)
@@ -112,7 +114,7 @@ def scopes(corpus_id: int) -> list[Scope]:
     return sorted(found, key=lambda scope: -len(scope.labellings))
 
 
-def _task_scopes(corpus_id: int) -> list[Scope]:
+def _task_scopes(corpus_id: int) -> list[TextScope]:
     """Return the tasks that somebody has begun, with the labellings of their people."""
     with queries.store().reading() as r:
         found = []
@@ -122,13 +124,13 @@ def _task_scopes(corpus_id: int) -> list[Scope]:
             if records:
                 article = records[0].article_id
                 found.append(
-                    Scope(corpus_id, article, f"{partition_queries.TASK}{task.name}", tuple(records), task.gold_id)
+                    TextScope(corpus_id, article, f"{partition_queries.TASK}{task.name}", tuple(records), task.gold_id)
                 )
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Labellings:
+class ComparedLabellings:
     """The labellings of a scope, and which of them do not count by default."""
 
     text: CodedText
@@ -136,16 +138,16 @@ class Labellings:
     """Name → reason."""
 
 
-def labellings(scope: Scope) -> Labellings:
+def labellings(scope: TextScope) -> ComparedLabellings:
     """Return the labellings of a scope."""
     with queries.store().reading() as r:
         text = coded_text(r, scope.labellings)
         reasons = left_out(r, text.coders)
     names = {record.id: record.name for record in scope.labellings}
-    return Labellings(text, {names[id]: reason for id, reason in reasons.items()})
+    return ComparedLabellings(text, {names[id]: reason for id, reason in reasons.items()})
 
 
-def group(scope: Scope, text: CodedText, chosen: Collection[str]) -> Group:
+def group(scope: TextScope, text: CodedText, chosen: Collection[str]) -> LabellingGroup:
     """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
     people = [
         Rater(coder.record.name, coder.labels, dict(coder.names), coder.record, coder.placed)
@@ -168,4 +170,4 @@ def group(scope: Scope, text: CodedText, chosen: Collection[str]) -> Group:
             if len(shared):
                 others.append(Rater(partition.name, labels, dict(division.names)))
     right = Rater("gold labels", gold, dict(called)) if (gold >= 0).any() else None
-    return Group(ids, text.articles, text.sentences, people, others, right)
+    return LabellingGroup(ids, text.articles, text.sentences, people, others, right)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from themescope.db.label_records import HIDDEN
 from themescope.webapp.features.agreement import groups, results
-from themescope.webapp.features.agreement.groups import Scope
+from themescope.webapp.features.agreement.groups import TextScope
 from themescope.webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing
@@ -12,7 +12,7 @@ from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import plain
 
 
-def results_of(scope: Scope) -> None:
+def results_of(scope: TextScope) -> None:
     """Draw the choice of labellings and the results; nothing while the person labels the text blind."""
     found = groups.labellings(scope)
     names = [record.name for record in scope.labellings]

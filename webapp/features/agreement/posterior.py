@@ -15,7 +15,7 @@ from themescope.jobs.services import methods
 from themescope.jobs.services.labelling import adjudication, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.agreement.groups import ALL, BOTH, Group, Rater, Scope, judged
+from themescope.webapp.features.agreement.groups import ALL, BOTH, LabellingGroup, Rater, TextScope, judged
 from themescope.webapp.features.agreement.state import GOLD_NAME, METHODS, METHODS_FILE, RELIABILITY_FILE
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.components import attempt, download
@@ -28,7 +28,7 @@ _NAME = 40
 _HEADER = ("Labelling", "Sensitivity", "Specificity", "Pairs", "Remark")
 
 
-def show(scope: Scope, found: Group, which: str) -> None:
+def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
     """Draw what the labels of all people say about the people and about the sentences."""
     raters = [*judged(found.people, which), *([found.gold.labels] if found.gold else [])]
     result = _adjudicated(_digest(raters, found), raters, found)
@@ -38,7 +38,7 @@ def show(scope: Scope, found: Group, which: str) -> None:
     _methods(found)
 
 
-def _of_gold_votes(found: Group, which: str) -> Adjudication:
+def _of_gold_votes(found: LabellingGroup, which: str) -> Adjudication:
     """Return what follows from the labels from which the gold labelling is made."""
     placed = [np.ones(len(p.labels), dtype=np.bool_) if p.placed is None else p.placed for p in found.people]
     votes = adjudication.gold_votes([person.labels for person in found.people], placed, which == BOTH)
@@ -46,7 +46,7 @@ def _of_gold_votes(found: Group, which: str) -> Adjudication:
     return _adjudicated(_digest(raters, found), raters, found)
 
 
-def _digest(raters: Sequence[Labels], found: Group) -> str:
+def _digest(raters: Sequence[Labels], found: LabellingGroup) -> str:
     """Return the key under which a result is cached: of all labels, names and articles."""
     digest = hashlib.blake2b(found.articles.tobytes(), digest_size=16)
     for labels, rater in zip(raters, [*found.people, found.gold], strict=False):
@@ -55,7 +55,7 @@ def _digest(raters: Sequence[Labels], found: Group) -> str:
 
 
 @st.cache_resource(show_spinner="Computing reliabilities …", max_entries=16)
-def _adjudicated(digest: str, _raters: Sequence[Labels], _found: Group) -> Adjudication:
+def _adjudicated(digest: str, _raters: Sequence[Labels], _found: LabellingGroup) -> Adjudication:
     names = [rater.names for rater in [*_found.people, *([_found.gold] if _found.gold else [])]]
     gold = [len(_found.people)] if _found.gold else []
     return adjudication.adjudicated(_raters, _found.articles, names, gold)
@@ -64,7 +64,7 @@ def _adjudicated(digest: str, _raters: Sequence[Labels], _found: Group) -> Adjud
 # --- reliability ------------------------------------------------------------------------------------------------------
 
 
-def _reliabilities(found: Group, result: Adjudication) -> None:
+def _reliabilities(found: LabellingGroup, result: Adjudication) -> None:
     st.subheader("Reliability", anchor=False)
     model = result.model
     if model.undefined:
@@ -100,7 +100,7 @@ def _estimate(value: Estimate | None) -> str:
     return "–" if value is None else interval(value.value, value.low, value.high)
 
 
-def _about(found: Group, result: Adjudication) -> str:
+def _about(found: LabellingGroup, result: Adjudication) -> str:
     model = result.model
     if model.equal:
         reason = model.reliabilities[0].undefined
@@ -119,7 +119,7 @@ def _about(found: Group, result: Adjudication) -> str:
 # --- disputed sentences -----------------------------------------------------------------------------------------------
 
 
-def _disputed(found: Group, result: Adjudication, which: str) -> None:
+def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
     """Draw the sentences that people placed differently, with their probable clusters."""
     st.subheader("Disagreements", anchor=False)
     order = np.lexsort((np.arange(len(result.differ)), -result.dispute))
@@ -181,7 +181,7 @@ def _called(result: Adjudication, label: int) -> str:
 # --- gold labelling ---------------------------------------------------------------------------------------------------
 
 
-def _gold(scope: Scope, found: Group, result: Adjudication, which: str) -> None:
+def _gold(scope: TextScope, found: LabellingGroup, result: Adjudication, which: str) -> None:
     """Draw the form that creates a gold labelling."""
     st.subheader("Create gold labelling", anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -225,7 +225,7 @@ def _start(result: Adjudication, which: str) -> str:
 # --- methods section --------------------------------------------------------------------------------------------------
 
 
-def _methods(found: Group) -> None:
+def _methods(found: LabellingGroup) -> None:
     """Draw the button that writes the methods section, and the section."""
     ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
     part = st.expander("Methods section", icon=":material/description:", key=METHODS, on_change="rerun")

@@ -22,7 +22,16 @@ from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Labels
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement import posterior
-from themescope.webapp.features.agreement.groups import ALL, BOTH, COUNTS, Group, Rater, Scope, counted, judged
+from themescope.webapp.features.agreement.groups import (
+    ALL,
+    BOTH,
+    COUNTS,
+    LabellingGroup,
+    Rater,
+    TextScope,
+    counted,
+    judged,
+)
 from themescope.webapp.features.agreement.state import CODES_FILE, COUNTED, PAIRS
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download
@@ -33,7 +42,7 @@ _ONE_ARTICLE = "one article: no interval"
 _PAIRWISE = "Pairwise agreement of partitions"
 
 
-def show(scope: Scope, found: Group) -> None:
+def show(scope: TextScope, found: LabellingGroup) -> None:
     """Draw all results for the labellings of a group."""
     which = _choose_counted()
     if len(found.people) < 2:
@@ -115,7 +124,7 @@ def _coded(found: Agreement) -> str:
 # --- partitions -------------------------------------------------------------------------------------------------------
 
 
-def _partitions(labels: Sequence[Labels], found: Group, which: str, common: bool) -> None:
+def _partitions(labels: Sequence[Labels], found: LabellingGroup, which: str, common: bool) -> None:
     """Draw Krippendorff's alpha over pairs of sentences, which is the headline if labellings have no common codes."""
     whole = pair_alpha(labels, found.articles)
     about = (
@@ -167,7 +176,7 @@ _WIDTHS = dict(zip(_HEADER, (190, 290, 105, 130, 130, 165), strict=True))
 _WIDTHS_WITHOUT_INTERVALS = {"Second": 390, "ARI": 80, "AMI": 80}
 
 
-def _pairs(found: Group, which: str) -> None:
+def _pairs(found: LabellingGroup, which: str) -> None:
     """Draw the agreement of every two people, and of each person with sections and clusterings."""
     pairs = [*combinations(found.people, 2), *((p, other) for p in found.people for other in found.others)]
     if not pairs:

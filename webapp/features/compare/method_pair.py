@@ -16,7 +16,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import figures, state
 from themescope.webapp.features.compare.exports import untested
 from themescope.webapp.features.compare.figures import scatter_figure, slices_figure
-from themescope.webapp.features.compare.method_table import Scope
+from themescope.webapp.features.compare.method_table import TableScope
 from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
 from themescope.webapp.shared import compare_queries, queries
 from themescope.webapp.shared.choose import nothing
@@ -34,7 +34,7 @@ _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Larges
 class PairOfMethods:
     """Two methods with their scores on the n common articles."""
 
-    scope: Scope
+    scope: TableScope
     """Methods and metric they were chosen from."""
     first: Method
     second: Method
@@ -48,7 +48,7 @@ class PairOfMethods:
         return self.values[:, 0] - self.values[:, 1]
 
 
-def choose_pair(scope: Scope | None) -> PairOfMethods | None:
+def choose_pair(scope: TableScope | None) -> PairOfMethods | None:
     """Choose two methods; None, with a message on the page, if there are fewer than two."""
     if scope is None:
         return None

@@ -40,7 +40,7 @@ _LISTED = 35 * 12
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TableScope:
     """Selected benchmark, methods, metric and test, with scores on other benchmarks."""
 
     comparison: Comparison
@@ -52,7 +52,7 @@ class Scope:
     """Other benchmark → method name → mean."""
 
 
-def choose_scope() -> tuple[BenchmarkRecord, Scope | None]:
+def choose_scope() -> tuple[BenchmarkRecord, TableScope | None]:
     """Draw the selection above the tables; the scope is None, with a message, if there are no results.
 
     The project must have a benchmark.
@@ -113,7 +113,7 @@ def scope_of(
     means: Sequence[dict[str, ScoreRecord]],
     present: Sequence[str],
     by: tuple[Card, SignificanceTest],
-) -> Scope:
+) -> TableScope:
     """Rank and test the methods, and look up their scores on the other benchmarks."""
     (benchmark, others), (metric, test) = benchmarks, by
     order = sorted(range(len(found)), key=lambda i: _value(means[i], metric.id), reverse=True)
@@ -135,10 +135,10 @@ def scope_of(
     columns = [sum(measured[:i]) if has else -1 for i, has in enumerate(measured)]
     names_of = [benchmark.name, *(other.name for other in others)]
     comparison = Comparison(benchmark, rows, ordered, metric, test, together, columns, names_of)
-    return Scope(comparison, tuple(present), scores, beside)
+    return TableScope(comparison, tuple(present), scores, beside)
 
 
-def clustering(scope: Scope | None) -> None:
+def clustering(scope: TableScope | None) -> None:
     """Draw the table, chart and exports of a benchmark with results."""
     if scope is None:
         return
@@ -165,7 +165,7 @@ def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
     return row[metric].value if metric in row else float("-inf")
 
 
-def _table(scope: Scope) -> None:
+def _table(scope: TableScope) -> None:
     """Draw a row per method; a click compares it with the best, or the best with the second."""
     found = scope.comparison
     frame, styled = _frame(scope)
@@ -193,7 +193,7 @@ def _table(scope: Scope) -> None:
     clickable_table(styled, key, choose, column_config=column_config, height="content" if len(frame) <= 25 else 35 * 26)
 
 
-def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
+def _frame(scope: TableScope) -> tuple[pd.DataFrame, Styler]:
     found = scope.comparison
     titles = {m: METRICS.get(m).title for m in scope.metrics}
     shown = _shown(scope)
@@ -223,7 +223,7 @@ def _frame(scope: Scope) -> tuple[pd.DataFrame, Styler]:
     return frame, frame.style.apply(lambda _: styles, axis=None)
 
 
-def _shown(scope: Scope) -> list[str]:
+def _shown(scope: TableScope) -> list[str]:
     """Return the metrics with a column: the chosen one beside other benchmarks, otherwise all."""
     chosen = scope.comparison.metric.id
     return [m for m in scope.metrics if m == chosen or not (scope.beside or "variant" in METRICS.get(m).tags)]
@@ -233,7 +233,7 @@ def _beside(metric: Card, benchmark: str) -> str:
     return f"{metric.title} on {benchmark}"
 
 
-def _explained(scope: Scope) -> None:
+def _explained(scope: TableScope) -> None:
     found = scope.comparison
     n = max((s.n for row in found.means for s in row.values()), default=0)
     on = f" on {count(len(found.benchmarks), 'benchmark')}" if len(found.benchmarks) > 1 else ""
@@ -298,7 +298,7 @@ def _seeds(found: Comparison) -> None:
         st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")
 
 
-def _exports(scope: Scope) -> None:
+def _exports(scope: TableScope) -> None:
     """Draw the exports: CSV, LaTeX table and methods paragraph."""
     found = scope.comparison
     with st.container(horizontal=True):

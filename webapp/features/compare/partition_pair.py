@@ -27,7 +27,7 @@ from themescope.webapp.shared import error_notebook, queries, selections
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_component
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.partition_queries import LEAD, Division, Partition, partitions
+from themescope.webapp.shared.partition_queries import LEAD, ClusteringRun, Division, partitions
 from themescope.webapp.shared.text import count, plain, score, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -108,7 +108,7 @@ def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> Art
     return options[choice_in_url("Article", list(options), state.ARTICLE, help=help)]
 
 
-def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: Partition) -> None:
+def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, other: ClusteringRun) -> None:
     titles, sentences = queries.article_text(article.id, corpus.created)
     left, right = one.load(), other.load()
     found = match_partitions(left, right, sentences, {s.position: s.title for s in titles})
@@ -145,7 +145,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: Partition, other: P
 
 
 def _case(
-    found: MatchedPartitions, corpus: CorpusRecord, article: ArticleRecord, sides: tuple[Partition, Partition]
+    found: MatchedPartitions, corpus: CorpusRecord, article: ArticleRecord, sides: tuple[ClusteringRun, ClusteringRun]
 ) -> NewCase:
     """Choose the changed sentences, or one of them, as a case of the error notebook."""
     one, other = sides
@@ -163,7 +163,7 @@ def _case(
     return sentence_case(queries.store(), corpus.id, list(placed), finding, address, kind)
 
 
-def _summary(found: MatchedPartitions, one: Partition, other: Partition) -> str:
+def _summary(found: MatchedPartitions, one: ClusteringRun, other: ClusteringRun) -> str:
     n, moved = len(found.sentences), len(found.matching.moved)
     ari = METRICS.build("ari").score(found.first, found.second)
     pairs = found.matching.pairs

@@ -89,7 +89,7 @@ _RANGES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ColouredView:
     """Input of a source."""
 
     corpus: CorpusRecord
@@ -114,7 +114,7 @@ class Option:
     make: Callable[[], Colouring]
 
 
-def options(view: View) -> dict[str, Option]:
+def options(view: ColouredView) -> dict[str, Option]:
     """Return the options of all sources by name, best first; of equal names the first.
 
     Where all sentences are of one section, as in a list, themes come first.
@@ -130,7 +130,7 @@ def options(view: View) -> dict[str, Option]:
 # ---------------------------------------------------------------- the text itself
 
 
-def of_text(view: View) -> list[Option]:
+def of_text(view: ColouredView) -> list[Option]:
     """Offer section, article, topic and split."""
     known = view.scene.known
     offered = [Option("Section", partial(_sections, view))]
@@ -142,7 +142,7 @@ def of_text(view: View) -> list[Option]:
     return offered
 
 
-def _sections(view: View) -> Colouring:
+def _sections(view: ColouredView) -> Colouring:
     titles = [title or LEAD for title in view.scene.titles]
     found, codes = categories(view.scene.sections, titles, keep_order=view.single)
     everywhere = categories(view.whole.sections, titles)[1]
@@ -151,7 +151,7 @@ def _sections(view: View) -> Colouring:
     return Colouring(found, names, "other sections", colours)
 
 
-def _articles(view: View) -> Colouring:
+def _articles(view: ColouredView) -> Colouring:
     ids = np.array(sorted(view.scene.known), dtype=np.int64)
     titles = [view.scene.known[int(i)].title for i in ids]
     found, codes = categories(np.searchsorted(ids, view.scene.articles), titles)
@@ -161,7 +161,7 @@ def _articles(view: View) -> Colouring:
     return Colouring(found, [titles[code] for code in codes], "other articles", lasting)
 
 
-def _topics(view: View) -> Colouring:
+def _topics(view: ColouredView) -> Colouring:
     names = sorted({article.topic for article in view.scene.known.values()} - {""})
     place = {name: i for i, name in enumerate(names)}
     topic = _by_article(view.scene, {i: place.get(article.topic, -1) for i, article in view.scene.known.items()})
@@ -170,7 +170,7 @@ def _topics(view: View) -> Colouring:
     return Colouring(found, [names[code] for code in codes], "other topics or none", column="Topic")
 
 
-def _splits(view: View) -> Colouring:
+def _splits(view: ColouredView) -> Colouring:
     place = {split: i for i, split in enumerate(Split)}
     found = _by_article(view.scene, {i: place[article.split] for i, article in view.scene.known.items()})
     return Colouring(found, [str(split) for split in Split], "", column="Split")
@@ -188,7 +188,7 @@ _TEXT_OPTIONS = ("Section", "Article", "Topic", "Split")
 _STEPS = 9
 
 
-def of_columns(view: View) -> list[Option]:
+def of_columns(view: ColouredView) -> list[Option]:
     """Offer the columns of the corpus but texts."""
     known = [column for column in column_queries.columns(view.corpus) if column.type != ColumnType.TEXT]
     return [
@@ -196,7 +196,7 @@ def of_columns(view: View) -> list[Option]:
     ]
 
 
-def _column(view: View, column: ColumnRecord) -> Colouring:
+def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
     """Return the categories of a column, or ranges of its numbers or dates with about equally many sentences each."""
     values = column_queries.values(column, view.scene.ids, view.scene.articles)
     if column.type == ColumnType.CATEGORY:
@@ -213,7 +213,7 @@ def _column(view: View, column: ColumnRecord) -> Colouring:
 _NO_VALUE = "no value"
 
 
-def _categories(view: View, column: ColumnRecord, values: npt.NDArray[np.int32]) -> Colouring:
+def _categories(view: ColouredView, column: ColumnRecord, values: npt.NDArray[np.int32]) -> Colouring:
     """Return the most frequent categories; their colours are those of the whole corpus."""
     found = np.full(len(values), -1, dtype=np.int64)
     found[values >= 0], codes = categories(values[values >= 0], column.categories)
@@ -238,7 +238,7 @@ def _date_range(low: float, high: float) -> str:
 # ---------------------------------------------------------------- clusters
 
 
-def of_clusterings(view: View) -> list[Option]:
+def of_clusterings(view: ColouredView) -> list[Option]:
     """Offer the clusterings of the one article in view, the newest of each kind; clusters are per article."""
     if not view.single:
         return []
@@ -254,7 +254,7 @@ def of_clusterings(view: View) -> list[Option]:
     return offered
 
 
-def _clusters(view: View, run: RunRecord) -> Colouring:
+def _clusters(view: ColouredView, run: RunRecord) -> Colouring:
     """Return the clusters of a run, numbered from 1; other sentences are "not clustered"."""
     assert run.benchmark_id is not None  # clusterings are those of a benchmark
     items = queries.benchmark_sentences(run.benchmark_id, run.digest)
@@ -264,7 +264,7 @@ def _clusters(view: View, run: RunRecord) -> Colouring:
     return Colouring(np.where(found < len(names), found, -1), names, "not clustered", column="Cluster")
 
 
-def of_themes(view: View) -> list[Option]:
+def of_themes(view: ColouredView) -> list[Option]:
     """Offer the themes of the corpus, or the clusters of the article in view, and the confidence of each sentence."""
     offered = []
     found = partition_queries.analyses(view.corpus.id)
@@ -277,7 +277,7 @@ def of_themes(view: View) -> list[Option]:
     return offered
 
 
-def _themes(view: View, analysis: Analysis) -> Colouring:
+def _themes(view: ColouredView, analysis: Analysis) -> Colouring:
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     labels = _looked_up(view.scene.ids, listed.ids, listed.labels.astype(np.float64))
     found = np.where(np.isfinite(labels) & (labels < MANY), np.nan_to_num(labels, nan=-1.0), -1).astype(np.int64)
@@ -285,7 +285,7 @@ def _themes(view: View, analysis: Analysis) -> Colouring:
     return Colouring(found, names, "other themes", column="Theme")
 
 
-def _confidence(view: View, analysis: Analysis) -> Colouring:
+def _confidence(view: ColouredView, analysis: Analysis) -> Colouring:
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     return _ranged(_looked_up(view.scene.ids, listed.ids, listed.margins), "no theme", "Confidence")
 
@@ -293,7 +293,7 @@ def _confidence(view: View, analysis: Analysis) -> Colouring:
 # ---------------------------------------------------------------- labellings
 
 
-def of_labellings(view: View) -> list[Option]:
+def of_labellings(view: ColouredView) -> list[Option]:
     """Offer the labellings of the corpus, and their themes; blind ones only to their owners."""
     person = current_person()
     known = [r for r in partition_queries.labellings(view.corpus.id) if not r.blind or r.owner == person]
@@ -306,7 +306,7 @@ def of_labellings(view: View) -> list[Option]:
     return offered
 
 
-def _labels(view: View, record: LabellingRecord, themes: bool) -> Colouring:
+def _labels(view: ColouredView, record: LabellingRecord, themes: bool) -> Colouring:
     """Return the current clusters of a labelling, or only its themes, in their own colours."""
     now = queries.read(lambda r: r.labellings.snapshot(record.id).partition)
     if themes:
@@ -325,7 +325,7 @@ def _labels(view: View, record: LabellingRecord, themes: bool) -> Colouring:
 # ---------------------------------------------------------------- triplets
 
 
-def of_triplets(view: View) -> list[Option]:
+def of_triplets(view: ColouredView) -> list[Option]:
     """Offer correctness and margin of each model on the triplets whose pivots are in view."""
     offered = []
     for chosen in queries.triplet_sets(view.corpus.id):
@@ -344,7 +344,7 @@ def _pivots(evaluation: Evaluation, chosen: TripletSetRecord) -> tuple[Ids, npt.
     return rows.pivots[rows_of(rows.ids, ids[there])], margins[there].astype(np.float64)
 
 
-def _right(view: View, evaluation: Evaluation, chosen: TripletSetRecord) -> Colouring:
+def _right(view: ColouredView, evaluation: Evaluation, chosen: TripletSetRecord) -> Colouring:
     pivots, margins = _pivots(evaluation, chosen)
     share = _means(view.scene.ids, pivots, (margins > 0).astype(np.float64))
     found = np.full(len(share), -1, dtype=np.int64)
@@ -354,7 +354,7 @@ def _right(view: View, evaluation: Evaluation, chosen: TripletSetRecord) -> Colo
     return Colouring(found, names, "not a pivot", shades=(1.0, 0.0, -1.0), column="Triplets", values=share)
 
 
-def _margin(view: View, evaluation: Evaluation, chosen: TripletSetRecord) -> Colouring:
+def _margin(view: ColouredView, evaluation: Evaluation, chosen: TripletSetRecord) -> Colouring:
     return _ranged(_means(view.scene.ids, *_pivots(evaluation, chosen)), "not a pivot", "Margin")
 
 
@@ -389,7 +389,7 @@ def _ranged(values: npt.NDArray[np.float64], other: str, column: str) -> Colouri
     return Colouring(found, names, other, shades=shades, column=column, values=values)
 
 
-SOURCES: list[Callable[[View], list[Option]]] = [
+SOURCES: list[Callable[[ColouredView], list[Option]]] = [
     of_text,
     of_columns,
     of_labellings,

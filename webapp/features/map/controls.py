@@ -14,8 +14,8 @@ from themescope.db.records import CorpusRecord, MapRecord
 from themescope.jobs.common.model_notes import within_article
 from themescope.jobs.services import inference
 from themescope.webapp.features.map import colourings, search, state
-from themescope.webapp.features.map.colourings import View
-from themescope.webapp.features.map.search import Found
+from themescope.webapp.features.map.colourings import ColouredView
+from themescope.webapp.features.map.search import MapHits
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name
@@ -59,7 +59,7 @@ def articles(whole: Scene, corpus: CorpusRecord) -> Ids:
     return np.array(sorted(titles[title] for title in chosen), dtype=np.int64)
 
 
-def colouring(view: View) -> Colouring:
+def colouring(view: ColouredView) -> Colouring:
     """Choose what the points are coloured by."""
     found = colourings.options(view)
     if st.session_state.get(state.COLOUR) not in found:
@@ -112,7 +112,7 @@ def found(
     corpus: CorpusRecord,
     whole: Scene,
     scene: Scene,
-) -> Found:
+) -> MapHits:
     """Draw the search box and return what the search found."""
     text, match, nearest = _search_box()
     if (model := queries.model_by_id(record.model_id)) is not None:

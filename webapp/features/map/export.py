@@ -26,7 +26,7 @@ from themescope.webapp.map_view.component import (
     view_data,
 )
 from themescope.webapp.map_view.geometry import UNITS, Units
-from themescope.webapp.map_view.labels import GROUPS, View, levels_at, placed
+from themescope.webapp.map_view.labels import GROUPS, Viewport, levels_at, placed
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared.components import asset
@@ -111,7 +111,9 @@ def _names(canvas: Canvas) -> str:
     levels = levels_at(found, 1.0)
     sizes = _TYPE if levels[0] == GROUPS or len(canvas.colouring.names) <= _FEW else _TYPE[1:]
     shown = [replace(name, text=shorten(name.text, 40)) for name in found]
-    labels = placed(shown, levels, lambda name: (0.58 * sizes[0] * len(name.text), 1.25 * sizes[0]), View.whole(_SIDE))
+    labels = placed(
+        shown, levels, lambda name: (0.58 * sizes[0] * len(name.text), 1.25 * sizes[0]), Viewport.whole(_SIDE)
+    )
     texts = "".join(
         f'<text x="{label.left + label.width / 2:.1f}" y="{label.top + 0.75 * label.height:.1f}">'
         f"{html.escape(label.name.text)}</text>"

@@ -57,7 +57,7 @@ def _facets(corpus_id: int, created: datetime, ids: str, _corpus: CorpusRecord, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FacetsFound:
     """Facets of the sentences of a scene, and what their filters let through."""
 
     facets: Sequence[Facet]
@@ -72,11 +72,11 @@ class Found:
         return sum(facet.name in self.filters for facet in self.facets)
 
 
-def found(corpus: CorpusRecord, scene: Scene) -> Found:
+def found(corpus: CorpusRecord, scene: Scene) -> FacetsFound:
     """Return the facets of a scene with the filters in the address."""
     facets = facets_of(corpus, scene)
     filters = _current()
-    return Found(facets, filters, *masks(facets, filters, len(scene.ids)))
+    return FacetsFound(facets, filters, *masks(facets, filters, len(scene.ids)))
 
 
 def panel_shown() -> bool:
@@ -89,7 +89,7 @@ def rest_shown() -> bool:
     return st.query_params.get(state.REST, GREY) != HIDDEN
 
 
-def button(of: Found) -> None:
+def button(of: FacetsFound) -> None:
     """Draw the button that shows or hides the panel."""
 
     def toggle() -> None:
@@ -102,7 +102,7 @@ def button(of: Found) -> None:
     st.button(label, icon=":material/filter_alt:", on_click=toggle, help=help, key=state.FILTERS_BUTTON)
 
 
-def show(of: Found) -> None:
+def show(of: FacetsFound) -> None:
     """Draw the panel: each column with its counts."""
     if not of.facets:
         st.caption("These sentences have no columns to filter by.")

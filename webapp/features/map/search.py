@@ -28,7 +28,7 @@ _KEPT_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MapHits:
     """Result of a search among the sentences in view, best first."""
 
     rows: Rows
@@ -39,14 +39,14 @@ class Found:
     """Sentence that says that the search was approximate; empty if it was exact."""
 
 
-NOTHING_FOUND = Found(np.empty(0, dtype=np.intp), None)
-NO_SEARCH = Found(np.empty(0, dtype=np.intp), None, searched=False)
+NOTHING_FOUND = MapHits(np.empty(0, dtype=np.intp), None)
+NO_SEARCH = MapHits(np.empty(0, dtype=np.intp), None, searched=False)
 
 
 # ---------------------------------------------------------------- by text
 
 
-def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> Found:
+def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> MapHits:
     """Return the sentences that contain ``text``, or all its words; case is ignored."""
     wanted = " ".join(text.split())
     if not wanted:
@@ -56,7 +56,7 @@ def by_text(scene: Scene, corpus: CorpusRecord, text: str, match: str) -> Found:
         if match == WHOLE_WORDS
         else _with_substring(corpus.id, wanted, corpus.created)
     )
-    return Found(np.flatnonzero(np.isin(scene.ids, ids)), None)
+    return MapHits(np.flatnonzero(np.isin(scene.ids, ids)), None)
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)
@@ -72,7 +72,7 @@ def _with_words(corpus_id: int, text: str, created: Any) -> Ids:
 # ---------------------------------------------------------------- by meaning
 
 
-def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, most: int) -> Found:
+def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, most: int) -> MapHits:
     """Return the ``most`` sentences in view with the largest cosine similarity to a text (str) or a sentence (id).
 
     Raises ``ThemescopeError`` if the model cannot embed the text.
@@ -85,21 +85,21 @@ def by_meaning(record: MapRecord, whole: Scene, scene: Scene, query: str | int, 
     if len(whole.ids) * _bytes_of(whole, model) > _KEPT_BYTES:
         blocks = ((scene.ids[rows], vectors) for rows, vectors in _blocks(model, scene))
         best = nearest_neighbours(_query(model, whole, query), blocks, most + 1)
-        found = Found(
+        found = MapHits(
             rows_of(scene.ids, np.array([i for i, _ in best], np.int64)), np.array([c for _, c in best], np.float32)
         )
     else:
         similarity = _all_cosines(record.digest, query, partial(_compared, record, model, whole, query))
         here = similarity[rows_of(whole.ids, scene.ids)]
         best_rows = np.argsort(-here, kind="stable")[: most + 1]
-        found = Found(best_rows, here[best_rows])
+        found = MapHits(best_rows, here[best_rows])
     keep = scene.ids[found.rows] != query if isinstance(query, int) else np.ones(len(found.rows), bool)
-    return Found(found.rows[keep][:most], found.cosines[keep][:most] if found.cosines is not None else None)
+    return MapHits(found.rows[keep][:most], found.cosines[keep][:most] if found.cosines is not None else None)
 
 
 def _through_index(
     record: MapRecord, model: ModelRecord, whole: Scene, scene: Scene, query: str | int, most: int
-) -> Found | None:
+) -> MapHits | None:
     """Search through the index; None if there is none, few sentences are in view, or most candidates are hidden."""
     if len(scene.ids) < INDEX_FROM:
         return None
@@ -122,7 +122,7 @@ def _through_index(
     if len(found) < most:
         return None
     chosen, similarity = zip(*found, strict=True)
-    return Found(np.array(chosen, np.intp), np.array(similarity, np.float32), note=search.recall_note(index))
+    return MapHits(np.array(chosen, np.intp), np.array(similarity, np.float32), note=search.recall_note(index))
 
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)

@@ -13,7 +13,7 @@ import streamlit as st
 from themescope.core.labelling.selections import Origin, selected
 from themescope.db.records import CorpusRecord, MapRecord, SentencePlaces
 from themescope.webapp.features.map import export, state
-from themescope.webapp.features.map.search import Found
+from themescope.webapp.features.map.search import MapHits
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.geometry import Rows
 from themescope.webapp.map_view.scene import Colouring, Scene
@@ -25,7 +25,7 @@ from themescope.webapp.shared.text import count, plain
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ListPanel:
     """Input of the panel."""
 
     corpus: CorpusRecord
@@ -33,7 +33,7 @@ class Panel:
     scene: Scene
     colouring: Colouring
     state: MapState
-    found: Found
+    found: MapHits
     height: int
     moved: npt.NDArray[np.float64] | None = None
     """(n,) distance of each sentence between both maps, if two are shown."""
@@ -45,7 +45,7 @@ class Panel:
     """What was searched for."""
 
 
-def show(panel: Panel) -> None:
+def show(panel: ListPanel) -> None:
     """Draw the details of the chosen sentence, and the panel of the selection."""
     _details(panel)
     rows, ranking = _listed(panel)
@@ -70,14 +70,14 @@ def show(panel: Panel) -> None:
     selection_panel.show(shown)
 
 
-def _places(panel: Panel, rows: Rows) -> SentencePlaces:
+def _places(panel: ListPanel, rows: Rows) -> SentencePlaces:
     scene = panel.scene
     return SentencePlaces(
         scene.ids[rows], scene.articles[rows], scene.positions[rows], scene.sections[rows], scene.titles
     )
 
 
-def _heading(panel: Panel, listed: int) -> str:
+def _heading(panel: ListPanel, listed: int) -> str:
     """Return the number of sentences, and whether they are selected, found or all."""
     chosen = len(panel.state.rows(panel.scene))
     if len(panel.state.ids) and panel.found.searched:
@@ -87,7 +87,7 @@ def _heading(panel: Panel, listed: int) -> str:
     return f"{count(listed, 'sentence')} found" if panel.found.searched else f"All {count(listed, 'sentence')} shown"
 
 
-def _clear(panel: Panel) -> Callable[[], None]:
+def _clear(panel: ListPanel) -> Callable[[], None]:
     def clear() -> None:
         panel.state.clear()
         st.query_params.pop(state.STORED, None)
@@ -95,7 +95,7 @@ def _clear(panel: Panel) -> Callable[[], None]:
     return clear
 
 
-def _listed(panel: Panel) -> tuple[Rows, Ranking | None]:
+def _listed(panel: ListPanel) -> tuple[Rows, Ranking | None]:
     """Return the rows to list, and their order if it is not the reading order."""
     selected_rows, found = panel.state.rows(panel.scene), panel.found
     if found.searched:
@@ -108,7 +108,7 @@ def _listed(panel: Panel) -> tuple[Rows, Ranking | None]:
     return rows, _by_value(panel, rows)
 
 
-def _by_value(panel: Panel, rows: Rows) -> Ranking | None:
+def _by_value(panel: ListPanel, rows: Rows) -> Ranking | None:
     """Return the order by distance moved, largest first; without a second map, by the value of the colouring."""
     values = panel.moved if panel.moved is not None else panel.colouring.values
     if values is None:
@@ -124,7 +124,7 @@ def _by_value(panel: Panel, rows: Rows) -> Ranking | None:
     return Ranking(name, panel.scene.ids[order], notes)
 
 
-def _origin(panel: Panel) -> Origin:
+def _origin(panel: ListPanel) -> Origin:
     """Return how the listed sentences were selected."""
     if panel.state.origin is not None:
         facts, kind = list(panel.state.origin.facts), panel.state.origin.kind
@@ -143,7 +143,7 @@ def _origin(panel: Panel) -> Origin:
 # ---------------------------------------------------------------- one sentence
 
 
-def _details(panel: Panel) -> None:
+def _details(panel: ListPanel) -> None:
     """Draw the chosen sentence in full, with its article and actions."""
     rows = panel.scene.rows_of(np.array([panel.state.sentence]))
     if not len(rows):

@@ -17,8 +17,8 @@ from themescope.core.types import Points
 from themescope.db.records import CorpusRecord, MapRecord
 from themescope.jobs.common.model_notes import WITHIN_ARTICLE, within_article
 from themescope.webapp.features.map import controls, export, facets, sentence_list, state
-from themescope.webapp.features.map.colourings import View
-from themescope.webapp.features.map.sentence_list import Panel
+from themescope.webapp.features.map.colourings import ColouredView
+from themescope.webapp.features.map.sentence_list import ListPanel
 from themescope.webapp.features.map.state import state_of, to_address
 from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view import scene as map_scene
@@ -114,7 +114,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     shown &= _filtered(corpus, base, bar, filters)
     scene = base if shown.all() else base.only(shown)
     with bar.colour:
-        colouring = controls.colouring(View(corpus, base, scene, articles))
+        colouring = controls.colouring(ColouredView(corpus, base, scene, articles))
     with bar.search:
         found = controls.found(record, corpus, whole, scene)
     canvas = component.canvas_of(
@@ -132,7 +132,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
         _downloads(canvas, record)
         _list_button(len(chosen.ids))
     coloured_by, searched = controls.chosen()
-    panel = Panel(
+    panel = ListPanel(
         corpus, record, scene, colouring, chosen, found, _TABLE, moved, controls.search_similar, coloured_by, searched
     )
     # The list comes before the map: a map that is drawn knows that its list is.

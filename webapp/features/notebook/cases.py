@@ -36,7 +36,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CaseList:
     """The cases that pass the filters, in order, and who looks at them."""
 
     corpus: CorpusRecord
@@ -93,7 +93,7 @@ def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
         st.rerun()
     notebook = error_notebook.read(corpus.id, corpus.created)
     # A case that was coded stays in view, also where it no longer passes the filters.
-    view = View(corpus, notebook, [case for case in reversed(notebook.cases) if case.id in ids], current_person())
+    view = CaseList(corpus, notebook, [case for case in reversed(notebook.cases) if case.id in ids], current_person())
     if not view.cases:
         st.rerun()
     at = view.position()
@@ -108,7 +108,7 @@ def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
     _table(view)
 
 
-def _navigation(view: View, at: int) -> None:
+def _navigation(view: CaseList, at: int) -> None:
     case = view.cases[at]
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this position alone: a press that the browser sends again leads to the same case.
@@ -128,7 +128,7 @@ def _navigation(view: View, at: int) -> None:
 # ---------------------------------------------------------------- categories of a case
 
 
-def _categories(view: View, case: ErrorCase) -> None:
+def _categories(view: CaseList, case: ErrorCase) -> None:
     """Draw a button with a digit for each category, and the keys."""
     current, mine = view.notebook.current_categories(), view.notebook.coded().get(view.person, {}).get(case.id)
     allowed = may(Right.LABEL)
@@ -165,7 +165,7 @@ def _categories(view: View, case: ErrorCase) -> None:
         st.error(plain(refused), icon=":material/error:")
 
 
-def _new_category(view: View, case: ErrorCase) -> None:
+def _new_category(view: CaseList, case: ErrorCase) -> None:
     """Draw the form that creates a category and gives it to the case."""
     key = f"{state.CATEGORY_FORM}_in_case_{case.id}_{len(view.notebook.categories)}"
 
@@ -186,7 +186,7 @@ def _new_category(view: View, case: ErrorCase) -> None:
         st.form_submit_button("Add and give to this case", on_click=add)
 
 
-def handlers(view: View, current: Sequence[ErrorCategory]) -> dict[str, Callable[[], object]]:
+def handlers(view: CaseList, current: Sequence[ErrorCategory]) -> dict[str, Callable[[], object]]:
     """Return what the keys do with the case that is shown when they are handled."""
 
     def by_digit(category: int | None) -> None:
@@ -207,14 +207,14 @@ def handlers(view: View, current: Sequence[ErrorCategory]) -> dict[str, Callable
     }
 
 
-def toggle(view: View, case: int, category: int | None, given: bool) -> None:
+def toggle(view: CaseList, case: int, category: int | None, given: bool) -> None:
     """Give a category to a case, or take it back; for callbacks."""
     st.session_state[state.REFUSED] = queries.write(
         lambda w: w.error_categories.code(case, category, view.person, not given)
     )
 
 
-def undo(view: View) -> None:
+def undo(view: CaseList) -> None:
     """Undo the person's last coding, and show its case; for callbacks."""
     undone: list[int | None] = []
     refused = queries.write(lambda w: undone.append(w.error_categories.undo(view.corpus.id, view.person)))
@@ -223,7 +223,7 @@ def undo(view: View) -> None:
         st.query_params[state.CASE] = str(undone[0])
 
 
-def _others(view: View, case: ErrorCase, judged: bool) -> None:
+def _others(view: CaseList, case: ErrorCase, judged: bool) -> None:
     """Draw what other analysts gave, once this person has judged the case, so that both code independently."""
     names = {category.id: category.name for category in view.notebook.current_categories()}
     others = {p: c[case.id] for p, c in view.notebook.coded().items() if p != view.person and case.id in c}
@@ -241,7 +241,7 @@ def _others(view: View, case: ErrorCase, judged: bool) -> None:
 # ---------------------------------------------------------------- deleted cases
 
 
-def _delete(case: ErrorCase, view: View) -> None:
+def _delete(case: ErrorCase, view: CaseList) -> None:
     refused = queries.write(lambda w: w.error_notebook.delete([case.id], view.person))
     st.session_state[state.REFUSED] = refused
     if not refused:
@@ -274,7 +274,7 @@ def _deleted(corpus: CorpusRecord) -> None:
 # ---------------------------------------------------------------- list
 
 
-def _table(view: View) -> None:
+def _table(view: CaseList) -> None:
     mine, written = view.notebook.coded().get(view.person, {}), view.notebook.notes_of()
     names = {category.id: category.name for category in view.notebook.current_categories()}
     frame = pd.DataFrame(

@@ -12,7 +12,7 @@ from themescope.db.notebook_records import Notebook
 from themescope.db.records import CorpusRecord
 from themescope.jobs.services.notebook import figures
 from themescope.jobs.services.notebook.agreement import analysts
-from themescope.jobs.services.notebook.counts import Counts, CountTable, Scope, count_categories
+from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, count_categories
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.notebook import filters, state
 from themescope.webapp.features.notebook.state import ANY
@@ -54,14 +54,14 @@ def _chart(found: Counts) -> None:
     st.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{svg}">')
 
 
-def choose_scope(notebook: Notebook) -> Scope:
+def choose_scope(notebook: Notebook) -> CountScope:
     """Draw the choice of cases and of the analyst whose categories count."""
     samples = {sample.name: sample.id for sample in notebook.samples}
     people = {name or UNNAMED: name for name in analysts(notebook)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sample = _choice("Cases", ALL_CASES, [*samples], state.COUNTED_SAMPLE)
         person = _choice("Categories of", ANYONE, [*people], state.COUNTED_ANALYST)
-    return Scope(people.get(person), samples.get(sample))
+    return CountScope(people.get(person), samples.get(sample))
 
 
 def _choice(label: str, default: str, others: list[str], key: str) -> str:

@@ -22,7 +22,7 @@ TRIPLETS, SENTENCES = "Wrong triplets", "Sentences in the wrong cluster"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SampleSource:
     """A run with failures, and links to them."""
 
     run: RunRecord
@@ -74,10 +74,10 @@ def _form(corpus: CorpusRecord) -> None:
             st.rerun()
 
 
-def evaluations(corpus: CorpusRecord) -> list[Source]:
+def evaluations(corpus: CorpusRecord) -> list[SampleSource]:
     """Return the evaluations of models on the triplet sets of a project."""
     return [
-        Source(e.run, f"{e.model_name} on {chosen.name} ({e.split.value})", _to_triplet(chosen.name))
+        SampleSource(e.run, f"{e.model_name} on {chosen.name} ({e.split.value})", _to_triplet(chosen.name))
         for chosen in queries.triplet_sets_to_read(corpus.id)
         for e in triplet_queries.evaluations(chosen)
     ]
@@ -87,11 +87,11 @@ def _to_triplet(name: str) -> Callable[[str], str]:
     return lambda id: f"triplets?{urlencode({'triplets_set': name, 'triplets_triplet': id})}"
 
 
-def clusterings(corpus: CorpusRecord) -> list[Source]:
+def clusterings(corpus: CorpusRecord) -> list[SampleSource]:
     """Return the clusterings by models of the benchmarks of a project, newest first."""
     models = {model.id: model for model in queries.models()}
     return [
-        Source(run, name, _to_article(name))
+        SampleSource(run, name, _to_article(name))
         for benchmark in queries.clustered_benchmarks(corpus.id)
         for run in queries.clusterings(benchmark.id)
         if run.model_id in models

@@ -47,11 +47,11 @@ from themescope.webapp.features.relabel.state import (
     READ_ONLY,
     STATE,
     VISITED,
-    Change,
     ClusterChoice,
     Make,
     PlottedMap,
     Queue,
+    ShownChange,
     Unsaved,
     step_summary,
 )
@@ -195,7 +195,7 @@ class RelabelState:
             if self.unsaved is not None or self.conflict is not None:
                 self.notice = "Not done: your previous change is not saved yet."
                 return None
-        return self._save(Change(make, reason, method, keep_selection))
+        return self._save(ShownChange(make, reason, method, keep_selection))
 
     def apply_to_selection(
         self, make: Callable[[Partition, Ids], op.Operation], *, keep_selection: bool = False
@@ -225,7 +225,7 @@ class RelabelState:
         """Discard the change that was refused."""
         self.unsaved = None
 
-    def _save(self, change: Change) -> Step | None:
+    def _save(self, change: ShownChange) -> Step | None:
         self.notice, self.unsaved = "", None
         try:
             operation = change.make(self.partition)

@@ -105,7 +105,7 @@ def _read(path: str) -> Sheet:
     return bertopic.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES))
 
 
-def _columns(sheet: Sheet) -> tables.Columns:
+def _columns(sheet: Sheet) -> tables.LabelColumns:
     likely, names = tables.likely_columns(sheet), [_NO_COLUMN, *sheet.columns]
 
     def choose(place: int, label: str, default: str) -> str:

@@ -35,7 +35,7 @@ _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReclusteringScope:
     """Sentences that are re-clustered."""
 
     ids: Ids
@@ -56,20 +56,20 @@ def choose_cluster(state: RelabelState, dialog: str) -> int:
     )
 
 
-def _scope(state: RelabelState, name: str) -> Scope | None:
+def _scope(state: RelabelState, name: str) -> ReclusteringScope | None:
     """Return the sentences to re-cluster; None, with a message, without such."""
     if name == UNASSIGNED_SENTENCES:
-        return Scope(state.partition.members(UNASSIGNED))
+        return ReclusteringScope(state.partition.members(UNASSIGNED))
     if name == ONE_CLUSTER:
         if not state.partition.clusters:
             st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
             return None
         number = choose_cluster(state, "recluster")
-        return Scope(state.partition.members(number), (number,))
+        return ReclusteringScope(state.partition.members(number), (number,))
     if not len(state.selected):
         st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
         return None
-    return Scope(state.selected)
+    return ReclusteringScope(state.selected)
 
 
 def dialog(state: RelabelState) -> bool:
@@ -92,7 +92,7 @@ def dialog(state: RelabelState) -> bool:
     return scope is not None and _parts(state, scope)
 
 
-def _parts(state: RelabelState, scope: Scope) -> bool:
+def _parts(state: RelabelState, scope: ReclusteringScope) -> bool:
     """Preview the parts, let the user name them, and apply them."""
     if len(scope.ids) < 2:
         st.caption(f"{count(len(scope.ids), 'sentence')} cannot be divided. Choose others.")
@@ -126,7 +126,7 @@ def _settings(sentences: int) -> tuple[int | None, str]:
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key=CLUSTERER)
 
 
-def _names(state: RelabelState, scope: Scope, parts: Sequence[ClusterPart]) -> list[str]:
+def _names(state: RelabelState, scope: ReclusteringScope, parts: Sequence[ClusterPart]) -> list[str]:
     """Draw each part with its most central sentences; return the names, which the user may edit."""
     known, names = state.partition, list[str]()
     if scope.whole:  # the largest part continues the cluster

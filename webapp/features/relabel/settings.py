@@ -135,7 +135,7 @@ def choose_article(corpus: CorpusRecord, key: str) -> int | None:
     return articles.get(st.selectbox("Article", options, key=key))
 
 
-def _from_partition(partition: partition_queries.Partition) -> starts.Begin:
+def _from_partition(partition: partition_queries.ClusteringRun) -> starts.Begin:
     def start(store: Store, new: NewLabelling) -> starts.Beginning:
         division = partition.load()
         origin = {"from": partition.kind, "name": partition.name}

@@ -76,7 +76,7 @@ Make = Callable[[Partition], op.Operation]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ShownChange:
     """A change of the labelling that does not depend on the selection at the time it is saved."""
 
     make: Make
@@ -89,7 +89,7 @@ class Change:
 class Unsaved:
     """A change that the store refused, and the error message."""
 
-    change: Change
+    change: ShownChange
     error: str
 
 

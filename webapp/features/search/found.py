@@ -11,7 +11,7 @@ import numpy as np
 from themescope.core.paths import default_models
 from themescope.core.types import Ids
 from themescope.db.records import CorpusRecord, ModelRecord
-from themescope.jobs.services.everything import COUNTED, Group, Result, find_everything, group_of, words_of
+from themescope.jobs.services.everything import COUNTED, HitGroup, Result, find_everything, group_of, words_of
 from themescope.jobs.services.search import find_similar
 from themescope.webapp.features.search import links
 from themescope.webapp.features.search.links import Link
@@ -26,7 +26,7 @@ _TEXT_CHARS, _DETAIL_CHARS = 300, 140
 class Listed:
     """A group of results and where each of them leads."""
 
-    group: Group
+    group: HitGroup
     links: list[Link]
 
     def data(self) -> dict[str, Any]:

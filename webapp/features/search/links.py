@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from themescope.jobs.services.everything import Group, Result, group_of, holds_all
+from themescope.jobs.services.everything import HitGroup, Result, group_of, holds_all
 from themescope.webapp.shared import partition_queries
 from themescope.webapp.shared.navigation import offered_cards
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
@@ -61,7 +61,7 @@ def _theme_view(result: Result) -> dict[str, str]:
     return {}
 
 
-def pages(words: Sequence[str]) -> tuple[Group, list[Link]]:
+def pages(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
     """Return the pages whose title or summary contains the words."""
     cards = offered_cards()
     found = [card for card in cards if holds_all(f"{card.title} {card.summary}", words)]
@@ -70,7 +70,7 @@ def pages(words: Sequence[str]) -> tuple[Group, list[Link]]:
     return group, [Link(card.id) for card in found[: len(group.results)]]
 
 
-def documentation(words: Sequence[str]) -> tuple[Group, list[Link]]:
+def documentation(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
     """Return the sections of the documentation whose heading contains the words."""
     found = [(title, page, address) for title, page, address in _headings() if holds_all(title, words)]
     found.sort(key=lambda heading: len(heading[0]))

@@ -28,7 +28,7 @@ _FILE_HELP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSummaries:
     """Evaluation of a method on documents with reference summaries."""
 
     run: RunRecord
@@ -36,11 +36,13 @@ class Measured:
     """Model name; "" for methods without vectors."""
 
 
-def measured() -> list[Measured]:
+def measured() -> list[MeasuredSummaries]:
     """Return the evaluations of summaries, newest first."""
     with queries.store().reading() as r:
         models = {model.id: model.name for model in r.models.list()}
-        return [Measured(run, models.get(run.model_id or 0, "")) for run in reversed(r.runs.list(kind="summaries"))]
+        return [
+            MeasuredSummaries(run, models.get(run.model_id or 0, "")) for run in reversed(r.runs.list(kind="summaries"))
+        ]
 
 
 def show() -> None:
@@ -51,7 +53,7 @@ def show() -> None:
         if not closed("Evaluating a collection"):
             _form()
     if found:
-        by_file: dict[tuple[str, int], list[Measured]] = {}
+        by_file: dict[tuple[str, int], list[MeasuredSummaries]] = {}
         for one in found:
             by_file.setdefault((one.run.config["file"], one.run.config["words"]), []).append(one)
         groups = list(by_file)

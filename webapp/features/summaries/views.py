@@ -47,7 +47,7 @@ _BESIDE = 3  # summaries per row
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class SummaryMethod:
     """Method that ranks the sentences of an article."""
 
     name: str
@@ -60,7 +60,7 @@ class Method:
 class Ranked:
     """Summary of an article by one method."""
 
-    method: Method
+    method: SummaryMethod
     scores: Scores
     summary: Summary
 
@@ -87,10 +87,12 @@ def article(corpus: CorpusRecord) -> None:
         _missing(corpus, embedded)
     with main:
         st.header(plain(chosen.title), anchor=False)
-        known = [Method(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
+        known = [SummaryMethod(card.title, card.id) for card in SUMMARIZERS if "vectors" not in card.tags]
         by_vectors = [card for card in SUMMARIZERS if "vectors" in card.tags]
         for model in grouped_by_method(embedded):
-            known += [Method(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors]
+            known += [
+                SummaryMethod(f"{card.title.split(' ')[0]} on {model.name}", card.id, model) for card in by_vectors
+            ]
         names = [method.name for method in known]
         baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
         first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
@@ -116,7 +118,11 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
 
 
 def _show(
-    corpus: CorpusRecord, article: ArticleRecord, methods: Sequence[Method], words: int, references: Sequence[str]
+    corpus: CorpusRecord,
+    article: ArticleRecord,
+    methods: Sequence[SummaryMethod],
+    words: int,
+    references: Sequence[str],
 ) -> None:
     _, sentences = queries.article_text(article.id, corpus.created)
     if not methods:
@@ -144,7 +150,7 @@ def _show(
     draw_component("shaded", _ASSETS, data=shaded_data(sentences, shown), key=state.TEXT)
 
 
-def _ranked(method: Method, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
+def _ranked(method: SummaryMethod, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
     texts = [sentence.text for sentence in sentences]
     vectors = vectors_of(article, method.model) if method.model else None
     scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, vectors, 0)

@@ -13,7 +13,7 @@ from themescope.db.records import CorpusRecord
 from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
-from themescope.jobs.services.tasks.checks import Check
+from themescope.jobs.services.tasks.checks import TaskCheck
 from themescope.webapp.features.tasks.queries import checks_of, routed
 from themescope.webapp.features.tasks.state import MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
 from themescope.webapp.shared import partition_queries, queries, task_queries
@@ -95,7 +95,7 @@ def _progress(task: Task) -> None:
     )  # fmt: skip
 
 
-def _remaining(one: work.Progress) -> str:
+def _remaining(one: work.TaskProgress) -> str:
     if one.items == one.done:
         return "done"
     return "–" if one.remaining_s is None else time_left(one.remaining_s)
@@ -142,7 +142,7 @@ def _drift(drift: Drift) -> str:
     return f"{score(drift.before)} → {score(drift.last)} (p = {p_text(drift.p)})".replace("= <", "<")
 
 
-def _warn(check: Check) -> None:
+def _warn(check: TaskCheck) -> None:
     for drift, what in ((check.gold_drift, "labels of gold items"), (check.consensus_drift, "agreement with others")):
         if drift.found:
             st.warning(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from themescope.jobs.services.tasks import checks
-from themescope.jobs.services.tasks.checks import Check, Routed
+from themescope.jobs.services.tasks.checks import Routed, TaskCheck
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.task_queries import Task
 
 
-def checks_of(task: Task) -> list[Check]:
+def checks_of(task: Task) -> list[TaskCheck]:
     """Return the checks of the people of a task."""
     return _checks(task.record.id, _version(task))
 
@@ -26,7 +26,7 @@ def _version(task: Task) -> str:
 
 
 @st.cache_data(show_spinner="Checking labels …", ttl=60, max_entries=32)
-def _checks(task_id: int, version: str) -> list[Check]:
+def _checks(task_id: int, version: str) -> list[TaskCheck]:
     return checks.checks(queries.store(), task_id)
 
 

@@ -31,7 +31,7 @@ from themescope.webapp.features.themes import state
 from themescope.webapp.shared import column_queries, partition_queries, queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.partition_queries import Analysis, Listing
+from themescope.webapp.shared.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import count, figure_text, shorten
 
@@ -56,7 +56,7 @@ class Classes:
     names: Sequence[str]
 
 
-def show(analysis: Analysis, listed: Listing) -> None:
+def show(analysis: Analysis, listed: RunListing) -> None:
     """Draw both views; nothing for a corpus without columns, sections or articles to compare."""
     categories, dates = _categories(analysis, listed), _dates(analysis, listed)
     tabs = [name for name, found in ((state.BY_CATEGORY, categories), (state.OVER_TIME, dates)) if found]
@@ -72,11 +72,11 @@ def show(analysis: Analysis, listed: Listing) -> None:
         _by_category(analysis, listed, categories)
 
 
-def _articles(listed: Listing) -> Ids:
+def _articles(listed: RunListing) -> Ids:
     return np.array([sentence.article_id for sentence in listed.sentences], dtype=np.int64)
 
 
-def _categories(analysis: Analysis, listed: Listing) -> dict[str, Classes]:
+def _categories(analysis: Analysis, listed: RunListing) -> dict[str, Classes]:
     """Return the categories of the sentences: columns, and sections where there are several."""
     found: dict[str, Classes] = {}
     for column in column_queries.columns(analysis.corpus):
@@ -89,12 +89,12 @@ def _categories(analysis: Analysis, listed: Listing) -> dict[str, Classes]:
     return found
 
 
-def _dates(analysis: Analysis, listed: Listing) -> dict[str, npt.NDArray[np.datetime64]]:
+def _dates(analysis: Analysis, listed: RunListing) -> dict[str, npt.NDArray[np.datetime64]]:
     columns = [c for c in column_queries.columns(analysis.corpus) if c.type == ColumnType.DATE]
     return {c.label: column_queries.values(c, listed.ids, _articles(listed)) for c in columns}
 
 
-def _rows(analysis: Analysis, listed: Listing) -> Classes:
+def _rows(analysis: Analysis, listed: RunListing) -> Classes:
     """Choose what the rows are: the themes, or the clusters of a labelling of the corpus."""
     person = current_person()
     records = partition_queries.labellings(analysis.corpus.id)
@@ -114,7 +114,7 @@ def _rows(analysis: Analysis, listed: Listing) -> Classes:
 # ---------------------------------------------------------------- themes × categories
 
 
-def _by_category(analysis: Analysis, listed: Listing, known: dict[str, Classes]) -> None:
+def _by_category(analysis: Analysis, listed: RunListing, known: dict[str, Classes]) -> None:
     first, second, third, fourth = st.columns([2, 2, 2, 1.6], vertical_alignment="bottom")
     with first:
         rows = _rows(analysis, listed)
@@ -220,7 +220,7 @@ def _number(value: float) -> float | None:
 # ---------------------------------------------------------------- themes over time
 
 
-def _over_time(analysis: Analysis, listed: Listing, known: dict[str, npt.NDArray[np.datetime64]]) -> None:
+def _over_time(analysis: Analysis, listed: RunListing, known: dict[str, npt.NDArray[np.datetime64]]) -> None:
     first, second, third = st.columns([2, 2, 2], vertical_alignment="bottom")
     with first:
         rows = _rows(analysis, listed)

@@ -29,7 +29,7 @@ from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.partition_queries import Analysis, Listing
+from themescope.webapp.shared.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, duration, file_name, plain, shorten
 
 _UNREAD = "Unknown, because the model does not read the language of this text."
@@ -131,7 +131,7 @@ def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, 
     return (texts[central[0]], central[1:]) if central else ("", [])
 
 
-def _map_and_sentences(analysis: Analysis, listed: Listing) -> None:
+def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
     """Draw the choice of a theme, the downloads, the map, and beside it the sentences shown."""
     selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
     open_stored(selected, state.STORED, state.OPENED_SELECTION)
@@ -166,7 +166,7 @@ def _map_and_sentences(analysis: Analysis, listed: Listing) -> None:
 HEADER = ("sentence_id", "sentence", "theme", "name", "subtitle", "margin", "group")
 
 
-def export(analysis: Analysis, listed: Listing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
+def export(analysis: Analysis, listed: RunListing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
     """Return the rows of a file with the columns of ``HEADER``; the file format escapes the values."""
     texts = partition_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
     subtitles = [_subtitle(theme, texts)[0] for theme in analysis.themes]
@@ -210,7 +210,7 @@ _FILES: tuple[tuple[str, str, Write], ...] = (
 )
 
 
-def _content(write: Write, analysis: Analysis, listed: Listing, rows: npt.NDArray[np.intp]) -> str | bytes:
+def _content(write: Write, analysis: Analysis, listed: RunListing, rows: npt.NDArray[np.intp]) -> str | bytes:
     made = partial(_workbook, analysis) if write is excel_bytes else write
     return file_content(queries.store(), analysis.corpus.id, made, HEADER, export(analysis, listed, rows))
 
@@ -266,7 +266,7 @@ def _choose_theme(analysis: Analysis, low: int) -> tuple[int | None, bool]:
     return names.get(chosen), chosen == LOW_CONFIDENCE
 
 
-def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | None, selected: MapState) -> None:
+def _draw(analysis: Analysis, listed: RunListing, record: MapRecord, theme: int | None, selected: MapState) -> None:
     """Draw the map of the listed sentences; what is selected on it changes ``selected``."""
     whole = map_scene.opened(record)
     scene = _scene(whole.only(np.isin(whole.ids, listed.ids)), analysis, listed)
@@ -286,7 +286,7 @@ def _draw(analysis: Analysis, listed: Listing, record: MapRecord, theme: int | N
     st.caption(notes)
 
 
-def _scene(scene: Scene, analysis: Analysis, listed: Listing) -> Scene:
+def _scene(scene: Scene, analysis: Analysis, listed: RunListing) -> Scene:
     """Return the scene with the theme of each sentence in place of its section, for the tooltip."""
     order = np.argsort(listed.ids)
     labels = listed.labels[order][np.searchsorted(listed.ids[order], scene.ids)]

@@ -14,7 +14,7 @@ from themescope.core.types import Ids
 from themescope.webapp.features.themes import state
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared import selection_panel
-from themescope.webapp.shared.partition_queries import Analysis, Listing
+from themescope.webapp.shared.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.selection_panel import Ranking
 
 _HEIGHT = 430
@@ -25,7 +25,7 @@ class Shown:
     """The sentences that are shown of a result."""
 
     analysis: Analysis
-    listed: Listing
+    listed: RunListing
     selected: MapState
     """What is selected on the map."""
     theme: int | None
@@ -92,7 +92,7 @@ def origin(shown: Shown) -> Origin:
     return Origin(kind, tuple(facts))
 
 
-def _columns(listed: Listing, wanted: Ids) -> dict[str, Sequence[Any]]:
+def _columns(listed: RunListing, wanted: Ids) -> dict[str, Sequence[Any]]:
     """Return the margins of sentences, and their groups if there are any."""
     order = np.argsort(listed.ids, kind="stable")
     rows = order[np.searchsorted(listed.ids[order], wanted)]

@@ -26,7 +26,7 @@ from themescope.db.records import TripletSetRecord
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets, state
-from themescope.webapp.features.triplets.figures import WRONG, Panel, margins_figure
+from themescope.webapp.features.triplets.figures import WRONG, MarginPanel, margins_figure
 from themescope.webapp.features.triplets.filters import margin_range
 from themescope.webapp.shared import queries, triplet_queries
 from themescope.webapp.shared.choose import COUNTED
@@ -46,7 +46,7 @@ _LIMITS, _ENOUGH, _FEW = ((20, 3), (10, 3), (10, 2), (5, 2), (5, 1)), 10, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AccuracyOf:
     """Some of the triplets, as a row of the table."""
 
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class Parts:
 
     columns: tuple[str, ...]
     """Titles of the columns with the names."""
-    rows: Sequence[Part]
+    rows: Sequence[AccuracyOf]
     about: str
     """What the table shows, in words."""
     notes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -155,7 +155,7 @@ def _words(found: Estimate | None) -> str:
     return "–" if found is None else interval(found.value, *ends(found))
 
 
-def _line(row: Part, found: Estimate, model: str, place: int) -> IntervalRow:
+def _line(row: AccuracyOf, found: Estimate, model: str, place: int) -> IntervalRow:
     """Return a row of the chart; of a single model orange where the interval is below chance."""
     label = " × ".join(shorten(name or state.UNTITLED, _TITLE) for name in row.names)
     below = found.n > 1 and found.high < 0.5
@@ -203,7 +203,7 @@ def export(found: Parts, names: Sequence[str]) -> str:
 
 def _by_margin(shown: Sequence[Evaluation]) -> Parts:
     """Draw the histograms of the margins; return the bins of the first model."""
-    panels = [Panel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
+    panels = [MarginPanel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     theme = st.context.theme.type
     key = f"{state.CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
     st.plotly_chart(margins_figure(panels, tones(theme)), key=key, config={"displayModeBar": False})
@@ -221,7 +221,7 @@ def _by_margin(shown: Sequence[Evaluation]) -> Parts:
     label, settings = f"Open {count(first.wrong, 'wrong triplet')}", sets.evaluation_filter(shown[0])
     state.triplets_button(label, first.wrong, settings | {state.MARGIN_MAX: 0.0}, name="wrong")
     rows = [
-        Part(
+        AccuracyOf(
             (margin_range(low, high),),
             n,
             opens={k: v for k, v in ((state.MARGIN_MIN, low), (state.MARGIN_MAX, high)) if np.isfinite(v)},
@@ -291,7 +291,7 @@ def starting_limits(pairs: SectionPairs) -> tuple[int, int]:
     return 1, 1
 
 
-def pair_parts(views: Sequence[SectionPairs], rows: Ids) -> list[Part]:
+def pair_parts(views: Sequence[SectionPairs], rows: Ids) -> list[AccuracyOf]:
     """Return pairs of the first of some evaluations, with the accuracies of all."""
 
     def estimate(pairs: SectionPairs, names: tuple[str, str], place: int) -> Estimate | None:
@@ -300,7 +300,7 @@ def pair_parts(views: Sequence[SectionPairs], rows: Ids) -> list[Part]:
 
     first = views[0]
     return [
-        Part(
+        AccuracyOf(
             names,
             int(first.counts[row]),
             int(first.articles[row]),
@@ -328,7 +328,9 @@ def _by_value(chosen: TripletSetRecord, shown: Sequence[Evaluation], by: str) ->
         else "Paragraphs between the pivot and the sentence of its own section."
     )
     rows = [
-        Part((_label(group[0], unit),), group[0].triplets, group[0].accuracy.n, tuple(one.accuracy for one in group))
+        AccuracyOf(
+            (_label(group[0], unit),), group[0].triplets, group[0].accuracy.n, tuple(one.accuracy for one in group)
+        )
         for group in zip(*parts, strict=True)  # all of the same triplets, so of the same slices
     ]
     return Parts((unit.title(),), rows, about)
@@ -372,7 +374,7 @@ def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts:
         estimates = tuple(
             Estimate(of[article], of[article], of[article], 1) if article in of else None for of in values
         )
-        rows.append(Part((title,), int(first.triplets[place]), None, estimates, {state.ARTICLE: f'"{title}"'}))
+        rows.append(AccuracyOf((title,), int(first.triplets[place]), None, estimates, {state.ARTICLE: f'"{title}"'}))
     quarter, half, most = np.quantile(first.accuracy, [0.25, 0.5, 0.75])
     about = (
         f"{plain(shown[0].name)} on {count(len(rows), 'article')}: median {score(half)}, interquartile range "

@@ -13,7 +13,7 @@ from themescope.db.notebook_records import NewCase
 from themescope.db.records import TripletCard, TripletSetRecord
 from themescope.jobs.services.notebook.cases import triplet_case
 from themescope.webapp.features.triplets import attention, export, filters, queries, sets, verdicts
-from themescope.webapp.features.triplets.filters import Filter, View
+from themescope.webapp.features.triplets.filters import Filter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
 from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
 from themescope.webapp.shared import action_keys, error_notebook, triplet_queries
@@ -24,7 +24,7 @@ _ROWS = 50
 KEYS = {key: verdict.value for verdict, key in verdicts.SHORTCUTS.items()} | {
     "U": "undo", "J": "next", "K": "previous", "O": "notebook",
 }  # fmt: skip
-HANDLERS: Mapping[str, Callable[[View], None]] = {
+HANDLERS: Mapping[str, Callable[[TripletView], None]] = {
     **{verdict.value: verdicts.by_key(verdict) for verdict in verdicts.SHORTCUTS},
     "undo": verdicts.undo,
     "next": lambda view: view.go(view.position() + 1),
@@ -56,12 +56,12 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
     st.fragment(_one_triplet)(chosen, models, conditions)
 
 
-def filtered(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: Filter) -> View:
+def filtered(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: Filter) -> TripletView:
     """Return the triplets that pass the filter, with their current reviews."""
     reviews = queries.reviews(chosen)
     candidates = filters.ids(chosen, conditions.triplets, models)
     ids = filters.with_reviews(candidates, reviews, conditions.reviews)
-    return View(chosen, models, reviews, candidates, ids, conditions.reviews.person)
+    return TripletView(chosen, models, reviews, candidates, ids, conditions.reviews.person)
 
 
 def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: Filter) -> None:
@@ -98,7 +98,7 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
     _table(view, cards, margins, first)
 
 
-def _case(view: View, triplet: TripletCard, margins: Mapping[str, float]) -> NewCase:
+def _case(view: TripletView, triplet: TripletCard, margins: Mapping[str, float]) -> NewCase:
     """Return a triplet as a case of the error notebook."""
     address = error_notebook.permalink({SET: view.chosen.name, TRIPLET: str(triplet.id)})
     return triplet_case(triplet, view.chosen, margins, address)
@@ -153,7 +153,7 @@ def outcome(margin: float) -> tuple[str, str, str]:
     return ("wrong", "red", ":material/close:") if margin < 0 else ("tied", "gray", ":material/drag_handle:")
 
 
-def _table(view: View, cards: Sequence[TripletCard], margins: Mapping[str, Sequence[float]], first: int) -> None:
+def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str, Sequence[float]], first: int) -> None:
     # A model that was evaluated on none of these triplets would be an empty column.
     known = {name: values for name, values in margins.items() if any(map(math.isfinite, values))}
     heads = {name: f"margin-{place}" for place, name in enumerate(known)}

@@ -19,7 +19,7 @@ WRONG, RIGHT = 1, 0
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class MarginPanel:
     """The margins of one model, as one panel of the chart."""
 
     name: str
@@ -27,7 +27,7 @@ class Panel:
     histogram: MarginHistogram
 
 
-def margins_figure(panels: Sequence[Panel], tones: Tones) -> go.Figure:
+def margins_figure(panels: Sequence[MarginPanel], tones: Tones) -> go.Figure:
     """Return a histogram per model in its own unit."""
     figure = make_subplots(rows=len(panels), cols=1, vertical_spacing=0.36 / len(panels))
     for row, panel in enumerate(panels, 1):

@@ -346,7 +346,7 @@ def with_reviews(found: Ids, reviews: Mapping[int, Sequence[TripletReview]], rev
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TripletView:
     """The triplets that pass the filter, in order, with models and reviews."""
 
     chosen: TripletSetRecord

@@ -18,7 +18,7 @@ from themescope.webapp.shared import people, queries, triplet_queries
 from themescope.webapp.shared.choose import COUNTED, nothing
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.text import ago, count, plain
-from themescope.webapp.shared.triplet_queries import Effect, effect, show_difference
+from themescope.webapp.shared.triplet_queries import TrainingEffect, effect, show_difference
 
 
 def cleaned_sets(source: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:
@@ -36,7 +36,7 @@ def models_trained_on(source: TripletSetRecord) -> list[ModelRecord]:
     ][::-1]
 
 
-def cleaning_effects(source: TripletSetRecord, cleaned: TripletSetRecord) -> list[Effect]:
+def cleaning_effects(source: TripletSetRecord, cleaned: TripletSetRecord) -> list[TrainingEffect]:
     """Compare every model trained on ``cleaned`` with the one trained with the same settings on ``source``."""
     before = {_settings(m): m for m in reversed(models_trained_on(source))}
     pairs = [(before[_settings(m)], m) for m in models_trained_on(cleaned) if _settings(m) in before]
@@ -200,7 +200,7 @@ def _offer(source: TripletSetRecord, made: TripletSetRecord) -> None:
             st.rerun()
 
 
-def _effect(source: TripletSetRecord, effect: Effect, key: str) -> None:
+def _effect(source: TripletSetRecord, effect: TrainingEffect, key: str) -> None:
     if effect.measured is None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(

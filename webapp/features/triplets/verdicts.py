@@ -10,7 +10,7 @@ import streamlit as st
 from themescope.core.errors import ThemescopeError
 from themescope.db.records import TripletReview, Verdict
 from themescope.webapp.features.triplets import filters, queries
-from themescope.webapp.features.triplets.filters import View
+from themescope.webapp.features.triplets.filters import TripletView
 from themescope.webapp.features.triplets.state import NOTE, REFUSED, TRIPLET, UNDO, VERDICT
 from themescope.webapp.shared import people
 from themescope.webapp.shared.text import ago, plain
@@ -24,7 +24,7 @@ _HELP = {
 _COLOURS = {Verdict.GOOD: "green", Verdict.BAD: "red", Verdict.AMBIGUOUS: "orange"}
 
 
-def buttons(view: View, at: int) -> None:
+def buttons(view: TripletView, at: int) -> None:
     """Draw the verdict buttons for the triplet at a position, and its reviews."""
     triplet = int(view.ids[at])
     reviews = view.reviews.get(triplet, ())
@@ -54,10 +54,10 @@ def buttons(view: View, at: int) -> None:
     _reviews(reviews)
 
 
-def by_key(verdict: Verdict) -> Callable[[View], None]:
+def by_key(verdict: Verdict) -> Callable[[TripletView], None]:
     """Return the action that gives a verdict on the triplet that is shown when it is handled."""
 
-    def act(view: View) -> None:
+    def act(view: TripletView) -> None:
         at = view.position()
         last = at + 1 == len(view.ids)
         # After the last triplet there is none that a further key could mean.
@@ -67,14 +67,14 @@ def by_key(verdict: Verdict) -> Callable[[View], None]:
     return act
 
 
-def _judged(view: View, triplet: int, verdict: Verdict) -> bool:
+def _judged(view: TripletView, triplet: int, verdict: Verdict) -> bool:
     """Return whether the person has given this verdict already."""
     me = people.current_person()
     found = queries.reviews(view.chosen).get(triplet, ())
     return any(r.person == me and r.verdict is verdict for r in found)
 
 
-def undo(view: View) -> None:
+def undo(view: TripletView) -> None:
     """Withdraw the person's last verdict on the set, and show its triplet."""
     me = people.current_person()
     mine = [r for reviews in queries.reviews(view.chosen).values() for r in reviews if r.person == me]
@@ -89,7 +89,7 @@ def summary(reviews: Sequence[TripletReview]) -> str | None:
     return ", ".join(v.value for v in Verdict if v in given) or None
 
 
-def _give(view: View, at: int, verdict: Verdict) -> None:
+def _give(view: TripletView, at: int, verdict: Verdict) -> None:
     """Store a verdict with its note and show the next triplet; stay if it cannot be stored."""
     triplet = int(view.ids[at])
     # The buttons of the last triplet receive keys too until the browser has removed them.
@@ -97,7 +97,7 @@ def _give(view: View, at: int, verdict: Verdict) -> None:
         view.go(at + 1)
 
 
-def _store(view: View, triplet: int, verdict: Verdict | None, note: str) -> bool:
+def _store(view: TripletView, triplet: int, verdict: Verdict | None, note: str) -> bool:
     try:
         queries.review(view.chosen.id, triplet, people.current_person(), verdict, note)
     except ThemescopeError as error:
@@ -106,7 +106,7 @@ def _store(view: View, triplet: int, verdict: Verdict | None, note: str) -> bool
     return True
 
 
-def _undo_button(view: View) -> None:
+def _undo_button(view: TripletView) -> None:
     """Draw the button that withdraws the person's last verdict on this set and shows its triplet."""
     me = people.current_person()
     mine = [r for reviews in view.reviews.values() for r in reviews if r.person == me]
@@ -130,7 +130,7 @@ def _note_key(triplet: int) -> str:
     return f"{NOTE}_{triplet}"
 
 
-def _note_field(view: View, triplet: int, mine: TripletReview | None) -> None:
+def _note_field(view: TripletView, triplet: int, mine: TripletReview | None) -> None:
     """Draw the note. It is stored with the verdict, or at once where there is a verdict already."""
     key = _note_key(triplet)
 

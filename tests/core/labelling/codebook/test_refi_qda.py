@@ -22,7 +22,7 @@ from themescope.core.labelling.codebook.portable import PortableCode, one_line
 from themescope.core.labelling.codebook.qda_project import (
     QDE,
     ProjectHead,
-    Selection,
+    QdaSpan,
     Source,
     write_project,
 )
@@ -79,7 +79,7 @@ def source_lists(draw: st.DrawFn) -> list[Source]:
         content = draw(text)
         ends = sorted(draw(st.lists(st.integers(0, len(content)), max_size=4, unique=True)))
         selections = [
-            Selection(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
+            QdaSpan(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
             for start, end in pairwise(ends)
         ]
         found.append(Source(title, content, selections, tuple(draw(st.lists(name, max_size=2)))))
@@ -157,7 +157,7 @@ def test_a_project_of_another_program(tmp_path: Path) -> None:
             ("Pay / Late", "Work"),
         ]
         assert project.codes[0].texts == {"definition": "all about work", "notes": "a memo"}
-        assert [*project.sources()] == [Source("one", "Hello there.", [Selection(0, 5, ("2",))])]
+        assert [*project.sources()] == [Source("one", "Hello there.", [QdaSpan(0, 5, ("2",))])]
         assert project.skipped == {"PictureSource": 1}
 
 

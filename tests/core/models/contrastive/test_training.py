@@ -10,7 +10,7 @@ from torch import nn
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.contrastive.config import ContrastiveConfig
 from themescope.core.models.contrastive.sampling import sectioned_articles
-from themescope.core.models.contrastive.training import VALIDATION, Source, train
+from themescope.core.models.contrastive.training import VALIDATION, Examples, train
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Sentence
 
@@ -46,7 +46,7 @@ def source(network, seed, articles=6):
         return y @ y.T
 
     found = sectioned_articles(sentences)
-    return Source(found, similarities, f"data {seed}")
+    return Examples(found, similarities, f"data {seed}")
 
 
 def trained(config=CONFIG, report=SILENT, seed=1):
