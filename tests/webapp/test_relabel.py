@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -335,10 +336,10 @@ def test_going_back_from_the_history(filled_store: Store, labelling: LabellingRe
     session = LabellingSession(filled_store, labelling.id, "Ben")
     first = session.partition.to_bytes()
     session.do(op.merge(session.partition, [1, 2, 3], 1), "too fine")
-    session.do(op.unassign(session.partition, session.partition.ids))
+    session.do(replace(op.unassign(session.partition, session.partition.ids), coder="a model"))
     at = open_page("relabel", view="History")
     frame = at.dataframe[0].value
-    assert frame["Reason"].tolist() == ["", "too fine"]
+    assert frame["Reason"].tolist() == ["", "too fine"] and frame["Who"].tolist() == ["a model (Ben)", "Ben"]
     next(b for b in at.button if b.label == "Restore initial state").click().run()
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.to_bytes() == first

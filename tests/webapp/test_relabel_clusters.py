@@ -174,6 +174,7 @@ def test_outliers_are_left_unassigned_or_gathered(
     far = int(found[0][int(found[1].argmin())])
     frame = at.dataframe[0].value
     number = len(frame)
+    assert {*frame["By"]} == {"sections (machine)"}
     assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{count(number, 'outlier')}." in words(at)
     at = click(at, "Select all")
     assert far in state.selected and len(state.selected) == number

@@ -26,6 +26,7 @@ from themescope.core.labelling.provenance import (
     of_rows,
     provenance,
     uniform,
+    with_approvals,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -153,6 +154,10 @@ def test_approval_makes_a_label_human_until_a_machine_moves_it() -> None:
     w.do(moved([0], [2]))
     early = Approval("Eve", NOON + timedelta(minutes=1, seconds=30), np.array([0, 1, 3, 99]))
     assert w.makers(early) == [MACHINE, ("human", "Eve"), START, ("human", "Ben")]
+    travelling = with_approvals(w.first, w.log, [early])
+    assert [step.operation for step, _ in travelling] == ["assign", "approve", "re-cluster"]
+    found = provenance(w.now, uniform(w.first, RUN), travelling)
+    assert [found.cells(row) for row in range(4)] == [w.found(early).cells(row) for row in range(4)]
     late = Approval("Eve", NOON + timedelta(hours=1), np.array([0]))
     assert w.makers(late)[0] == ("human", "Eve") and w.found(late).step.tolist() == [-1, 0, 0, 1]
 

@@ -199,13 +199,14 @@ def test_what_was_approved_in_a_task_is_so_after_an_import(sqlite_store: Store, 
     with sqlite_store.reading() as r:
         items = r.tasks.items(task.id, "Anna")
     opened = [work.open_item(sqlite_store, item.id) for item in items[:2]]
-    record, ids = opened[0].labelling, []
+    record = opened[0].labelling
+    ids: list[list[int]] = []
     for item in items[:2]:
         work.finish_item(sqlite_store, item.id)
         with sqlite_store.reading() as r:
             ids.append([sentence.id for sentence in making.sentences_of_item(r, item.range)])
     session = LabellingSession(sqlite_store, record.id, "Anna")
-    change = marked(session.partition, Field.CLUSTER, ids[0][:2], 3)
+    change = marked(session.partition, Field.CLUSTER, np.array(ids[0][:2]), 3)
     assert change is not None
     session.do(op.Operation(op.OperationKind.RECLUSTER, "moved", ChangeSet((change,)), "m"))
     session.do(op.unassign(session.partition, np.array(ids[1][:1])))

@@ -13,7 +13,7 @@ from themescope.core.labelling import dismissals, hierarchy
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import clusters as service
-from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel import cluster_queries, queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
     CLUSTER_VIEW,
@@ -52,6 +52,7 @@ _OUTLIER_COLUMNS = {
     "Sentence": st.column_config.TextColumn(width=290),
     "Cluster": st.column_config.TextColumn(width=140),
     "Suggested": st.column_config.TextColumn(width=140, help="The most similar cluster, which the key A assigns."),
+    "By": st.column_config.TextColumn(width=110, help="Who or what put the sentence into its cluster."),
 }
 
 
@@ -274,6 +275,7 @@ def _outlier_table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float6
             "Sentence": [state.session.texts[i] for i in ids.tolist()],
             "Cluster": [names[int(n)] for n in p.numbers[rows]],
             "Suggested": [names[int(n)] for n in nearest],
+            "By": queries.made_by(p, state.record.id, state.record.created, state.session.snapshot.step, ids),
         }
     )
     with st.container(horizontal=True):

@@ -17,16 +17,18 @@ import streamlit as st
 from themescope.core.labelling.changes import ChangeSet
 from themescope.core.labelling.history import Step
 from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.provenance import Source
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.label_records import LabellingRecord, Presence
 from themescope.db.records import MapRecord, ModelRecord
+from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.common.languages import corpus_shares
 from themescope.jobs.services import inference
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.metrics import model_in_use
 from themescope.jobs.services.labelling.questions import prepare_vectors
 from themescope.jobs.services.labelling.starts import LEAD
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import partition_queries, people, queries
 from themescope.webapp.shared.choose import grouped
 
 if TYPE_CHECKING:
@@ -148,6 +150,18 @@ def maps_with(corpus_id: int, ids: Ids) -> list[MapRecord]:
 def presence(labelling_id: int, step_id: int) -> tuple[list[Presence], int]:
     """Return who has a labelling open, and the number of its steps after one."""
     return queries.read(lambda r: (r.people.here(labelling_id), len(r.label_steps.list(labelling_id, after=step_id))))
+
+
+@st.cache_data(show_spinner=False, max_entries=200, ttl=30)
+def made_by(_partition: Partition, labelling_id: int, created: datetime, step: int, ids: Ids) -> list[str]:
+    """Return who or what gave each of some sentences its label; "" for unassigned ones."""
+    shown = _partition.only(ids)
+    found = queries.read(lambda r: provenance_of(r, r.labellings.get(labelling_id), shown))
+    names = []
+    for source, coder, _ in (found.cells(row) for row in shown.rows(ids).tolist()):
+        named = coder or (people.UNNAMED if source else "")
+        names.append(named if source in ("", Source.HUMAN) else f"{named} ({source})")
+    return names
 
 
 def steps_of_sentence(labelling_id: int, sentence_id: int) -> list[Step]:

@@ -256,6 +256,9 @@ def _status(state: RelabelState, place: int) -> str:
     row = int(p.rows([int(texts.ids[place])])[0])
     number = int(p.numbers[row])
     parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
+    if number != UNASSIGNED and not state.record.blind:
+        (by,) = queries.made_by(p, state.record.id, state.record.created, state.session.snapshot.step, p.ids[[row]])
+        parts[0] += f", by {by}"
     if p.uncertain[row]:
         parts.append("marked as uncertain")
     if not state.record.blind:
