@@ -32,7 +32,7 @@ def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], st
     """Choose one of ``records`` (at least one) in a select box with the URL key ``param``; equal names are numbered."""
     named = dict(zip(distinct(map(name, records)), records, strict=True))
     value, key = _held(param, list(named), next(iter(named)))
-    st.selectbox(label, list(named), key=key, on_change=_hold, args=(param, key), help=help or None)
+    st.selectbox(label, list(named), key=key, help=help or None)
     return named[value]
 
 
@@ -40,29 +40,22 @@ def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
     """Return the choice that the session holds for a URL key, and the key of the widget that shows it.
 
     The widget is a new one whenever anything else than itself has changed the choice. A browser that has not drawn
-    the change yet sends the old value of the old widget with every run of a fragment, and would undo it.
+    the change yet sends the old value of the old widget with every run of a fragment, and would undo it; nobody reads
+    what it sends. A callback would not do: Streamlit also calls those of widgets that are gone.
     """
+    turn, drawn = st.session_state.get(f"{param}_drawn", (0, None))
     held = st.session_state.get(param)
-    value = str(held) if held in known else default
-    turn, drawn = st.session_state.get(f"{param}_drawn", (0, value))
-    turn += drawn != value
-    key = f"{param}_choice_{turn}"
+    if held == drawn:
+        held = st.session_state.get(f"{param}_choice_{turn}", drawn)
+    else:
+        turn += 1
+    value, key = str(held) if held in known else default, f"{param}_choice_{turn}"
     st.session_state[param], st.session_state[f"{param}_drawn"] = value, (turn, value)
     if st.session_state.get(key) != value:
         st.session_state[key] = value
     if st.query_params.get(param, default) != value:
         write_parameter(param, [value])
     return value, key
-
-
-def _hold(param: str, key: str) -> None:
-    """Keep what a person has chosen in a widget; a callback."""
-    turn, _ = st.session_state.get(f"{param}_drawn", (None, ""))  # none after somebody has signed out in another tab
-    if key != f"{param}_choice_{turn}":  # an old widget, which the browser has not replaced yet
-        return
-    value = st.session_state[key]
-    st.session_state[param], st.session_state[f"{param}_drawn"] = value, (turn, value)
-    write_parameter(param, [value])
 
 
 def clickable(
@@ -109,7 +102,7 @@ def _searched(frame: pd.DataFrame, param: str) -> list[int]:
 def open_tab(names: Sequence[str], param: str, default: str | None = None) -> tuple[str, DeltaGenerator]:
     """Draw tabs with the URL key ``param``; return the open one, at first ``default``, and its container."""
     value, key = _held(param, names, default or names[0])
-    tabs = st.tabs(names, key=key, on_change=_hold, args=(param, key))
+    tabs = st.tabs(names, key=key, on_change="rerun")
     return value, tabs[names.index(value)]
 
 

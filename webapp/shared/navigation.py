@@ -49,7 +49,7 @@ def arrive() -> None:
     page = current_page()
     context = get_script_run_ctx()
     keys = _offered()[page][0].page_keys()
-    target: tuple[str, View] | None = st.session_state.pop(_TARGET, None)
+    target: tuple[str, View] | None = st.session_state.get(_TARGET)
     here = target is not None and target[0] == page
     back = context is not None and context.is_history_navigation
     arrived = here or back or st.session_state.get(_LAST) != page
@@ -57,7 +57,6 @@ def arrive() -> None:
     if target is not None and here:
         query = target[1]
         _write_address(query)
-    st.session_state[_LAST] = page
     before = projects.current_id()
     if arrived:
         st.session_state[_NAMED] = {}
@@ -68,6 +67,9 @@ def arrive() -> None:
         _exchange_views(before, projects.current_id())
     if keys is not None and arrived and (back or any(name in keys.urls and name != CORPUS for name in query)):
         _show(keys, query)
+    # Last, because a message of the browser may end this run at any access to the session; the next run arrives then.
+    st.session_state[_LAST] = page
+    st.session_state.pop(_TARGET, None)
 
 
 def _last(value: str | Sequence[str]) -> str:

@@ -8,10 +8,12 @@ from themescope.webapp.shared.choose import open_tab, project
 from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.text import plain
 
-if st.session_state.get(state.VIEW) == state.IMPORT_VIEW:
-    pipeline_status.open_imported()
-pipeline_status.watch()
+progress = st.container()
 view, tab = open_tab([state.READ, state.LISTING, state.IMPORT_VIEW], state.VIEW)
+if view == state.IMPORT_VIEW:
+    pipeline_status.open_imported()
+with progress:
+    pipeline_status.watch()
 with tab:
     if view == state.IMPORT_VIEW:
         if not closed("Importing"):
