@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import UserDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,6 +95,53 @@ def test_a_link_wins_and_a_page_is_found_as_it_was_left(path: list[tuple[str, st
             session.update(changed)
             left[page, project] = expected | changed
             before = page
+
+
+class Session(UserDict[str, Any]):
+    """A session at whose n-th access a run ends, as Streamlit ends one when a message of the browser has come."""
+
+    left = 0
+
+    def _access(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise InterruptedError
+
+    def __getitem__(self, key: str) -> Any:
+        self._access()
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._access()
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        self._access()
+        super().__delitem__(key)
+
+
+def test_a_link_whose_run_is_ended_anywhere_opens_in_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projects.queries, "corpora", lambda: PROJECTS)
+    monkeypatch.setattr(projects, "_OWNERS", dict.fromkeys(projects._OWNERS, lambda name: 0))
+    ended, outcomes = 0, []
+    for number in range(200):
+        session, address = Session(), Address(corpus="a", themes_result="first")
+        for module in (navigation, projects):
+            monkeypatch.setattr(module, "st", SimpleNamespace(session_state=session, query_params=address))
+        navigation.offer({card.id: (card, cast(Any, None)) for card in REGISTRY}, "themes")
+        navigation.arrive()
+        session["map_map"] = "of a"
+        session["navigation_target"] = "themes", {"corpus": "b", "themes_result": "second"}
+        session.left = number
+        try:
+            navigation.arrive()
+        except InterruptedError:
+            ended += 1
+            navigation.arrive()
+        outcomes.append(dict(session.data))
+    assert 20 < ended < 199
+    assert outcomes[0]["themes_result"] == "second" and outcomes[0]["navigation_views"][1]["map_map"] == "of a"
+    assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
 # --- the links of the product ---------------------------------------------------------------------------------------

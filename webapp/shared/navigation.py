@@ -28,9 +28,11 @@ from themescope.webapp.shared.text import ago, plain
 View = Mapping[str, str | Sequence[str]]
 ARROW = ":material/arrow_forward:"
 _PAGES, _CURRENT = "navigation_pages", "navigation_current"
-_LAST, _TARGET, _NAMED, _VIEWS = "navigation_last", "navigation_target", "navigation_named", "navigation_views"
+_LAST, _TARGET, _NAMED = "navigation_last", "navigation_target", "navigation_named"
 """Session keys: the page of the last run; page and address to open in the next one; what the last link named, until it
-was found; the views of the pages of other projects."""
+was found."""
+_VIEWS, _OWNER = "navigation_views", "navigation_owner"
+"""Session keys: the views of the pages of other projects, and the project whose views the session holds."""
 VISITED = "navigation_visited"
 """Session key: the page that was open last in each place of the navigation."""
 
@@ -57,14 +59,15 @@ def arrive() -> None:
     if target is not None and here:
         query = target[1]
         _write_address(query)
-    before = projects.current_id()
     if arrived:
         st.session_state[_NAMED] = {}
         projects.open_named(_last(query.get(CORPUS, "")) or projects.name_of(projects.owner(keys, query)), True)
     else:
         projects.open_named(str(st.session_state.get(CORPUS, "")), False)
-    if before not in (0, projects.current_id()):
-        _exchange_views(before, projects.current_id())
+    owner = st.session_state.get(_OWNER, 0)
+    if owner not in (0, projects.current_id()):
+        _exchange_views(owner, projects.current_id())
+    st.session_state[_OWNER] = projects.current_id()
     if keys is not None and arrived and (back or any(name in keys.urls and name != CORPUS for name in query)):
         _show(keys, query)
     # Last, because a message of the browser may end this run at any access to the session; the next run arrives then.
@@ -93,9 +96,11 @@ def _write_address(query: View) -> None:
 def _exchange_views(before: int, after: int) -> None:
     """Put the views of the pages aside for the project that was open, and bring back those of the one that is."""
     views: dict[int, dict[str, object]] = st.session_state.setdefault(_VIEWS, {})
-    views[before] = {name: st.session_state[name] for name in _view_keys() if name in st.session_state}
-    for name in views[before]:
-        del st.session_state[name]
+    aside = views.setdefault(before, {})
+    for name in _view_keys():
+        if name in st.session_state:
+            aside[name] = st.session_state.pop(name)
+    st.session_state[_OWNER] = after
     st.session_state.update(views.pop(after, {}))
 
 
