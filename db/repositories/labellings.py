@@ -141,9 +141,13 @@ class Labellings(NamedRepository[LabellingRecord]):
         written = sa.select(c.sentence_id, c.note).where(c.labelling_id == labelling_id, c.note != "")
         notes = {int(i): str(note) for i, note in self.connection.execute(written)}
         rows, clusters = self._clusters(labelling_id), self.clusters(labelling_id)
-        step = self._number(sa.select(sa.func.max(t.label_step.c.id)).where(_steps_of(labelling_id)))
+        step = self.newest_step(labelling_id)
         partition = Partition(ids, numbers, uncertain.astype(np.bool_), notes, clusters, self.entries(labelling_id))
         return Snapshot(partition, versions, {row.number: row.version for row in rows}, step)
+
+    def newest_step(self, labelling_id: int) -> int:
+        """Return the id of the last step; 0 if there is none."""
+        return self._number(sa.select(sa.func.max(t.label_step.c.id)).where(_steps_of(labelling_id)))
 
     def clusters(self, labelling_id: int) -> dict[int, Cluster]:
         """Return the clusters of a labelling by number."""

@@ -17,6 +17,7 @@ from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.methods import methods_section
 from themescope.webapp.features.agreement import groups, results, state
@@ -250,6 +251,29 @@ def test_copies_of_ones_own_labelling_do_not_count_and_say_so(coded: Store, open
     assert {m.label: m.value for m in at.metric}["Krippendorff's alpha"] == ".759"
     at.multiselect[0].set_value(["Anna", "Anna 2"]).run()
     assert {m.label: m.value for m in at.metric}["Krippendorff's alpha"] == "1.000"
+
+
+@pytest.mark.parametrize(("placed", "counts"), [(COPIED - 1, True), (COPIED, False)])
+def test_a_few_equal_sentences_make_no_copy(coded: Store, open_page: Open, placed: int, counts: bool) -> None:
+    with coded.reading() as r:
+        known = r.labellings.by_name("Anna")
+        state_of = r.labellings.snapshot(known.id).partition
+    numbers = [*state_of.numbers.tolist()[:placed], *[0] * (30 - placed)]
+    code(coded, replace_owner(known, "anna", "Anna 2"), state_of.ids.tolist(), numbers, NAMES)
+    assert ("Anna 2" in open_page("agreement").multiselect[0].value) == counts
+
+
+def test_a_labelling_that_is_finished_later_appears_unless_the_selection_was_changed(
+    coded: Store, open_page: Open
+) -> None:
+    with coded.reading() as r:
+        pilot = r.labellings.by_name("Pilot")
+    at, changed = open_page("agreement"), open_page("agreement")
+    changed.multiselect[0].set_value(["Anna"]).run()
+    session = LabellingSession(coded, pilot.id, "anna")
+    session.do(op.assign(session.partition, session.partition.ids[:5].tolist(), 1))
+    assert at.run().multiselect[0].value == ["Ben", "Anna", "Pilot"]
+    assert changed.run().multiselect[0].value == ["Anna"]
 
 
 def test_the_methods_section_has_the_measure_of_the_headline(coded: Store, open_page: Open) -> None:

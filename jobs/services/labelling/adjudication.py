@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.provenance import Provenance, Source
+from themescope.core.labelling.provenance import Source
 from themescope.core.types import Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, placed_sentences
-from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels, labels_on
+from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
+from themescope.jobs.services.labelling.agreement import coded_text
+from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels
 
 if TYPE_CHECKING:
     from themescope.core.labelling.consensus import CoAssignment
@@ -167,12 +168,18 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
 
     def initial(store: Store, new: NewLabelling) -> Beginning:
         with store.reading() as r:
-            labels, articles, states, ids, origin, made = _read(r, labelling_ids, placed_only)
-            names = [{number: cluster.name for number, cluster in state.clusters.items()} for state in states]
+            records = [r.labellings.get(id) for id in labelling_ids]
+            text = coded_text(r, records)
+            ids, coders = text.ids, text.coders
             gold, called = gold_on(r, gold_id, ids)
+            made = joint_provenance(r, records, ids)
+        labels = gold_votes([coder.labels for coder in coders], [coder.placed for coder in coders], placed_only)
+        states = [coder.state for coder in coders]
+        names = [{number: cluster.name for number, cluster in state.clusters.items()} for state in states]
+        origin: dict[str, Any] = {"from": "adjudication", "of": [record.name for record in records]}
         known = (gold >= 0).any()
         found = adjudicated(
-            [*labels, *([gold] if known else [])], articles, [*names, called], [len(labels)] if known else []
+            [*labels, *([gold] if known else [])], text.articles, [*names, called], [len(labels)] if known else []
         )
         if found.model.undefined:
             return _majority(store, new, labels, states, ids, origin)._replace(labels=made)
@@ -194,20 +201,6 @@ def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int
     known = gold_labels(r, gold_id)
     labels[:] = [known.get(int(id), -1) for id in ids]
     return labels, {number: cluster.name for number, cluster in r.labellings.clusters(gold_id).items()}
-
-
-def _read(
-    r: Unit, labelling_ids: Sequence[int], placed_only: bool
-) -> tuple[list[Labels], Ids, list[Partition], Ids, dict[str, Any], Provenance]:
-    records = [r.labellings.get(id) for id in labelling_ids]
-    states = [r.labellings.snapshot(id).partition for id in labelling_ids]
-    ids = np.unique(np.concatenate([state.ids for state in states]))
-    placed = [np.isin(ids, placed_sentences(r, *pair)) for pair in zip(records, states, strict=True)]
-    labels = gold_votes([labels_on(state, ids) for state in states], placed, placed_only)
-    known = r.corpora.sentences_by_id(ids)
-    articles = np.array([known[int(i)].article_id for i in ids], dtype=np.int64)
-    origin = {"from": "adjudication", "of": [record.name for record in records]}
-    return labels, articles, states, ids, origin, joint_provenance(r, records, ids)
 
 
 def _majority(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,9 @@ from themescope.db.label_records import LabellingRecord, Sharing
 from themescope.db.store import Unit
 from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.labelling.starts import labels_on
+
+COPIED = 20
+"""Minimum number of equal sentences of two labellings of a person from which on one is a copy of the other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +49,15 @@ class CodedText:
     coders: Sequence[Coder]
 
 
-def coded_text(r: Unit, records: Sequence[LabellingRecord]) -> CodedText:
-    """Return labellings on all sentences that one of them has."""
+def coded_text(r: Unit, records: Sequence[LabellingRecord], articles: Collection[int] | None = None) -> CodedText:
+    """Return labellings on all sentences of some articles; by default, on all sentences that one of them has."""
     states = [r.labellings.snapshot(record.id).partition for record in records]
-    ids = np.unique(np.concatenate([state.ids for state in states]))
-    known = r.corpora.sentences_by_id(ids)
-    sentences = [known[int(id)] for id in ids]
-    coders = []
+    if articles is None:
+        known = r.corpora.sentences_by_id(np.unique(np.concatenate([state.ids for state in states])))
+    else:
+        known = {s.id: s for found in r.corpora.sentences_of(articles).values() for s in found}
+    sentences = [known[id] for id in sorted(known)]
+    ids, coders = np.array([s.id for s in sentences], dtype=np.int64), []
     for record, state in zip(records, states, strict=True):
         placed = np.isin(ids, placed_sentences(r, record, state))
         coders.append(Coder(record, state, labels_on(state, ids), placed, _names(state)))
@@ -72,7 +77,7 @@ def left_out(r: Unit, coders: Sequence[Coder]) -> dict[int, str]:
 
     They are templates in which nobody placed a sentence, gold labellings, labellings of a task with open items, and
     copies of another labelling of the same person that counts. A labelling is a copy if it began with the other one, or
-    if both have the same codes wherever people placed a sentence.
+    if people placed at least :data:`COPIED` sentences in both, and these have the same codes.
     """
     reasons: dict[int, str] = {}
     counted: list[Coder] = []
@@ -83,6 +88,17 @@ def left_out(r: Unit, coders: Sequence[Coder]) -> dict[int, str]:
         else:
             counted.append(coder)
     return reasons
+
+
+def version(r: Unit, records: Sequence[LabellingRecord]) -> tuple[object, ...]:
+    """Return a key of the results of :func:`coded_text` and :func:`left_out`, which changes with any of them."""
+    found: list[object] = []
+    for record in records:
+        task = r.tasks.of_labelling(record.id)
+        items = r.tasks.items(task[0].id, task[1]) if task else []
+        about = record.id, record.created, record.name, record.kind, record.owner, r.labellings.newest_step(record.id)
+        found.append((*about, task and task[0].closed, *((item.id, item.done) for item in items)))
+    return tuple(found)
 
 
 def _reason(r: Unit, coder: Coder) -> str:
@@ -106,5 +122,7 @@ def _copy(coder: Coder, other: Coder) -> str:
     if coder.record.origin.get("from") == "labelling" and coder.record.origin.get("name") == other.record.name:
         return reason
     both = coder.placed & other.placed
-    found = common_codes([coder.judged, other.judged], [coder.names, other.names]) if both.any() else None
+    if both.sum() < COPIED:
+        return ""
+    found = common_codes([coder.judged, other.judged], [coder.names, other.names])
     return reason if found is not None and (found[0][0] == found[0][1])[both].all() else ""

@@ -15,10 +15,9 @@ from themescope.core.labelling.training import share_right
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.store import Store, Unit
-from themescope.db.task_records import ItemRecord, MemberRecord, NewItem, Reason, TaskRecord
-from themescope.jobs.common.labelled.placed import placed_sentences
+from themescope.db.task_records import ItemRecord, NewItem, Reason, TaskRecord
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.starts import labels_on
+from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.tasks.making import Range
 
 if TYPE_CHECKING:
@@ -56,26 +55,14 @@ class JudgedItems:
 
 def judged(r: Unit, task: TaskRecord) -> JudgedItems:
     """Return the labels of all people of a task, of the sentences that they placed or have marked as done."""
-    members = [member for member in r.tasks.members(task.id) if member.labelling_id is not None]
+    members = [(m.person, m.labelling_id) for m in r.tasks.members(task.id) if m.labelling_id is not None]
     articles = {item.article_id for item in r.tasks.items(task.id)}
-    sentences = [s for found in r.corpora.sentences_of(articles).values() for s in found]
-    order = sorted(sentences, key=lambda s: s.id)
-    ids = np.array([s.id for s in order], dtype=np.int64)
-    partitions, labels = [], []
-    for member in members:
-        state, own = _placed(r, member)
-        partitions.append(state)
-        labels.append(np.where(np.isin(ids, own), labels_on(state, ids), -1).astype(np.int32))
-    gold, names = gold_on(r, task.gold_id, ids)
-    of, at = (np.array([getattr(s, name) for s in order], dtype=np.int64) for name in ("article_id", "position"))
-    people = tuple(member.person for member in members)
-    return JudgedItems(task, people, ids, of, at, tuple(labels), gold, tuple(partitions), names)
-
-
-def _placed(r: Unit, member: MemberRecord) -> tuple[Partition, Ids]:
-    assert member.labelling_id is not None
-    record, state = r.labellings.get(member.labelling_id), r.labellings.snapshot(member.labelling_id).partition
-    return state, placed_sentences(r, record, state)
+    text = coded_text(r, [r.labellings.get(labelling) for _, labelling in members], articles)
+    gold, names = gold_on(r, task.gold_id, text.ids)
+    positions = np.array([s.position for s in text.sentences], dtype=np.int64)
+    labels, partitions = tuple(c.judged for c in text.coders), tuple(c.state for c in text.coders)
+    people = tuple(person for person, _ in members)
+    return JudgedItems(task, people, text.ids, text.articles, positions, labels, gold, partitions, names)
 
 
 # --- gold items and drift ---------------------------------------------------------------------------------------------

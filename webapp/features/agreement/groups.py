@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import streamlit as st
 
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import LabellingRecord
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out
+from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out, version
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.people import current_person
 
@@ -38,6 +39,8 @@ class Rater:
 class LabellingGroup:
     """Labellings and clusterings of the same sentences; row i of every array is sentence ``ids[i]``."""
 
+    version: tuple[object, ...]
+    """Key of everything but ``others`` and ``gold``."""
     ids: Ids
     articles: Ids
     sentences: Sequence[Sentence]
@@ -133,6 +136,7 @@ def _task_scopes(corpus_id: int) -> list[TextScope]:
 class ComparedLabellings:
     """The labellings of a scope, and which of them do not count by default."""
 
+    version: tuple[object, ...]
     text: CodedText
     left_out: Mapping[str, str]
     """Name → reason."""
@@ -140,15 +144,21 @@ class ComparedLabellings:
 
 def labellings(scope: TextScope) -> ComparedLabellings:
     """Return the labellings of a scope."""
+    return _labellings(queries.read(lambda r: version(r, scope.labellings)), scope)
+
+
+@st.cache_resource(show_spinner="Reading the labellings …", max_entries=8)
+def _labellings(version: tuple[object, ...], _scope: TextScope) -> ComparedLabellings:
     with queries.store().reading() as r:
-        text = coded_text(r, scope.labellings)
+        text = coded_text(r, _scope.labellings)
         reasons = left_out(r, text.coders)
-    names = {record.id: record.name for record in scope.labellings}
-    return ComparedLabellings(text, {names[id]: reason for id, reason in reasons.items()})
+    names = {record.id: record.name for record in _scope.labellings}
+    return ComparedLabellings(version, text, {names[id]: reason for id, reason in reasons.items()})
 
 
-def group(scope: TextScope, text: CodedText, chosen: Collection[str]) -> LabellingGroup:
+def group(scope: TextScope, found: ComparedLabellings, chosen: Collection[str]) -> LabellingGroup:
     """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
+    text = found.text
     people = [
         Rater(coder.record.name, coder.labels, dict(coder.names), coder.record, coder.placed)
         for coder in text.coders
@@ -170,4 +180,4 @@ def group(scope: TextScope, text: CodedText, chosen: Collection[str]) -> Labelli
             if len(shared):
                 others.append(Rater(partition.name, labels, dict(division.names)))
     right = Rater("gold labels", gold, dict(called)) if (gold >= 0).any() else None
-    return LabellingGroup(ids, text.articles, text.sentences, people, others, right)
+    return LabellingGroup((found.version, *sorted(chosen)), ids, text.articles, text.sentences, people, others, right)

@@ -16,10 +16,12 @@ def results_of(scope: TextScope) -> None:
     """Draw the choice of labellings and the results; nothing while the person labels the text blind."""
     found = groups.labellings(scope)
     names = [record.name for record in scope.labellings]
-    chosen = st.multiselect(
-        "Labellings", names, default=[name for name in names if name not in found.left_out],
-        help="The labellings to compare.", key=f"{LABELLINGS}_{scope.name}",
-    )  # fmt: skip
+    default, key = [name for name in names if name not in found.left_out], f"{LABELLINGS}_{scope.name}"
+    held = st.session_state.get(key)
+    if held is None or held == st.session_state.get(f"{key}_default"):  # the person has not changed it
+        held = default
+    st.session_state[key], st.session_state[f"{key}_default"] = [name for name in held if name in names], default
+    chosen = st.multiselect("Labellings", names, help="The labellings to compare.", key=key)
     own = [r for r in scope.labellings if r.blind and r.owner == current_person()]
     if own and not st.toggle("My blind labelling is finished; show the others", key=f"{REVEAL}_{scope.name}"):
         st.info("You label this text blind. The other labellings are hidden until yours is finished.")
@@ -27,7 +29,7 @@ def results_of(scope: TextScope) -> None:
     if left := [f"**{plain(name)}** ({plain(why)})" for name, why in found.left_out.items() if name not in chosen]:
         st.caption(f"Left out: {' · '.join(left)}. Choose them above to count them.")
     if chosen:
-        results.show(scope, groups.group(scope, found.text, chosen))
+        results.show(scope, groups.group(scope, found, chosen))
     else:
         nothing("No labelling selected.", "Select at least one above.")
 

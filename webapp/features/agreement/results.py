@@ -11,6 +11,7 @@ import streamlit as st
 
 from themescope.core.labelling.agreement import (
     CodingAgreement,
+    PairAlpha,
     PartitionComparison,
     agreement_on_codes,
     common_codes,
@@ -55,13 +56,21 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
         _pairs(found, which)
         return
     labels = judged(found.people, which)
-    coding = agreement_on_codes(labels, [person.names for person in found.people], found.articles)
+    coding, whole = _of_all(found.version, which, labels, found)
     if coding is not None:
         _codes(coding, found.people, which)
         st.subheader(_PAIRWISE, anchor=False)
-    _partitions(labels, found, which, coding is not None)
+    _partitions(labels, whole, which, coding is not None)
     _pairs(found, which)
     posterior.show(scope, found, which)
+
+
+@st.cache_resource(show_spinner="Computing agreement …", max_entries=64)
+def _of_all(
+    version: tuple[object, ...], which: str, _labels: Sequence[Labels], _found: LabellingGroup
+) -> tuple[CodingAgreement | None, PairAlpha]:
+    names = [person.names for person in _found.people]
+    return agreement_on_codes(_labels, names, _found.articles), pair_alpha(_labels, _found.articles)
 
 
 def _choose_counted() -> str:
@@ -124,9 +133,8 @@ def _coded(found: Agreement) -> str:
 # --- partitions -------------------------------------------------------------------------------------------------------
 
 
-def _partitions(labels: Sequence[Labels], found: LabellingGroup, which: str, common: bool) -> None:
+def _partitions(labels: Sequence[Labels], whole: PairAlpha, which: str, common: bool) -> None:
     """Draw Krippendorff's alpha over pairs of sentences, which is the headline if labellings have no common codes."""
-    whole = pair_alpha(labels, found.articles)
     about = (
         "Are two sentences of the same article in the same cluster or not? Names of clusters do not count, so two "
         "people who swap two codes agree fully here."
