@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 import anyio
 import httpx
-import mcp_types as types
-from mcp import MCPError
+from mcp import MCPError, types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from starlette.concurrency import run_in_threadpool

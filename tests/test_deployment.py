@@ -33,7 +33,7 @@ OTHERS = {
     "GRPC_ENABLE_FORK_SUPPORT",
 }
 """Variables that uvicorn, the health check of the image, OpenMP, Ray and gRPC read."""
-EXACT = r"[\w./-]+:\d+\.\d+(\.\d+)?(-\w+)*"
+EXACT = r"[\w./-]+:\d+\.\d+(\.\d+)?(\.dev\d+)?(-\w+)*"
 UNITS = sorted(FOLDER.glob("*.service"))
 OWN = [name for name, service in SERVICES.items() if service["image"].startswith("themescope:")]
 

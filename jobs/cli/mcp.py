@@ -30,7 +30,7 @@ def mcp(shell: Shell, read_only: bool, person: str) -> None:
     try:
         from themescope.jobs.mcp import serve, server_for
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("mcp", "mcp_types"):
+        if (error.name or "").split(".")[0] != "mcp":
             raise
         raise MissingExtraError("The command mcp", "mcp", "mcp") from None
     serve(server_for(shell.store, _actor(shell.store, tidy(person)), read_only))

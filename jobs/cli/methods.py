@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from themescope.jobs.cli.shell import Shell, common, pass_shell
-from themescope.jobs.services.methods import methods_section
 
 _FORMATS = ("markdown", "latex", "bibtex")
 
@@ -21,6 +20,8 @@ def methods(shell: Shell, labellings: tuple[str, ...], kind: str) -> None:
     Corpus, initial clusters, tasks, steps, agreement, reliability, adjudication and training, as far as the store knows
     them. BibTeX has the references of the text.
     """
+    from themescope.jobs.services.methods import methods_section
+
     with shell.store.reading() as r:
         ids = [r.labellings.by_name(name).id for name in labellings]
     text = str(getattr(methods_section(shell.store, ids), kind))

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from tests.jobs.test_bundle import do, fill, other, rewritten
+from tests.jobs.test_bundle import do, fill, rewritten
 from themescope.core.errors import DuplicateNameError, ThemescopeError
 from themescope.db.records import JobStatus
 from themescope.db.repositories.base import Repository
@@ -26,8 +26,6 @@ from themescope.jobs.common.job import JobContext, LeaveJob
 from themescope.jobs.kinds import export_bundle, import_bundle
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.queue.worker import remove_leftovers
-
-__all__ = ["other"]
 
 
 class Killed(BaseException):

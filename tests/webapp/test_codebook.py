@@ -17,7 +17,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_project import ProjectHead, Source, write_project
+from themescope.core.labelling.codebook.qda_project import ProjectHead, TextSource, write_project
 from themescope.core.labelling.codebook.versions import versions
 from themescope.core.labelling.training import training_items
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
@@ -272,7 +272,7 @@ def test_texts_of_another_project_become_a_project(
 ) -> None:
     content = io.BytesIO()
     write_project(
-        content, ProjectHead("Study", [PortableCode("Pay")]), [Source("Interview 1", "They pay late.\n\nAlways.")]
+        content, ProjectHead("Study", [PortableCode("Pay")]), [TextSource("Interview 1", "They pay late.\n\nAlways.")]
     )
     at = open_page("codebook", view=FILES)
     at.file_uploader(key="codebook_project_file").set_value(("study.qdpx", content.getvalue(), "")).run()

@@ -98,4 +98,4 @@ def test_the_card_of_a_pretrained_model_is_shown_also_when_it_is_stored(filled_s
             find_model(filled_store, DEFAULT)
         at = open_page("train", view="Models", model=DEFAULT_MODEL)
         assert not at.exception
-        assert any("Licences" in shown.value for shown in at.markdown)
+    assert any("Licences" in shown.value for shown in at.markdown)

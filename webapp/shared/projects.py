@@ -15,6 +15,7 @@ from typing import Any
 
 import streamlit as st
 
+from themescope.core.paths import pretrained_folders
 from themescope.db.records import CorpusRecord
 from themescope.webapp.shared import partition_queries, queries
 from themescope.webapp.shared.components import draw_component
@@ -42,7 +43,7 @@ def open_named(name: str, asked: bool) -> None:
     """Set the current project of a run; "" for the one to show where none is named.
 
     Where somebody ``asked`` for a project that does not exist, there is none, and :func:`unknown` has its name until
-    another one is asked for. A project that was deleted while it was open gives way to another one.
+    another one is named. A project that was deleted while it was open gives way to another one.
     """
     known = queries.corpora()
     found = next((corpus for corpus in known if corpus.name == name), None)
@@ -130,7 +131,9 @@ _OWNERS: Mapping[str, Callable[[str], int | None]] = {
     "labelling": _by_name(lambda: [(found.name, found.corpus_id) for found in partition_queries.labellings()]),
     "themes": _by_name(lambda: [(found.name, found.corpus.id) for found in partition_queries.analyses()]),
     "labelled text": lambda name: _by_name(lambda: _labelled_texts(name))(name),
-    "model": lambda name: _ANY if any(name == model.name for model in queries.models()) else None,
+    "model": lambda name: (
+        _ANY if name in pretrained_folders() or any(name == model.name for model in queries.models()) else None
+    ),
     "project": lambda name: _ANY if any(name == corpus.name for corpus in queries.corpora()) else None,
 }
 """Looks up projects by the kinds of records that a URL key may name (``UrlKey.record``)."""

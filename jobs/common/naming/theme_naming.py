@@ -25,7 +25,7 @@ from themescope.jobs.common.naming.language_model import Message
 
 SENTENCES, LONGEST_SENTENCE = 5, 300
 """Sentences of a theme that are sent, and the characters of each."""
-_PROMPTS = Path(__file__).parents[1] / "prompts" / "name_themes"
+_PROMPTS = Path(__file__).parents[2] / "prompts" / "name_themes"
 
 
 @dataclass(frozen=True, slots=True)

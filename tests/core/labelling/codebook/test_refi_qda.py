@@ -23,12 +23,13 @@ from themescope.core.labelling.codebook.qda_project import (
     QDE,
     ProjectHead,
     QdaSpan,
-    Source,
+    TextSource,
     write_project,
 )
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.codebook.qda_xml import codebook, read_codebook
 from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
+from themescope.core.labelling.provenance import Maker, Source
 from themescope.core.types import Sentence
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -73,7 +74,7 @@ def test_a_codebook_follows_the_schema_and_comes_back(codes: list[PortableCode])
 
 
 @st.composite
-def source_lists(draw: st.DrawFn) -> list[Source]:
+def source_lists(draw: st.DrawFn) -> list[TextSource]:
     found = []
     for title in draw(st.lists(name, max_size=2, unique=True)):
         content = draw(text)
@@ -82,24 +83,26 @@ def source_lists(draw: st.DrawFn) -> list[Source]:
             QdaSpan(start, end, draw(st.sampled_from([(), ("0",)])), draw(text), draw(st.booleans()))
             for start, end in pairwise(ends)
         ]
-        found.append(Source(title, content, selections, tuple(draw(st.lists(name, max_size=2)))))
+        found.append(TextSource(title, content, selections, tuple(draw(st.lists(name, max_size=2)))))
     return found
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(code_lists(), source_lists())
 def test_a_project_follows_the_schema_and_comes_back(
-    tmp_path: Path, codes: list[PortableCode], sources: list[Source]
+    tmp_path: Path, codes: list[PortableCode], sources: list[TextSource]
 ) -> None:
     path = tmp_path / "p.qdpx"
     first = next(code.name for code in codes if not code.theme)
     made = datetime(2026, 1, 2, tzinfo=UTC)
+    ana = Maker(Source.HUMAN, "ana")
+    sources = [replace(s, selections=[replace(x, maker=ana) for x in s.selections]) for s in sources]
     named = [
-        replace(s, selections=[replace(x, codes=x.codes and (first,), person="ana", when=made) for x in s.selections])
+        replace(s, selections=[replace(x, codes=x.codes and (first,), when=made) for x in s.selections])
         for s in sources
     ]
     with path.open("wb") as out:
-        write_project(out, ProjectHead("P & <p>", codes, ["ana", ""], "seed"), named)
+        write_project(out, ProjectHead("P & <p>", codes, [ana, Maker(Source.HUMAN)], "seed"), named)
     with zipfile.ZipFile(path) as archive:
         valid("Project", archive.read(QDE))
         assert len(archive.namelist()) >= 1 + len(sources)
@@ -157,7 +160,9 @@ def test_a_project_of_another_program(tmp_path: Path) -> None:
             ("Pay / Late", "Work"),
         ]
         assert project.codes[0].texts == {"definition": "all about work", "notes": "a memo"}
-        assert [*project.sources()] == [Source("one", "Hello there.", [QdaSpan(0, 5, ("2",))])]
+        assert [*project.sources()] == [
+            TextSource("one", "Hello there.", [QdaSpan(0, 5, ("2",), maker=Maker(Source.IMPORTED))])
+        ]
         assert project.skipped == {"PictureSource": 1}
 
 
