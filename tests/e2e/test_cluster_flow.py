@@ -1,14 +1,10 @@
-"""Suggested merge, re-clustering of one cluster, new name, sub-theme and export of the scheme, in a real browser.
-
-Once by keyboard only, and once by clicks without any dragging.
-"""
+"""Suggested merge, re-clustering of one cluster, new name, sub-theme and export of the scheme, by keyboard only."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,14 +15,13 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
-from themescope.core.labelling.partition import Partition
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling, Sharing
 from themescope.db.records import VectorBlock
 from themescope.db.store import Unit
 from themescope.jobs.services.labelling import starts
 
-CORPUS, KEYS, CLICKS = "Streams", "Streams by keys", "Streams by clicks"
+CORPUS, NAME = "Streams", "Streams by keys"
 THEMES = ("floods and dikes", "levees and floods", "fish and birds", "mills and power")
 SIZE = 8
 ANGLES = (*(0.0,) * SIZE, *(0.25,) * SIZE, *(1.9,) * (SIZE // 2), *(2.4,) * (SIZE // 2), *(4.2,) * SIZE)
@@ -34,8 +29,8 @@ ANGLES = (*(0.0,) * SIZE, *(0.25,) * SIZE, *(1.9,) * (SIZE // 2), *(2.4,) * (SIZ
 
 
 @pytest.fixture(scope="module")
-def labellings(app: App) -> App:
-    """Two labellings of one article by its sections, with vectors."""
+def labelling(app: App) -> App:
+    """A labelling of one article by its sections, with vectors."""
     sections = tuple(
         Section(words, 2, (Paragraph("", tuple(f"{words.capitalize()} number {i}." for i in range(SIZE))),), (words,))
         for words in THEMES
@@ -46,9 +41,8 @@ def labellings(app: App) -> App:
         corpus, article = add_article(w, Article("Streams", sections))
         model = w.models.add(name="angles", method="mean-vectors", config={}, seed=0, digest="angles", artifact="-")
         w.embeddings.add(model.id, [VectorBlock(article, x.astype(np.float32))])
-    for name in (KEYS, CLICKS):
-        new = NewLabelling(corpus, name, "", Sharing.SHARED, False, article)
-        starts.begin(app.store, new, starts.from_sections)
+    new = NewLabelling(corpus, NAME, "", Sharing.SHARED, False, article)
+    starts.begin(app.store, new, starts.from_sections)
     return app
 
 
@@ -60,48 +54,31 @@ def add_article(w: Unit, article: Article) -> tuple[int, int]:
     return corpus.id, stored.id
 
 
-def state(app: App, name: str) -> Partition:
-    with app.store.reading() as r:
-        return r.labellings.snapshot(r.labellings.by_name(name).id).partition
-
-
-def steps(app: App, name: str) -> list[str]:
-    with app.store.reading() as r:
-        return [step.operation for step in r.label_steps.list(r.labellings.by_name(name).id)]
-
-
-def open_clusters(page: Page, app: App, name: str, view: str) -> None:
-    query = {"corpus": CORPUS, "relabel_view": "Edit", "relabel_labelling": name, "relabel_layout": "Clusters"}
-    open_page(page, f"{app.url}/relabel?{urlencode(query | {'relabel_clusters': view})}", "Relabel")
-    at_rest(page)
-
-
 def said(page: Page, words: str | re.Pattern[str]) -> None:
     expect(page.locator(".toolbar .status")).to_contain_text(words)
 
 
-def check(app: App, name: str, read: Callable[[], str]) -> None:
+def check(app: App, scheme: str) -> None:
     """What the flow has done is in the store, and the scheme has the clusters with their levels and sizes."""
-    p = state(app, name)
-    assert steps(app, name) == ["merge", "re-cluster", "rename", "group"]
+    with app.store.reading() as r:
+        labelling = r.labellings.by_name(NAME)
+        p = r.labellings.snapshot(labelling.id).partition
+        steps = [step.operation for step in r.label_steps.list(labelling.id)]
+    assert steps == ["merge", "re-cluster", "rename", "group"]
     by_name = {cluster.name: cluster for cluster in p.clusters.values()}
     assert len(p.clusters) == 5 and by_name["Wildlife"].parent == by_name["Nature"].number
-    rows = {row["code"]: row for row in csv.DictReader(io.StringIO(read(), newline=""))}
+    rows = {row["code"]: row for row in csv.DictReader(io.StringIO(scheme, newline=""))}
     assert {name: row["theme"] for name, row in rows.items() if row["theme"]} == {"Wildlife": "Nature"}
     assert {name: int(row["sentences"]) for name, row in rows.items()} == {
         cluster.name: len(p.members(number)) for number, cluster in p.clusters.items()
     }
 
 
-def exported(page: Page, press: Callable[[], None]) -> Callable[[], str]:
-    with page.expect_download() as download:
-        press()
-    path = Path(download.value.path())
-    return lambda: path.read_text(encoding="utf-8")
-
-
-def test_clusters_by_keyboard_only(page: Page, labellings: App) -> None:
-    open_clusters(page, labellings, KEYS, "Merge suggestions")
+def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
+    query = {"corpus": CORPUS, "relabel_view": "Edit", "relabel_labelling": NAME, "relabel_layout": "Clusters"}
+    query["relabel_clusters"] = "Merge suggestions"
+    open_page(page, f"{labelling.url}/relabel?{urlencode(query)}", "Relabel")
+    at_rest(page)
     expect(page.get_by_text(re.compile("^Merge “"))).to_be_visible()
     page.keyboard.press("Alt+i")
     said(page, "8 sentences")
@@ -143,7 +120,9 @@ def test_clusters_by_keyboard_only(page: Page, labellings: App) -> None:
     expect(page.get_by_role("button", name="Scheme as CSV")).to_be_visible()
     at_rest(page)
     tab_to(page, "Scheme as CSV")
-    check(labellings, KEYS, exported(page, lambda: page.keyboard.press("Enter")))
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    check(labelling, Path(download.value.path()).read_text(encoding="utf-8"))
 
 
 def focus_row(page: Page, name: str) -> None:
@@ -155,30 +134,3 @@ def focus_row(page: Page, name: str) -> None:
             return
         page.keyboard.press("ArrowDown")
     raise AssertionError(f"the arrow keys do not reach “{name}”")
-
-
-def test_clusters_by_clicks_without_dragging(page: Page, labellings: App) -> None:
-    open_clusters(page, labellings, CLICKS, "Merge suggestions")
-    page.locator(".toolbar [data-action=merge_pair]").click()
-    said(page, "8 sentences")
-    page.get_by_role("radio", name="Themes").click()
-    expect(page.locator(".tree li")).to_have_count(3)
-    page.locator(".tree li", has_text=THEMES[2]).click()
-    at_rest(page)
-    page.locator(".toolbar [data-action=recluster]").click()
-    page.get_by_role("button", name="Divide into 2 clusters").click()
-    said(page, "in 2 clusters")
-    at_rest(page)
-    page.locator(".toolbar [data-action=name]").click()
-    page.locator(".toolbar .editor input").fill("Wildlife")
-    page.locator(".toolbar .editor input").press("Enter")
-    said(page, "is now Wildlife")
-    page.locator(".toolbar [data-action=group]").click()
-    page.get_by_role("textbox", name="Name of the theme").fill("Nature")
-    page.get_by_role("button", name="Group clusters").click()
-    said(page, "clusters grouped as Nature")
-    page.get_by_role("tab", name="Files and settings").click()
-    button = page.get_by_role("button", name="Scheme as CSV")
-    expect(button).to_be_visible()
-    at_rest(page)
-    check(labellings, CLICKS, exported(page, button.click))

@@ -1,4 +1,4 @@
-"""The correction loop in a real browser: questions are answered by single keys, and by clicks alone."""
+"""The correction loop in a real browser: questions are answered by single keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import App
-from tests.e2e.hands import menu, open_page
+from tests.e2e.hands import open_page
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.partition import Partition
 from themescope.core.metrics import REGISTRY as METRICS
@@ -18,7 +18,7 @@ from themescope.db.label_records import NewLabelling, Sharing
 from themescope.db.records import VectorBlock
 from themescope.jobs.services.labelling import starts
 
-CORPUS = "Claims of debates"
+CORPUS, NAME = "Claims of debates", "By keys"
 THEMES = {
     "nuclear power": "reactors are safe",
     "school uniforms": "pupils dress alike",
@@ -48,26 +48,25 @@ def themes(app: App) -> dict[str, int]:
         model = w.models.add(name="claims", method="mean-vectors", config={}, seed=0, digest="claims", artifact="-")
         w.embeddings.add(model.id, [VectorBlock(article.id, x.astype(np.float32))])
     names = {t: theme for t, theme in enumerate(THEMES)}
-    for name in ("By keys", "By clicks"):
-        new = NewLabelling(corpus.id, name, "", Sharing.SHARED, False, None)
-        starts.begin(app.store, new, starts.from_labels(ids, near.astype(np.int32), names, {"from": "run"}))
+    new = NewLabelling(corpus.id, NAME, "", Sharing.SHARED, False, None)
+    starts.begin(app.store, new, starts.from_labels(ids, near.astype(np.int32), names, {"from": "run"}))
     return texts
 
 
-def stored(app: App, name: str) -> Partition:
+def stored(app: App) -> Partition:
     with app.store.reading() as r:
-        return r.labellings.snapshot(r.labellings.by_name(name).id).partition
+        return r.labellings.snapshot(r.labellings.by_name(NAME).id).partition
 
 
-def agreement(app: App, name: str, themes: dict[str, int]) -> float:
+def agreement(app: App, themes: dict[str, int]) -> float:
     """ARI of the stored clusters with the themes."""
-    numbers = stored(app, name).numbers.astype(np.int32)
+    numbers = stored(app).numbers.astype(np.int32)
     return float(METRICS.build("ari", {}).score(np.array(list(themes.values()), np.int32), numbers))
 
 
-def open_questions(page: Page, app: App, name: str) -> Locator:
+def open_questions(page: Page, app: App) -> Locator:
     where = (
-        f"project={quote(CORPUS)}&relabel_labelling={quote(name)}&relabel_layout=Clusters&relabel_clusters=Questions"
+        f"project={quote(CORPUS)}&relabel_labelling={quote(NAME)}&relabel_layout=Clusters&relabel_clusters=Questions"
     )
     open_page(page, f"{app.url}/relabel?{where}", "Relabel")
     expect(page.locator(ASKED).get_by_role("button", name="Undo")).to_be_visible()
@@ -95,48 +94,19 @@ def answered(asked: Locator, before: int, more: int = 1) -> None:
     expect(asked).to_have_attribute("data-waiting", "0")
 
 
-def questions_by_keys(page: Page, app: App, themes: dict[str, int]) -> None:
+def test_questions_are_answered_by_keys(page: Page, app: App, themes: dict[str, int]) -> None:
     """Answer 20 questions by single keys, undo one, and go on after a reload."""
-    asked = open_questions(page, app, "By keys")
-    before = agreement(app, "By keys", themes)
+    asked = open_questions(page, app)
+    before = agreement(app, themes)
     for number in range(KEYS):
         page.keyboard.press(right_answer(asked, themes).locator("kbd").inner_text())
         answered(asked, number)
-    assert agreement(app, "By keys", themes) > before + 0.2
-    assert len(answers(stored(app, "By keys"))) == KEYS
+    assert agreement(app, themes) > before + 0.2
+    assert len(answers(stored(app))) == KEYS
     expect(page.get_by_text(f"{KEYS} of 50 answers")).to_be_visible()
     page.keyboard.press("u")
     answered(asked, KEYS, -1)
     sentence = asked.locator(".sentence").first.inner_text()
-    asked = open_questions(page, app, "By keys")
+    asked = open_questions(page, app)
     expect(asked).to_have_attribute("data-answers", str(KEYS - 1))
     assert asked.locator(".sentence").first.inner_text() == sentence
-
-
-def questions_by_clicks(page: Page, app: App, themes: dict[str, int]) -> None:
-    """Answer questions of each kind by clicks; single keys do nothing where they are switched off."""
-    asked = open_questions(page, app, "By clicks")
-    for number in range(3):
-        right_answer(asked, themes).click()
-        answered(asked, number)
-    page.get_by_role("combobox", name="Ask about").click()
-    page.get_by_role("option", name="Merge and split (A3S)").click()
-    expect(asked.get_by_role("heading", name="Do these two sentences belong together?")).to_be_visible()
-    asked.get_by_role("button", name="No", exact=False).first.click()
-    answered(asked, 3)
-    asked.get_by_role("button", name="Undo").click()
-    answered(asked, 4, -1)
-    with menu(page) as opened:
-        opened.get_by_text("Shortcuts of a single key").click()
-    page.keyboard.press("s")
-    asked.get_by_role("button", name="Skip").click()
-    answered(asked, 3)
-    assert len(answers(stored(app, "By clicks"))) == 4  # the key was no second answer
-
-
-def test_questions_are_answered_by_keys(page: Page, app: App, themes: dict[str, int]) -> None:
-    questions_by_keys(page, app, themes)
-
-
-def test_questions_are_answered_by_clicks_alone(page: Page, app: App, themes: dict[str, int]) -> None:
-    questions_by_clicks(page, app, themes)

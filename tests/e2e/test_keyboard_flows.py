@@ -68,7 +68,7 @@ def open_map(page: Page, app: App) -> None:
     at_rest(page)
 
 
-def test_pages_search_and_reader_by_keyboard_only(page: Page, filled: App) -> None:
+def test_keys_lead_from_any_page_to_a_sentence(page: Page, filled: App) -> None:
     open_page(page, f"{filled.url}/?{urlencode({'corpus': CORPUS})}", "Home")
     tab_to(page, "Explore")
     page.wait_for_timeout(TABLE_MS)
@@ -76,12 +76,16 @@ def test_pages_search_and_reader_by_keyboard_only(page: Page, filled: App) -> No
     expect(page.get_by_role("heading", name="Map", level=1)).to_be_visible()
     at_rest(page)
     page.keyboard.press("/")
-    expect(page.get_by_role("heading", name="Search", level=1)).to_be_visible()
-    at_rest(page)
-    page.keyboard.type("Danube Course paragraph 1", delay=5)
+    box = page.get_by_role("combobox", name="Search")
+    expect(box).to_be_focused()
+    page.keyboard.type("danube history paragraph 1 sentence 0 has")
+    options = page.get_by_role("option")
+    expect(options.first).to_contain_text("Danube History paragraph 1 sentence 0 has some words.")
+    page.keyboard.press("ArrowDown")
+    expect(options.first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
-    result = page.get_by_text(re.compile("Danube Course paragraph 1 sentence 0")).first
-    expect(result).to_be_visible()
+    expect(page.locator(".reader .focus")).to_have_text("Danube History paragraph 1 sentence 0 has some words.")
+    expect(page.locator(".reader .focus")).to_be_in_viewport()
 
 
 DRAWN_ANEW = """(tab) => {
@@ -163,15 +167,6 @@ def test_labels_by_keyboard_only(page: Page, labelled: App) -> None:
     page.keyboard.press("2")
     status(page, "1 sentence →")
     page.keyboard.press("u")
-    status(page, "undo: 1 sentence")
-
-
-def test_labels_by_clicks_without_dragging(page: Page, labelled: App) -> None:
-    open_labelling(page, labelled)
-    page.locator(".columns li").first.click()
-    page.locator(".toolbar .cluster").nth(2).click()
-    status(page, "1 sentence →")
-    page.locator(".toolbar [data-action=undo]").click()
     status(page, "undo: 1 sentence")
 
 

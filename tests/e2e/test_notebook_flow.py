@@ -1,14 +1,13 @@
-"""An error notebook from 15 cases to a report: once by keyboard only, once by clicks without any dragging."""
+"""An error notebook from 15 cases to a report, by keyboard only."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
@@ -29,23 +28,16 @@ SAVED = "() => !window.themescopeActions?.actions.length"
 
 @pytest.fixture(scope="module")
 def prepared(filled: App) -> App:
-    """The app with a labelling and a stored selection."""
+    """The app with a labelling and a stored selection, without any case or category."""
     with filled.store.reading() as r:
         corpus = r.corpora.by_name(CORPUS)
         ids = [int(i) for i in r.corpora.sentence_ids(corpus.id)[30:34]]
     starts.begin(filled.store, NewLabelling(corpus.id, LABELLING, "", Sharing.SHARED), starts.from_sections)
     with filled.store.writing() as w:
         w.selections.add(selected(corpus.id, ids, Origin("lasso", ("lasso on map Rivers",))), LABELLING)
-    return filled
-
-
-@pytest.fixture
-def empty_notebook(prepared: App) -> App:
-    """The app without any case or category."""
-    with prepared.store.writing() as w:
         for table in (t.error_coding, t.error_category, t.error_note, t.error_case, t.error_sample):
             w.people.connection.execute(table.delete())
-    return prepared
+    return filled
 
 
 class ByKeys:
@@ -60,8 +52,8 @@ class ByKeys:
         tab_to(self.page, f"{name}expand_more" if panel else name)
         self.page.keyboard.press("Enter")
 
-    def act(self, key: str, control: Locator) -> None:
-        """Do what a key and a control of the page do."""
+    def act(self, key: str) -> None:
+        """Press a key of the page."""
         at_rest(self.page)
         self.page.keyboard.press(key)
 
@@ -81,44 +73,19 @@ class ByKeys:
         self.page.keyboard.press("End")
 
 
-class ByClicks(ByKeys):
-    """A person who clicks, and types texts only."""
-
-    def press(self, name: str, panel: bool = False) -> None:
-        """Click a button."""
-        at_rest(self.page)
-        self.page.get_by_role("button", name=name).last.click()
-
-    def act(self, key: str, control: Locator) -> None:
-        """Click the control."""
-        at_rest(self.page)
-        control.click()
-
-    def write(self, label: str, text: str) -> None:
-        """Fill the field of the open dialog, and click its button."""
-        self.page.get_by_role("dialog").last.get_by_role("textbox").first.fill(text)
-        self.press({"Note": "Save case", "Name": "Add and give to this case"}[label])
-
-    def turn_to_report(self) -> None:
-        """Click the tab."""
-        at_rest(self.page)
-        self.page.get_by_role("tab", name="Report", exact=True).click()
-
-
-@pytest.mark.parametrize("person", [ByKeys, ByClicks])
-def test_fifteen_cases_become_a_report(page: Page, empty_notebook: App, person: Callable[[Page], ByKeys]) -> None:
-    by = person(page)
-    from_triplets(by, empty_notebook)
-    from_relabel(by, empty_notebook)
-    from_compare(by, empty_notebook)
-    from_map(by, empty_notebook)
-    sampled(by, empty_notebook)
-    coded(by, empty_notebook)
+def test_fifteen_cases_become_a_report(page: Page, prepared: App) -> None:
+    by = ByKeys(page)
+    from_triplets(by, prepared)
+    from_relabel(by, prepared)
+    from_compare(by, prepared)
+    from_map(by, prepared)
+    sampled(by, prepared)
+    coded(by, prepared)
     written = report(by)
     assert f"{CASES} cases (" in written and f"{CASES} coded" in written and "Random sample" in written
     assert all(words in written for words in (WORDS, LEAD, *NOTES, "Wilson", "<svg"))
     assert f"/notebook?corpus={CORPUS}&amp;notebook_case=" in written and "Danube Course paragraph" in written
-    rows = found_cases(empty_notebook)
+    rows = found_cases(prepared)
     assert len(rows) == CASES and {kind for kind, _ in rows} == {"triplet", "sentence", "group", "disagreement"}
     assert {page for _, page in rows} == {"triplets", "relabel", "compare", "map"}
 
@@ -147,9 +114,9 @@ def from_triplets(by: ByKeys, app: App) -> None:
     visit(by.page, app, "triplets", "Triplets", triplets_set=SET, triplets_split="test")
     for number in range(2):
         expect(by.page.get_by_text(re.compile(f"^Triplet {number + 1} of"))).to_be_visible()
-        by.act("o", by.page.get_by_role("button", name=ADD))
+        by.act("o")
         save(by, NOTES[number % 2])
-        by.act("j", by.page.get_by_role("button", name="Next", exact=True))
+        by.act("j")
 
 
 def from_relabel(by: ByKeys, app: App) -> None:
@@ -158,9 +125,9 @@ def from_relabel(by: ByKeys, app: App) -> None:
     for number in range(2):
         line = by.page.locator(".columns li").nth(number)
         line.focus()
-        by.act("Space", line)
+        by.act("Space")
         expect(by.page.locator(".columns li[aria-selected=true]")).to_have_count(number + 1)
-        by.act("o", by.page.locator(".toolbar [data-action=error_case]"))
+        by.act("o")
         save(by, NOTES[number % 2])
 
 
@@ -184,24 +151,16 @@ def sampled(by: ByKeys, app: App) -> None:
     """Draw failures of a clustering at random."""
     visit(by.page, app, "notebook", "Error notebook")
     by.press("Sample failures", panel=True)
-    choice = by.page.get_by_role("radio", name="Sentences in the wrong cluster")
-    expect(choice).to_be_visible()
-    if isinstance(by, ByClicks):
-        choice.click()
-    else:
-        tab_to(by.page, "Wrong triplets")
-        by.page.keyboard.press("ArrowRight")
-        by.page.keyboard.press("Space")
+    expect(by.page.get_by_role("radio", name="Sentences in the wrong cluster")).to_be_visible()
+    tab_to(by.page, "Wrong triplets")
+    by.page.keyboard.press("ArrowRight")
+    by.page.keyboard.press("Space")
     expect(by.page.get_by_text(re.compile(r"^\d+ failures of"))).to_be_visible()
     at_rest(by.page)
-    number = by.page.get_by_role("spinbutton", name="Number of failures")
-    if isinstance(by, ByClicks):
-        number.fill(str(SAMPLED))
-    else:
-        tab_to(by.page, "Number of failures")
-        by.page.keyboard.press("Control+a")
-        by.page.keyboard.type(str(SAMPLED))
-    number.press("Enter")
+    tab_to(by.page, "Number of failures")
+    by.page.keyboard.press("Control+a")
+    by.page.keyboard.type(str(SAMPLED))
+    by.page.keyboard.press("Enter")
     expect(by.page.get_by_role("button", name=f"Draw {SAMPLED}")).to_be_visible()
     by.press(f"Draw {SAMPLED}")
     expect(by.page.get_by_text(f"1 of {SAMPLED} cases")).to_be_visible()
@@ -218,9 +177,9 @@ def coded(by: ByKeys, app: App) -> None:
         expect(page.get_by_role("button", name=f"· {name}")).to_be_visible()
         page.keyboard.press("Escape")
     for number in range(1, CASES):
-        by.act("j", page.get_by_role("button", name="Next", exact=True))
+        by.act("j")
         expect(page.get_by_text(f"{number + 1} of {CASES} cases")).to_be_visible()
-        by.act(str(1 + number % 2), page.get_by_role("button", name=(LEAD, WORDS)[number % 2]))
+        by.act(str(1 + number % 2))
         page.wait_for_function(SAVED)
 
 

@@ -1,4 +1,4 @@
-"""Two people with a task: one by clicks without dragging, one by keyboard only; both make a gold labelling."""
+"""Two people with a task: one by clicks without dragging, one by keyboard only; a gold labelling ends it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, choose, open_page
 from tests.e2e.test_keyboard_flows import tab_to
 from tests.e2e.test_relabel_flow import name_is, said
-from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord
 from themescope.db.task_records import ItemRecord, ItemState
 
@@ -29,11 +28,6 @@ def corpus(app: App) -> CorpusRecord:
 def items(app: App, person: str) -> list[ItemRecord]:
     with app.store.reading() as r:
         return r.tasks.items(r.tasks.by_name(TASK).id, person)
-
-
-def labelling(app: App, name: str) -> LabellingRecord:
-    with app.store.reading() as r:
-        return r.labellings.by_name(name)
 
 
 def tasks_of(page: Page, app: App, person: str) -> None:
@@ -63,16 +57,6 @@ def make_task(page: Page) -> None:
     expect(page.get_by_text(f"0 of {2 * ITEMS} items are done")).to_be_visible()
 
 
-def open_by_clicks(page: Page) -> None:
-    page.get_by_role("tab", name="My tasks").click()
-    page.get_by_role("button", name="Open next item").click()
-
-
-def open_by_keys(page: Page) -> None:
-    tab_to(page, "Open next item")
-    page.keyboard.press("Enter")
-
-
 def item_is(page: Page, place: int) -> None:
     """The bar names the item, and the columns show its sentences only."""
     expect(page.locator(".st-key-relabel_task_bar")).to_contain_text(f"item {place} of {ITEMS}")
@@ -89,12 +73,12 @@ def test_a_task_of_two_people_ends_in_a_gold_labelling(
     by_clicks(page, app)
     tasks_of(other_page, app, "Ben")
     by_keys(other_page, app)
-    adjudicate_by_clicks(page, app)
-    adjudicate_by_keys(other_page, app)
+    adjudicate(page, app)
 
 
 def by_clicks(page: Page, app: App) -> None:
-    open_by_clicks(page)
+    page.get_by_role("tab", name="My tasks").click()
+    page.get_by_role("button", name="Open next item").click()
     item_is(page, 1)
     page.locator(".columns li").first.click()
     page.locator(".toolbar .cluster").nth(2).click()
@@ -109,7 +93,8 @@ def by_clicks(page: Page, app: App) -> None:
 
 
 def by_keys(page: Page, app: App) -> None:
-    open_by_keys(page)
+    tab_to(page, "Open next item")
+    page.keyboard.press("Enter")
     item_is(page, 1)
     page.locator(".columns li").first.focus()
     page.keyboard.press("Space")
@@ -130,18 +115,7 @@ def agreement(page: Page, app: App) -> None:
     at_rest(page)
 
 
-def adjudicate_by_clicks(page: Page, app: App) -> None:
-    agreement(page, app)
-    page.get_by_role("button", name="Create gold labelling").click()
-    expect(page.locator(".columns li").first).to_be_visible()
-    made = labelling(app, f"{TASK} gold")
-    assert made.origin["method"] == "posterior" and made.origin["of"] == [f"{TASK} · Ada", f"{TASK} · Ben"]
-    with app.store.reading() as r:
-        state = r.labellings.snapshot(made.id).partition
-    assert state.uncertain.sum() == 1 and len(state.ids) == ITEMS * 12
-
-
-def adjudicate_by_keys(page: Page, app: App) -> None:
+def adjudicate(page: Page, app: App) -> None:
     agreement(page, app)
     tab_to(page, "Name")
     page.keyboard.press("Control+a")
@@ -152,4 +126,8 @@ def adjudicate_by_keys(page: Page, app: App) -> None:
     tab_to(page, "Create gold labelling")
     page.keyboard.press("Enter")
     expect(page.locator(".columns li").first).to_be_visible()
-    assert labelling(app, "Team gold by keys").origin["method"] == "posterior"
+    with app.store.reading() as r:
+        made = r.labellings.by_name("Team gold by keys")
+        state = r.labellings.snapshot(made.id).partition
+    assert made.origin["method"] == "posterior" and made.origin["of"] == [f"{TASK} · Ada", f"{TASK} · Ben"]
+    assert state.uncertain.sum() == 1 and len(state.ids) == ITEMS * 12
