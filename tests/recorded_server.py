@@ -35,8 +35,8 @@ def looked_up(record: Path) -> list[str]:
 def main() -> None:
     """Record, and serve."""
     record_into(sys.argv.pop(1))
-    from themescope.webapp import documentation
     from themescope.webapp import server as web
+    from themescope.webapp.routes import documentation
 
     # The site that the tests built, rather than that of `make docs`.
     documentation.SITE = Path(os.environ.get("DOCUMENTATION_SITE") or documentation.SITE)

@@ -13,9 +13,9 @@ import themescope
 from tests.places import ROOT
 from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
 from themescope.jobs.cli.main import main
-from themescope.webapp import documentation
-from themescope.webapp.content_policy import documentation_policy
 from themescope.webapp.features import REGISTRY
+from themescope.webapp.routes import documentation
+from themescope.webapp.routes.middleware import documentation_policy
 
 GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")
 

@@ -4,8 +4,6 @@ The pages are in ``features``. With a folder ``pages`` beside this script, Strea
 which are opened without this script.
 """
 
-from pathlib import Path
-
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
@@ -13,25 +11,25 @@ from themescope.core.errors import ThemescopeError
 from themescope.db.access import Actor, Right
 from themescope.jobs.common.monitoring.logs import about_person
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared import frame, navigation, people, projects, tour
-from themescope.webapp.shared import store as server_store
-from themescope.webapp.shared.guard import guarded
+from themescope.webapp.shared import navigation, people, projects
+from themescope.webapp.shared.choose import guarded
+from themescope.webapp.shared.components import ASSETS
+from themescope.webapp.shared.frame import header, tour
 from themescope.webapp.shared.pages import PageCard
 
 # A local file: Streamlit fetches an icon that is given by its name from a foreign host.
-_ASSETS = Path(__file__).parent / "shared" / "assets"
-_ICON = str(_ASSETS / "icon.svg")
+_ICON = str(ASSETS / "icon.svg")
 _HOME = "home"
 
 st.set_page_config(page_title="Themescope", page_icon=_ICON, layout="wide", initial_sidebar_state=236)
-st.logo(str(_ASSETS / "logo.svg"), size="large", icon_image=_ICON)
-st.html(_ASSETS / "style.css")
+st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=_ICON)
+st.html(ASSETS / "style.css")
 
 
 def _current_actor() -> Actor | ThemescopeError | None:
     """Return the person with the role that counts now; None if they must sign in first; or the error."""
     try:
-        return None if server_store.shared() and people.signed_in_person() is None else people.current_actor()
+        return None if people.sign_in_required() and people.signed_in_person() is None else people.current_actor()
     except ThemescopeError as error:
         return error
 
@@ -63,10 +61,10 @@ def _run() -> None:
         return
     card, cards = REGISTRY.get(current), {id: found for id, (found, _) in offered.items()}
     navigation.arrive()
-    frame.sidebar(cards, card)
-    frame.header(cards, card, actor)
+    header.sidebar(cards, card)
+    header.header(cards, card, actor)
     projects.remember()
-    if frame.missing(current):
+    if header.missing(current):
         return
     tour.show(current)
     page.run()

@@ -5,14 +5,13 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from themescope.webapp import account, api, documentation, sign_in, status
-from themescope.webapp.middleware import HostCheck, SecurityHeaders, server_error
-from themescope.webapp.sessions import SessionCheck
-from themescope.webapp.status import RequestMetrics
+from themescope.webapp.routes import api, documentation, sign_in, status
+from themescope.webapp.routes.middleware import HostCheck, SecurityHeaders, SessionCheck, server_error
+from themescope.webapp.routes.status import RequestMetrics
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*status.ROUTES, *sign_in.ROUTES, *account.ROUTES, *documentation.ROUTES, *api.ROUTES],
+    routes=[*status.ROUTES, *sign_in.ROUTES, *documentation.ROUTES, *api.ROUTES],
     middleware=[
         Middleware(RequestMetrics),
         Middleware(SecurityHeaders),

@@ -87,7 +87,7 @@ def main() -> None:
 
     logs.set_up("web", _log_format())
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
-    importlib.import_module("themescope.webapp.sign_in")
+    importlib.import_module("themescope.webapp.routes.sign_in")
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))
@@ -128,9 +128,9 @@ def _host_flags(flags: list[str]) -> list[str]:
     """Return flags with the host names that Streamlit itself accepts for its websocket.
 
     For a server bound to every address of this machine, these names are unknown; then
-    :class:`themescope.webapp.middleware.HostCheck` decides alone.
+    :class:`themescope.webapp.routes.middleware.HostCheck` decides alone.
     """
-    from themescope.webapp.middleware import allowed_hosts
+    from themescope.webapp.routes.middleware import allowed_hosts
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--server.address", dest="address", default=LOOPBACK_ADDRESS)

@@ -82,7 +82,7 @@ def prepare(address: str, demo: bool) -> Path:
     from themescope.db.store import Store
     from themescope.jobs.services.accounts.people import check_sharing
     from themescope.jobs.services.installation.demo import seed_demo
-    from themescope.webapp import organisation
+    from themescope.webapp.routes import organisation
 
     store = Store(Settings.from_environment())
     store.migrate()

@@ -29,7 +29,7 @@ REPOSITORIES = {
     name for name, value in vars(_ALL).items() if type(value).__module__.startswith("themescope.db.repositories.")
 }
 _WRITES = re.compile(r"\b\w+\.(insert|update|delete)\(\)|\binsert\(\w+\.|bulk_insert\(")
-_STORES = {"queries.store()", "store", "store()", "server_store.store()"}
+_STORES = {"queries.store()", "store", "store()", "people.server_store()", "server_store()"}
 
 
 def imported(tree: ast.Module) -> dict[str, str]:

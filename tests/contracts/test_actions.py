@@ -46,7 +46,8 @@ from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.installation import samples
 from themescope.jobs.services.labelling import files, metrics, starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.shared import cookies, queries
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.people import new_token
 
 _BASE = "static-wikipedia"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -252,7 +253,7 @@ def _expired(store: Store) -> str:
 
 
 def _named(store: Store) -> str:
-    token = cookies.new_token()
+    token = new_token()
     service.remember_name(store, token, "ada")
     return token
 
@@ -343,7 +344,7 @@ def visit(
         store = Store(Settings.from_environment())
         role, begin = VISITORS[visitor]
         token = begin(store)
-        monkeypatch.setattr("themescope.webapp.shared.store.store", lambda: store)
+        monkeypatch.setattr("themescope.webapp.shared.people.server_store", lambda: store)
         monkeypatch.setattr("themescope.webapp.shared.people.browser_token", lambda sent: token)
         st.session_state.clear()
         name = next((name for name, its in PEOPLE.items() if its is role), "ada")

@@ -13,7 +13,7 @@ import numpy as np
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, expect
 
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.places import place_of
+from themescope.webapp.shared.pages import place_of
 
 expect.set_options(timeout=60_000)
 TRIES = 5

@@ -28,7 +28,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.guard import BROKEN
+from themescope.webapp.shared.choose import BROKEN
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 LABELLING = "Rivers by section"

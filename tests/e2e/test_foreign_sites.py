@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import FLAGS, App, chromium
 from themescope.jobs.common.files import NO_FOLDERS
-from themescope.webapp.middleware import FOREIGN_HOST
+from themescope.webapp.routes.middleware import FOREIGN_HOST
 
 EVIL = "evil.example"
 OPENS = """

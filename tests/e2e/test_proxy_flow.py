@@ -16,7 +16,7 @@ from tests.e2e.proxied import Installation, installation, nginx, trusting
 from themescope.db import label_tables
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.webapp.middleware import SECURITY_HEADERS
+from themescope.webapp.routes.middleware import SECURITY_HEADERS
 
 ROUTE = "themescope_route"
 

@@ -29,10 +29,9 @@ from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN
-from themescope.webapp.sessions import API, PUBLIC, PUBLIC_FILES, REFUSED
-from themescope.webapp.shared import cookies
-from themescope.webapp.status import PROBES
+from themescope.webapp.routes.middleware import API, FOREIGN_HOST, FOREIGN_ORIGIN, PUBLIC, PUBLIC_FILES, REFUSED
+from themescope.webapp.routes.status import PROBES
+from themescope.webapp.shared.people import browser_token, cookie, new_token
 
 ROOT = Path(__file__).parents[2]
 PRINT = """
@@ -101,7 +100,7 @@ def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
     store.close()
 
     def of(token: str, **more: str) -> Headers:
-        return {"cookie": "=".join(cookies.cookie(token, secure=False)), **more}
+        return {"cookie": "=".join(cookie(token, secure=False)), **more}
 
     own = of(tokens["ada"])
     return {
@@ -112,7 +111,7 @@ def visitors(home: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
         "own origin": {**own, "origin": server},
         "signed out in another tab": of(out),
         "forged cookie": {"cookie": own["cookie"][:-4] + "AAAA"},
-        "guessed session": of(cookies.new_token()),
+        "guessed session": of(new_token()),
         "expired": of(idle),
         "other origin": {**own, "origin": "https://evil.example"},
         "other host": {**own, "host": "evil.example"},
@@ -162,7 +161,7 @@ def test_a_session_holds_on_every_web_server_of_an_installation(
         assert all(opens_websocket(each, visitors["admin"]) for each in (server, other))
         name, _, value = visitors["admin"]["cookie"].partition("=")
         store = Store(Settings.in_folder(home))
-        service.sign_out(store, cookies.browser_token({name: value}))
+        service.sign_out(store, browser_token({name: value}))
         store.close()
         assert not any(opens_websocket(each, visitors["admin"]) for each in (server, other))
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, answers, environment_for, free_port, stop, wait_for
 from tests.e2e.hands import open_page, turn_to, using
-from themescope.webapp.shared.places import PLACES
+from themescope.webapp.shared.pages import PLACES
 
 
 @pytest.fixture

@@ -14,10 +14,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from themescope.webapp import account, api, sign_in, status
-from themescope.webapp.middleware import HostCheck, SecurityHeaders
-from themescope.webapp.sessions import REFUSED, SessionCheck
-from themescope.webapp.shared import cookies
+from themescope.webapp.routes import api, sign_in, status
+from themescope.webapp.routes.middleware import REFUSED, HostCheck, SecurityHeaders, SessionCheck
+from themescope.webapp.shared import people
 
 SECRET = "correct horse battery"
 PAGE = {"accept": "text/html"}
@@ -40,7 +39,6 @@ APP = Starlette(
     routes=[
         *status.ROUTES,
         *sign_in.ROUTES,
-        *account.ROUTES,
         *api.ROUTES,
         Route("/{path:path}", inside, methods=["GET", "PUT", "DELETE", "POST"]),
         WebSocketRoute("/{path:path}", stream),
@@ -81,7 +79,7 @@ def cookie_of(client: TestClient) -> tuple[str, str]:
 
 
 def token_of(client: TestClient) -> str:
-    return cookies.browser_token(dict(client.cookies))
+    return people.browser_token(dict(client.cookies))
 
 
 PATHS = [

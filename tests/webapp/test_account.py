@@ -12,8 +12,8 @@ from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import api_tokens, people
 from themescope.jobs.services.accounts import sign_in as service
-from themescope.webapp import account
-from themescope.webapp.plain_pages import EXPIRED
+from themescope.webapp.routes import sign_in
+from themescope.webapp.routes.sign_in import EXPIRED
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 NEW = "another long secret"
@@ -30,7 +30,7 @@ def test_a_new_password_ends_the_sessions_of_other_browsers(shared: Store) -> No
     own, other, somebody_else = signed_in("lea"), signed_in("lea"), signed_in("ada")
     before = token_of(own)
     answer = change(own)
-    assert answer.status_code == 200 and account.CHANGED in answer.text
+    assert answer.status_code == 200 and sign_in.CHANGED in answer.text
     assert token_of(own) != before and service.session_of(shared, before) is None
     assert "websocket" in admitted(own) and admitted(other) == set() and admitted(somebody_else)
     assert submit(browser(), "lea").status_code == 401 and submit(browser(), "lea", NEW).status_code == 303
@@ -40,8 +40,8 @@ def test_a_new_password_ends_the_sessions_of_other_browsers(shared: Store) -> No
 
 
 WRONG: dict[str, tuple[dict[str, str], int, str]] = {
-    "another current password": ({"current": "wrong password"}, 401, account.WRONG),
-    "two new passwords": ({"again": "yet another secret"}, 422, account.DIFFERENT),
+    "another current password": ({"current": "wrong password"}, 401, sign_in.WRONG),
+    "two new passwords": ({"again": "yet another secret"}, 422, sign_in.DIFFERENT),
     "too short": ({"new": "short"}, 422, "A password must have 10 to 1,000 characters."),
     "own name": ({"new": "Lea.Lea.Lea.1"}, 422, "A password must not consist of the name"),
     "name of the product": ({"new": "Themescope1!"}, 422, "A password must not consist of the name"),
@@ -72,7 +72,7 @@ def test_sessions_are_listed_and_ended(shared: Store) -> None:
     page = client.get("/account")
     assert re.findall(r"<li>(.*?)<small>", page.text) == ["This browser", "Another browser"]
     done = client.post("/account", data={"form_token": form_token(page), "change": "sessions"})
-    assert done.status_code == 200 and account.SIGNED_OUT in done.text
+    assert done.status_code == 200 and sign_in.SIGNED_OUT in done.text
     assert re.findall(r"<li>(.*?)<small>", done.text) == ["This browser"]
     assert admitted(client) and admitted(other) == set() and admitted(somebody_else)
 
@@ -85,7 +85,7 @@ def tokens(client: TestClient, change: str, **fields: str) -> Any:
 def test_tokens_are_created_shown_once_and_revoked(shared: Store) -> None:
     lea, ada = signed_in("lea"), signed_in("ada")
     page = tokens(lea, "create-token", name="<b>notebook</b>", days="30")
-    assert page.status_code == 200 and account.CREATED in page.text
+    assert page.status_code == 200 and sign_in.CREATED in page.text
     secret = re.search(r'<output aria-label="New token">(themescope_[\w-]+)</output>', page.text)[1]  # type: ignore[index]
     program = browser(headers={"authorization": f"Bearer {secret}"})
     assert program.get("/api/v1/me").json()["name"] == "lea"
@@ -93,7 +93,7 @@ def test_tokens_are_created_shown_once_and_revoked(shared: Store) -> None:
     assert secret not in page.text and "&lt;b&gt;notebook&lt;/b&gt;" in page.text and "Last used on" in page.text
     assert "&lt;b&gt;notebook" not in ada.get("/account").text
     assert tokens(ada, "revoke-token", token="1").status_code == 422 and program.get("/api/v1/me").status_code == 200
-    assert account.REVOKED in tokens(lea, "revoke-token", token="1").text
+    assert sign_in.REVOKED in tokens(lea, "revoke-token", token="1").text
     assert program.get("/api/v1/me").status_code == 401 and "&lt;b&gt;notebook" not in lea.get("/account").text
     with shared.reading() as r:
         events = [(e.author, e.action, e.person) for e in r.audit_log.latest(20)]
@@ -129,10 +129,10 @@ def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: 
     people.add(shared, "oda", people.Role.VIEWER, None)
     client = browser()
     client.get("/sign-in")
-    from themescope.webapp.shared import cookies
+    from themescope.webapp.shared.people import cookie
 
     client.cookies.clear()
-    client.cookies.set(*cookies.cookie(service.sign_in_by_organisation(shared, "oda"), secure=False))
+    client.cookies.set(*cookie(service.sign_in_by_organisation(shared, "oda"), secure=False))
     page = client.get("/account")
     assert page.status_code == 200 and re.search(r'action="/account" hidden>\s*<input[^>]*>\s*<input', page.text)
     assert change(client).status_code == 401

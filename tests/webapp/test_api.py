@@ -22,8 +22,8 @@ from themescope.jobs.services.accounts import api_tokens, people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.api import MISSING, MOST_BYTES
-from themescope.webapp.shared import cookies
+from themescope.webapp.routes.api import MISSING, MOST_BYTES
+from themescope.webapp.shared.people import cookie, new_token
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 JSON = {"content-type": "application/json"}
@@ -96,7 +96,7 @@ def test_no_path_of_the_api_reaches_the_pages_without_a_session(shared: Store) -
 
 def test_a_session_of_a_browser_is_no_token(shared: Store) -> None:
     client = browser()
-    client.cookies.set(*cookies.cookie(service.sign_in(shared, "ada", SECRET, ""), secure=False))
+    client.cookies.set(*cookie(service.sign_in(shared, "ada", SECRET, ""), secure=False))
     assert client.get("/account").status_code == 200
     assert client.get("/api/v1/corpora").status_code == 401
     assert client.post("/api/v1/jobs", json={"kind": "embed"}).status_code == 401
@@ -123,9 +123,9 @@ def test_elsewhere_requests_act_as_the_person_of_the_browser(sqlite_store: Store
     assert browser().get("/api/v1/me").json()["role"] == "admin"  # as long as there is no admin
     people.set_role(sqlite_store, "ada", Role.ADMIN)
     assert browser().get("/api/v1/me").json()["role"] == "labeller"
-    named, token = browser(), cookies.new_token()
+    named, token = browser(), new_token()
     service.remember_name(sqlite_store, token, "ada")
-    named.cookies.set(*cookies.cookie(token, secure=False))
+    named.cookies.set(*cookie(token, secure=False))
     assert named.get("/api/v1/me").json() | {"rights": []} | {"version": ""} == {
         "name": "ada", "role": "admin", "rights": [], "version": "",
     }  # fmt: skip

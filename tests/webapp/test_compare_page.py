@@ -22,8 +22,9 @@ from themescope.db.records import ScoreRecord
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.webapp.features.compare import exports, method_table, partition_pair, state
-from themescope.webapp.shared import compare_queries, partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.results import compare_queries, partition_queries
 
 FIRST, SECOND = "net · Iclust", f"{MODEL} · Iclust"
 Open = Callable[..., AppTest]

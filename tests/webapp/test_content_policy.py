@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit
 
-from themescope.webapp.content_policy import page_policy
+from themescope.webapp.routes.middleware import page_policy
 
 
 def directives() -> dict[str, list[str]]:

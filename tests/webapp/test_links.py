@@ -24,9 +24,9 @@ from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.relabel.state import LABELLING, NEW, VIEW
 from themescope.webapp.shared import navigation, projects
+from themescope.webapp.shared.frame.tour import STEPS
 from themescope.webapp.shared.pages import PageKeys
-from themescope.webapp.shared.partition_queries import EDIT, edit_view
-from themescope.webapp.shared.tour import STEPS
+from themescope.webapp.shared.results.partition_queries import EDIT, edit_view
 
 Open = Callable[..., AppTest]
 WEBAPP = Path(__file__).parents[2] / "webapp"
@@ -218,7 +218,7 @@ def test_a_map_opens_with_its_colour(two: Store, open_page: Open, target: str) -
 
 
 def test_the_tour_leaves_nothing_behind(two: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.webapp.shared.tour.demo.CORPUS", CORPUS)
+    monkeypatch.setattr("themescope.webapp.shared.frame.tour.demo.CORPUS", CORPUS)
     at = open_page("home", corpus=CORPUS)
     for label in ["Start the tour", *["Next"] * (len(STEPS) - 1), "End the tour"]:
         next(b for b in at.button if b.label == label).click().run()

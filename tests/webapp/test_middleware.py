@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.event_loops import run
-from themescope.webapp.middleware import (
+from themescope.webapp.routes.middleware import (
     FOREIGN_HOST,
     FOREIGN_ORIGIN,
     HTTPS_ONLY,
@@ -80,7 +80,7 @@ def bound(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Say which address the server is bound to."""
 
     def bind(address: str) -> None:
-        monkeypatch.setattr("themescope.webapp.middleware.st.get_option", {"server.address": address}.get)
+        monkeypatch.setattr("themescope.webapp.routes.middleware.st.get_option", {"server.address": address}.get)
 
     return bind
 

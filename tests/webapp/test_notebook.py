@@ -20,7 +20,8 @@ from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.notebook import agreement, cases, state
 from themescope.webapp.features.notebook.one_case import known_view
 from themescope.webapp.features.relabel.actions import HANDLERS
-from themescope.webapp.shared import action_keys, error_notebook
+from themescope.webapp.shared import components
+from themescope.webapp.shared.labelling import error_notebook
 
 Open = Callable[..., AppTest]
 
@@ -144,17 +145,17 @@ def test_a_deleted_case_comes_back(collected: Store, open_page: Open, monkeypatc
 
 def test_keys_do_what_the_buttons_do(collected: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     address: dict[str, str] = {state.CASE: "1"}
-    monkeypatch.setattr(action_keys.st, "query_params", address)
+    monkeypatch.setattr(components.st, "query_params", address)
     monkeypatch.setattr(cases.queries, "write", lambda change: _written(collected, change))
     monkeypatch.setattr(error_notebook, "read", lambda *_: read(collected))
     found = read(collected)
     with collected.reading() as r:
         view = cases.CaseList(r.corpora.get(1), found, found.cases, "ada")
     handlers = cases.handlers(view, found.current_categories())
-    key = action_keys.Acknowledged()
+    key = components.Acknowledged()
     kinds = ["category 0", "category 1", "next", "none", "previous", "category 0", "undo", "undo"]
     sent = [{"number": number, "kind": kind} for number, kind in enumerate(kinds, 1)]
-    action_keys.dispatch(key, state.CASE, handlers, {"session": key.session, "actions": sent})
+    components.dispatch_actions(key, state.CASE, handlers, {"session": key.session, "actions": sent})
     assert address[state.CASE] == "2", "the second undo takes back what was said about case 2"
     assert read(collected).coded()["ada"] == {1: {1, 2}}
 

@@ -25,9 +25,9 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
-from themescope.webapp import organisation
-from themescope.webapp.sessions import REFUSED
-from themescope.webapp.shared import cookies
+from themescope.webapp.routes import organisation
+from themescope.webapp.routes.middleware import REFUSED
+from themescope.webapp.shared.people import form_token
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -109,7 +109,7 @@ def test_people_sign_in_through_an_identity_provider_and_out(by_organisation: St
     assert session is not None and (session.person, session.method) == ("ada@example.org", "organisation")
     assert token_of(client) != before and client.get("/map").text == INSIDE
     assert client.get(back).status_code == 403  # an answer counts once
-    out = client.post("/sign-out", data={"form_token": cookies.form_token(token_of(client))})
+    out = client.post("/sign-out", data={"form_token": form_token(token_of(client))})
     assert out.headers["location"].startswith(f"{provider}/oauth2/end_session?client_id=themescope&")
     assert service.session_of(by_organisation, token_of(client)) is None and client.get("/map").text == REFUSED
 

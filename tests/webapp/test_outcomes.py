@@ -11,7 +11,7 @@ from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, MAP, SET
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
-from themescope.webapp.shared import job_tray
+from themescope.webapp.shared.frame import job_tray
 
 Open = Callable[..., AppTest]
 

@@ -17,7 +17,7 @@ from themescope.db.records import JobStatus, ScoreRecord, TripletSetRecord
 from themescope.db.store import Store
 from themescope.jobs.services.installation import demo
 from themescope.webapp.features.train import form
-from themescope.webapp.shared.guard import BROKEN
+from themescope.webapp.shared.choose import BROKEN
 
 Open = Callable[..., AppTest]
 

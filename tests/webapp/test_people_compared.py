@@ -14,7 +14,7 @@ from themescope.db.label_records import NewLabelling, Sharing
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.shared import partition_queries
+from themescope.webapp.shared.results import partition_queries
 
 Open = Callable[..., AppTest]
 

@@ -20,7 +20,7 @@ from themescope.db.store import Store
 from themescope.jobs.queue import control as commands
 from themescope.jobs.services.labelling import starts
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.shared.places import MENU, MORE, PLACES, by_place, place_of
+from themescope.webapp.shared.pages import MENU, MORE, PLACES, by_place, place_of
 
 Open = Callable[..., AppTest]
 OTHER = "Mountains"

@@ -23,8 +23,8 @@ from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import FILTER
 from themescope.webapp.features.relabel.toolbar import toolbar_data
-from themescope.webapp.shared.guard import BROKEN
-from themescope.webapp.shared.partition_queries import selection_view
+from themescope.webapp.shared.choose import BROKEN
+from themescope.webapp.shared.results.partition_queries import selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}

@@ -23,7 +23,7 @@ from themescope.webapp.features.relabel.columns import columns_data
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import PlottedMap
 from themescope.webapp.features.relabel.toolbar import toolbar_data
-from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE
+from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE
 
 
 @pytest.fixture

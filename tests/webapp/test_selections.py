@@ -17,8 +17,8 @@ from themescope.db.store import Store
 from themescope.webapp.features.corpora import state as corpora_state
 from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.selections import state
-from themescope.webapp.shared import sentence_view
-from themescope.webapp.shared.selection_panel import COMPARE, WORDS
+from themescope.webapp.shared.selections import sentence_view
+from themescope.webapp.shared.selections.selection_panel import COMPARE, WORDS
 
 Open = Callable[..., AppTest]
 SEARCH = Origin("search", ("search “nile”", "all articles"))

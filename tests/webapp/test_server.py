@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from themescope.db.settings import Settings
 from themescope.webapp import server as web
-from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared.people import server_store
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_first_page_finds_the_store_migrated(settings: Settings) -> None:
     web.preload()
     assert list(settings.home.iterdir())
-    with server_store.store().reading() as r:
+    with server_store().reading() as r:
         assert r.corpora.list() == []  # a table that is not there would be an error
 
 

@@ -24,8 +24,8 @@ from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people, sign_in
-from themescope.webapp.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
-from themescope.webapp.shared import cookies
+from themescope.webapp.routes.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
+from themescope.webapp.shared.people import cookie
 
 ROOT = Path(__file__).parents[2]
 START_S = 120.0
@@ -100,7 +100,7 @@ def signed_in(home: Path) -> str:
     store.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("THEMESCOPE_HOME", str(home))
-        return "=".join(cookies.cookie(token, secure=False))
+        return "=".join(cookie(token, secure=False))
 
 
 def wait_for(server: Server) -> None:

@@ -32,9 +32,10 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.jobs.services.accounts.people import LONGEST_NAME
-from themescope.webapp.plain_pages import EXPIRED
-from themescope.webapp.sessions import PUBLIC, REFUSED
-from themescope.webapp.shared import cookies
+from themescope.webapp.routes.middleware import PUBLIC, REFUSED
+from themescope.webapp.routes.sign_in import EXPIRED
+from themescope.webapp.shared.people import browser_token, cookie, new_token
+from themescope.webapp.shared.people import form_token as form_token_of
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
@@ -66,7 +67,7 @@ def _forged(store: Store, client: TestClient) -> None:
 
 
 def _guessed(store: Store, client: TestClient) -> None:
-    send(client, *cookies.cookie(cookies.new_token(), secure=False))
+    send(client, *cookie(new_token(), secure=False))
 
 
 def _named(store: Store, client: TestClient) -> None:
@@ -165,28 +166,28 @@ def test_the_token_changes_at_every_sign_in_and_sign_out(shared: Store) -> None:
     tokens = [token_of(client)]
     assert "set-cookie" not in client.get("/sign-in").headers
     for name in ("ada", "lea"):
-        form = {"form_token": cookies.form_token(tokens[-1]), "person": name, "password": SECRET}
+        form = {"form_token": form_token_of(tokens[-1]), "person": name, "password": SECRET}
         assert client.post("/sign-in", data=form).status_code == 303
         tokens.append(token_of(client))
         assert service.session_of(shared, tokens[-1]).person == name  # type: ignore[union-attr]
         assert service.session_of(shared, tokens[-2]) is None
-    assert form_token(page) == cookies.form_token(tokens[0])
+    assert form_token(page) == form_token_of(tokens[0])
     attacker = browser()
     attacker.cookies.set(*fixed)
     assert admitted(attacker) == set()
     other_tab = browser(cookies=dict(client.cookies))
-    out = client.post("/sign-out", data={"form_token": cookies.form_token(tokens[-1])})
+    out = client.post("/sign-out", data={"form_token": form_token_of(tokens[-1])})
     assert (out.status_code, out.headers["location"]) == (303, "/sign-in")
     assert token_of(client) not in (*tokens, "") and admitted(client) == admitted(other_tab) == set()
 
 
 def test_two_installations_on_one_host_have_two_cookies(shared: Store, tmp_path: Path) -> None:
-    own = cookies.cookie("token", secure=False)
+    own = cookie("token", secure=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("THEMESCOPE_HOME", str(tmp_path / "other"))
-        other = cookies.cookie("token", secure=False)
-        assert cookies.browser_token({own[0]: own[1], other[0]: other[1]}) == "token"
-        assert cookies.browser_token({other[0]: own[1]}) == ""
+        other = cookie("token", secure=False)
+        assert browser_token({own[0]: own[1], other[0]: other[1]}) == "token"
+        assert browser_token({other[0]: own[1]}) == ""
     assert own[0] != other[0] and own[1] != other[1]
 
 

@@ -22,8 +22,9 @@ from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.features.relabel.state import ShownChange, Unsaved
 from themescope.webapp.features.tasks import form, state
 from themescope.webapp.features.tasks import queries as task_page_queries
-from themescope.webapp.shared import partition_queries, queries
-from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.labelling.task_queries import Task
+from themescope.webapp.shared.results import partition_queries
 
 Open = Callable[..., AppTest]
 

@@ -25,7 +25,8 @@ from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.themes import results, state
 from themescope.webapp.features.themes.new_list import EXAMPLE
 from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.results import partition_queries
 
 Open = Callable[..., AppTest]
 

@@ -11,7 +11,7 @@ from tests.webapp.filled import CORPUS as RIVERS
 from tests.webapp.test_pages import words_of
 from themescope.db.store import Store
 from themescope.jobs.services.installation.demo import CORPUS
-from themescope.webapp.shared.tour import STEPS
+from themescope.webapp.shared.frame.tour import STEPS
 
 Open = Callable[..., AppTest]
 

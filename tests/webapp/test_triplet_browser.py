@@ -25,7 +25,8 @@ from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.export import Export
 from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.shared import action_keys, triplet_queries
+from themescope.webapp.shared import components
+from themescope.webapp.shared.results import triplet_queries
 
 Open = Callable[..., AppTest]
 TEST = Split.TEST
@@ -211,8 +212,8 @@ def test_a_step_asks_the_store_few_questions(filled_store: Store, open_page: Ope
 def test_an_address_from_before_the_last_key_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streamlit sends the address of the browser with every message, also one that the last key has changed since."""
     address = {"triplets_triplet": "7"}
-    monkeypatch.setattr(action_keys.st, "query_params", address)
-    state, visited = action_keys.Acknowledged(), list[str]()
+    monkeypatch.setattr(components.st, "query_params", address)
+    state, visited = components.Acknowledged(), list[str]()
 
     def forward() -> None:
         visited.append(address["triplets_triplet"])
@@ -220,7 +221,7 @@ def test_an_address_from_before_the_last_key_is_not_followed(monkeypatch: pytest
 
     def send(number: int, seen: int) -> None:
         message = {"session": state.session, "actions": [{"number": number, "kind": "next"}], "seen": seen}
-        action_keys.dispatch(state, "triplets_triplet", {"next": forward}, message)
+        components.dispatch_actions(state, "triplets_triplet", {"next": forward}, message)
 
     send(1, 0)
     address["triplets_triplet"] = "7"  # what the browser still had
@@ -231,13 +232,13 @@ def test_an_address_from_before_the_last_key_is_not_followed(monkeypatch: pytest
 
 
 def test_every_key_is_handled_once_and_in_order() -> None:
-    state, handled = action_keys.Acknowledged(), list[str]()
+    state, handled = components.Acknowledged(), list[str]()
     handlers = {kind: lambda kind=kind: handled.append(kind) for kind in browser.HANDLERS}
     assert set(browser.KEYS.values()) == set(handlers)
 
     def send(kinds: list[object], first: int, session: str = state.session) -> None:
         sent = [{"number": number, "kind": kind} for number, kind in enumerate(kinds, first)]
-        action_keys.dispatch(state, "triplets_triplet", handlers, {"session": session, "actions": sent[::-1]})
+        components.dispatch_actions(state, "triplets_triplet", handlers, {"session": session, "actions": sent[::-1]})
 
     send(["good", "bad", "good", "undo", "ambiguous"], 1)
     assert handled == ["good", "bad", "good", "undo", "ambiguous"] and state.number == 5
@@ -245,7 +246,7 @@ def test_every_key_is_handled_once_and_in_order() -> None:
     send(["good"], 9, session="another")
     send(["unknown", 1], 7)
     for wrong in (None, {}, {"session": state.session, "actions": [{"number": True}, "x"]}):
-        action_keys.dispatch(state, "triplets_triplet", handlers, wrong)
+        components.dispatch_actions(state, "triplets_triplet", handlers, wrong)
     assert handled[5:] == ["next"]
 
 

@@ -24,8 +24,8 @@ from themescope.db.store import Store
 from themescope.webapp.features.triplets import accuracy, attention
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.browser import roles
-from themescope.webapp.shared import triplet_queries
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.results import triplet_queries
 
 Open = Callable[..., AppTest]
 BY_PAIR = {"view": "Accuracy", "triplets_by": "Section pair", "set": SET}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from themescope.core.registry import Registry
 from themescope.db.access import Right
-from themescope.webapp.shared.pages import PageCard
-from themescope.webapp.shared.places import DATA, EVALUATE, EXPLORE, LABEL, MENU, MODELS
+from themescope.webapp.shared.pages import DATA, EVALUATE, EXPLORE, LABEL, MENU, MODELS, PageCard
 
 
 def _page(id: str, title: str, summary: str, icon: str, group: str, right: Right = Right.LOOK) -> PageCard:

@@ -14,7 +14,7 @@ from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Rows, Units
 from themescope.webapp.map_view.parts import MapPart, after
 from themescope.webapp.map_view.scene import Colouring, Scene
-from themescope.webapp.shared import selections
+from themescope.webapp.shared.selections import selections
 
 _KEPT_CANVASES = 4
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import pandas as pd
 import streamlit as st
@@ -35,22 +37,23 @@ _MIME = {
     ".zip": "application/zip",
 }
 _KEPT_DOWNLOADS = 16
-_SHARED = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parent / "assets"
+"""Folder of the scripts, styles and templates that pages share."""
 _download_numbers = count()
 
 
 @cache
 def asset(folder: Path, *names: str) -> str:
     """Return the concatenated text of some files of a folder; those that it lacks are files that pages share."""
-    paths = [folder / name if (folder / name).exists() else _SHARED / name for name in names]
+    paths = [folder / name if (folder / name).exists() else ASSETS / name for name in names]
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
-def draw_component(name: str, folder: Path, *scripts: str, **call: Any) -> None:
+def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any) -> None:
     """Draw a component in a ``div`` whose class is ``name``.
 
-    Its files in ``folder`` are ``<name>.css`` and ``<name>.js``, which may use the other ``scripts``; ``call`` holds
-    its data, key and callbacks.
+    Its files in ``folder`` are ``<name>.css`` and ``<name>.js``, which may use the other ``scripts``; by default they
+    are files that pages share. ``call`` holds data, key and callbacks.
     """
     css, js = asset(folder, f"{name}.css"), asset(folder, *scripts, f"{name}.js")
     draw = st.components.v2.component(f"themescope_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
@@ -109,3 +112,82 @@ def _keep_download(content: bytes, mime: str, file: str) -> None:
     """
     name = f"download-{next(_download_numbers) % _KEPT_DOWNLOADS}"
     runtime.get_instance().media_file_mgr.add(content, mime, name, file_name=file, is_for_static_download=True)
+
+
+# --- action keys ------------------------------------------------------------------------------------------------------
+
+
+_SCRIPTS = ("action_queue.js", "keys.js", "action_view.js")
+_WORDS = {
+    "saving": "Saving …",
+    "late": "Not saved yet: the server does not answer. Your keys are kept and sent again.",
+    "lost": "The connection was lost. Check your last key, and press it again if its effect is missing.",
+}
+_NO_FIELDS: Mapping[str, str] = {}
+
+
+@dataclass
+class Acknowledged:
+    """What this session has handled of the actions of the browser."""
+
+    session: str = field(default_factory=lambda: uuid4().hex)
+    number: int = 0
+    """Number of the last action that was handled."""
+    item: str = ""
+    """Item in the address after that action."""
+
+
+Handlers = Mapping[str, Callable[[], object]]
+
+
+def action_keys(
+    key: str, url_key: str, keys: Mapping[str, str], handlers: Handlers, fields: Mapping[str, str] = _NO_FIELDS
+) -> None:
+    """Draw the component.
+
+    Parameters
+    ----------
+    key
+        Session key of what was handled.
+    url_key
+        URL key of the item that is shown.
+    keys
+        Kinds of actions by their letters or digits.
+    handlers
+        What the kinds do; for callbacks.
+    fields
+        Labels of text fields by the letters that move the cursor there.
+    """
+    state: Acknowledged = st.session_state.setdefault(key, Acknowledged())
+    widget = f"{key}_component"
+    draw_component(
+        "action_keys",
+        ASSETS,
+        *_SCRIPTS,
+        data={
+            "session": state.session, "acknowledged": state.number, "words": _WORDS,
+            "keys": {letter.lower(): kind for letter, kind in keys.items()},
+            "fields": {letter.lower(): label for letter, label in fields.items()},
+        },
+        key=widget,
+        on_actions_change=lambda: dispatch_actions(
+            state, url_key, handlers, (st.session_state.get(widget) or {}).get("actions")
+        ),
+    )  # fmt: skip
+
+
+def dispatch_actions(state: Acknowledged, url_key: str, handlers: Handlers, message: Any) -> None:
+    """Handle the actions of a message from the browser in their order; those handled before are skipped."""
+    if not isinstance(message, Mapping) or message.get("session") != state.session:
+        return
+    if isinstance(message.get("seen"), int) and message["seen"] < state.number:
+        # The browser sent this before the address of the last action had reached it.
+        st.query_params[url_key] = state.item
+    sent = [one for one in message.get("actions") or () if isinstance(one, Mapping) and type(one.get("number")) is int]
+    for action in sorted(sent, key=lambda one: int(one["number"])):
+        if action["number"] > state.number:
+            state.number = int(action["number"])
+            handler = handlers.get(str(action.get("kind")))
+            if handler is not None:
+                handler()
+    state.item = st.query_params.get(url_key, "")

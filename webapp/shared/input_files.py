@@ -10,16 +10,23 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import pandas as pd
 import streamlit as st
 
+from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.errors import AccessError
+from themescope.core.readers.sentence_lists import Sheet, likely_column, read_sheet
+from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
+from themescope.core.readers.tables import SAMPLE_ROWS
 from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
-from themescope.webapp.shared.text import plain
+from themescope.jobs.services.selections import HEADER
+from themescope.webapp.shared.text import count, plain, shorten
 
 UPLOAD, SERVER_PATH = "Upload", "Server path"
 
@@ -118,3 +125,117 @@ def remove_old(root: Path, now: float | None = None) -> None:
     for folder in root.iterdir():
         if folder.is_dir() and folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- table columns ----------------------------------------------------------------------------------------------------
+
+
+NONE = "None"
+_ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}
+_TYPES = {OMIT: "Leave out"} | {type.value: type.value.capitalize() for type in ColumnType}
+_ACROSS = 4
+_SHOWN = 50
+_OF_FILES = frozenset({*HEADER, "group", "value", "x", "y"})
+"""Names of columns that exported tables of selections and maps have themselves."""
+_HEIGHT = 190
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """Chosen columns of a table."""
+
+    settings: Mapping[str, str]
+    """Settings of the reader of tables."""
+    column_types: Mapping[str, str] = field(default_factory=dict)
+    """Types of columns that differ from the detected ones."""
+
+
+@st.cache_data(show_spinner="Reading the file …", max_entries=8)
+def first_rows(path: str, size: int) -> Sheet:
+    """Return the first rows of a table; ``size`` distinguishes versions of the file."""
+    return read_sheet(Path(path), SAMPLE_ROWS)
+
+
+def choose_columns(sheet: Sheet, key: str) -> TableColumns:
+    """Draw the choices for a corpus and the first rows."""
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    with first:
+        text = text_column("Text column", sheet, f"{key}_text")
+    with second:
+        rows = st.selectbox(
+            "Rows are", list(_ROWS), key=f"{key}_rows",
+            help="Documents are split into sentences. Detected: documents if the texts are long.",
+        )  # fmt: skip
+    with third:
+        title = optional_column(
+            "Title column (optional)", sheet, [text], f"{key}_title",
+            "Sentences of the same title form one article; a document gets it as its title.",
+        )  # fmt: skip
+    with fourth:
+        section = optional_column(
+            "Section column (optional)", sheet, [text, title], f"{key}_section", "Sections of an article."
+        )
+    draw_rows(sheet)
+    settings = {"text": text, "rows": _ROWS[rows], "title": title, "section": section}
+    return TableColumns(settings, column_types(sheet, [text, title, section], key))
+
+
+def text_column(label: str, sheet: Sheet, key: str) -> str:
+    """Draw the choice of the column with the texts."""
+    names = list(sheet.columns)
+    return st.selectbox(label, names, index=names.index(likely_column(sheet)), format_func=str, key=key)
+
+
+def optional_column(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str) -> str:
+    """Draw the choice of a column that is not ``used``; returns "" for none."""
+    names = [NONE, *(name for name in sheet.columns if name not in used)]
+    chosen = st.selectbox(label, names, key=key, help=help)
+    return "" if chosen == NONE else chosen
+
+
+def draw_rows(sheet: Sheet) -> None:
+    """Draw the first rows of a table."""
+    frame = pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns))
+    st.dataframe(frame, hide_index=True, height=_HEIGHT)
+
+
+def column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
+    """Draw the type of each column that is not ``used``; return those that a person changed."""
+    others = [name for name in sheet.columns if name not in used]
+    if not others:
+        return {}
+    chosen: dict[str, str] = {}
+    with st.expander("Columns kept", icon=":material/view_column:", expanded=len(others) <= 2 * _ACROSS):
+        st.caption(
+            f"{count(len(others), 'column')} to colour, filter, compare and export by. The type is detected from all "
+            "values at the import."
+        )
+        for start in range(0, len(others), _ACROSS):
+            for place, name in zip(st.columns(_ACROSS), others[start : start + _ACROSS], strict=False):
+                with place:
+                    chosen[column_name(name)] = _type(sheet, name, key)
+        _numbered(list(chosen))
+    return {name: type for name, type in chosen.items() if type}
+
+
+def _numbered(names: Sequence[str]) -> None:
+    """Say which columns get another name in exported tables."""
+    taken = [name for name in names if name in _OF_FILES]
+    if taken:
+        numbered = ", ".join(f"“{plain(name)} (2)”" for name in taken)
+        st.caption(f"Called {numbered} in exported tables, whose own columns have the same name.")
+
+
+def _type(sheet: Sheet, name: str, key: str) -> str:
+    detected = _detected(sheet, name)
+
+    def label(type: str) -> str:
+        return _TYPES[type] if type else f"{detected.capitalize()} (detected)"
+
+    return st.selectbox(plain(shorten(name, 40)), ["", *_TYPES], format_func=label, key=f"{key}_type_{name}")
+
+
+def _detected(sheet: Sheet, name: str) -> str:
+    profile = Profile()
+    profile.add(sheet.column(name)[:SAMPLE_ROWS])
+    return profile.type.value

@@ -13,7 +13,7 @@ The corpus, which the pages call project, is the only key that all pages share: 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,7 +111,7 @@ class PageCard(Card):
     icon: str = ""
     """Material icon, such as ``:material/map:``."""
     group: str = ""
-    """Title of the place of the navigation in which the page is listed (:mod:`themescope.webapp.shared.places`)."""
+    """Title of the place of the navigation in which the page is listed (:mod:`themescope.webapp.shared.pages`)."""
     right: Right = Right.LOOK
     """Right that a person needs to open the page."""
     keys: str = ""
@@ -135,3 +135,43 @@ class PageCard(Card):
         module, _, name = self.keys.partition(":")
         found: PageKeys = getattr(importlib.import_module(module), name)
         return found
+
+
+# --- places -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of the navigation: a link in the sidebar that leads to one or several pages."""
+
+    title: str
+    icon: str
+
+
+DATA = Place("Data", ":material/library_books:")
+EXPLORE = Place("Explore", ":material/explore:")
+LABEL = Place("Label", ":material/edit_note:")
+EVALUATE = Place("Evaluate", ":material/leaderboard:")
+MODELS = Place("Models", ":material/model_training:")
+MORE = Place("More", ":material/extension:")
+"""Place of pages of plug-ins that name no place."""
+PLACES = (DATA, EXPLORE, LABEL, EVALUATE, MODELS, MORE)
+MENU = "Menu"
+"""Group of the pages that belong to no place and are linked from the header: Home, Jobs and People."""
+_GROUPS = {place.title: place for place in PLACES} | {"Text": DATA, "Methods": EVALUATE, "People": LABEL}
+"""Places by group; the last ones are groups of version 0.1."""
+
+
+def place_of(card: PageCard) -> Place | None:
+    """Return the place of a page; None for a page of the menu."""
+    return None if card.group == MENU else _GROUPS.get(card.group, MORE)
+
+
+def by_place(cards: Iterable[PageCard]) -> dict[Place, list[PageCard]]:
+    """Return the places that have pages, in their order, with their pages."""
+    found: dict[Place, list[PageCard]] = {place: [] for place in PLACES}
+    for card in cards:
+        place = place_of(card)
+        if place is not None:
+            found[place].append(card)
+    return {place: pages for place, pages in found.items() if pages}

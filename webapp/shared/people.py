@@ -1,7 +1,8 @@
-"""The person who uses a page.
+"""The person who uses a page, the cookie of the browser, and the store of this process.
 
-Where others can reach the pages, people sign in (:mod:`themescope.webapp.sign_in`), and the cookie of the browser names
-a session in the store, which is checked again every few seconds and before every change.
+The cookie is a random token, signed with the key of the installation. Only the server sets it, and scripts cannot read
+it. Where others can reach the pages, people sign in (:mod:`themescope.webapp.routes.sign_in`), and the token names a
+session in the store, which is checked again every few seconds and before every change. Until then it protects forms.
 
 Elsewhere the person is the optional name in the menu, which the store keeps for this browser. Without a name it is
 "", which pages show as "me". Labels, verdicts and histories carry the name.
@@ -9,22 +10,132 @@ Elsewhere the person is the optional name in the menu, which the store keeps for
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import math
+import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import lru_cache
 from html import escape
+from pathlib import Path
 
 import streamlit as st
+from itsdangerous import BadSignature, Signer
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
 
 from themescope.core.errors import AccessError
 from themescope.db.access import Actor, Right
 from themescope.db.label_records import SignInMethod
+from themescope.db.settings import Settings, is_loopback
+from themescope.db.signing_key import signing_key
+from themescope.db.store import Store
 from themescope.jobs.services.accounts import people as members
 from themescope.jobs.services.accounts import sign_in
-from themescope.webapp.shared import store as server_store
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.cookies import browser_token, form_token
 from themescope.webapp.shared.text import plain
+
+# --- cookies ----------------------------------------------------------------------------------------------------------
+
+
+_SECURE = "__Host-"
+"""Prefix with which browsers accept a cookie only over HTTPS, from this host, for all paths."""
+
+
+@lru_cache(maxsize=4)
+def _signer(home: Path) -> tuple[str, Signer]:
+    """Return the name of the cookie, which differs between installations on one host, and its signer."""
+    key = signing_key(home)
+    name = f"themescope-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    return name, Signer(key, salt="themescope browser", digest_method=hashlib.sha256)
+
+
+def browser_token(cookies: Mapping[str, str]) -> str:
+    """Return the token of a browser; "" without a cookie of this installation. Raises ``ConfigError``."""
+    name, signer = _signer(Settings.from_environment().home)
+    for found in (cookies.get(_SECURE + name), cookies.get(name)):
+        try:
+            return signer.unsign(found or "").decode("ascii")
+        except (BadSignature, UnicodeDecodeError):
+            continue
+    return ""
+
+
+def project_cookie() -> str:
+    """Return the name of the cookie in which pages keep the id of the last project. It is not secret and not signed."""
+    return f"{_signer(Settings.from_environment().home)[0]}-project"
+
+
+def tour_cookie(person: str) -> str:
+    """Return the name of the cookie that says that a person, given by a digest, has seen the tour; it is not secret."""
+    return f"{_signer(Settings.from_environment().home)[0]}-tour-{person}"
+
+
+def new_token() -> str:
+    """Return a random token that is no session."""
+    return secrets.token_urlsafe(32)
+
+
+def cookie(token: str, secure: bool) -> tuple[str, str]:
+    """Return name and value of the cookie with a token."""
+    name, signer = _signer(Settings.from_environment().home)
+    return (_SECURE if secure else "") + name, signer.sign(token).decode("ascii")
+
+
+def set_cookie(request: HTTPConnection, response: Response, token: str, kept: timedelta | None = None) -> None:
+    """Let the browser keep ``token`` in place of any other; without ``kept`` until it is closed."""
+    secure = is_secure(request)
+    name, value = cookie(token, secure)
+    seconds = None if kept is None else int(kept.total_seconds())
+    response.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def is_secure(request: HTTPConnection) -> bool:
+    """Return whether the browser uses HTTPS, possibly up to a proxy.
+
+    Whoever sends a false header only makes their own cookie stricter.
+    """
+    return request.url.scheme in ("https", "wss") or request.headers.get("x-forwarded-proto") == "https"
+
+
+def form_token(token: str) -> str:
+    """Return the value that a form of this browser has to send, which other sites cannot know."""
+    _, signer = _signer(Settings.from_environment().home)
+    return signer.get_signature(f"form {token}").decode("ascii")
+
+
+def is_form_token(token: str, given: str) -> bool:
+    """Return whether ``given`` is the :func:`form_token` of a browser."""
+    return bool(token) and hmac.compare_digest(form_token(token).encode(), given.encode("utf-8", "replace"))
+
+
+# --- store ------------------------------------------------------------------------------------------------------------
+
+
+def server_store() -> Store:
+    """Return the migrated store. Writes through it are not checked against a role."""
+    settings = Settings.from_environment()
+    return _store(str(settings.home), settings.database_url)
+
+
+@st.cache_resource(show_spinner=False)
+def _store(home: str, database_url: str) -> Store:
+    opened = Store(Settings.from_environment())
+    opened.migrate()
+    return opened
+
+
+def sign_in_required() -> bool:
+    """Return whether sign-in is required: other machines can reach the pages, or the settings demand it."""
+    address = str(st.get_option("server.address") or "0.0.0.0")
+    return Settings.from_environment().login == "always" or not is_loopback(address)
+
+
+# --- people -----------------------------------------------------------------------------------------------------------
+
 
 UNNAMED = "me"
 _KEY, _HELD = "person", "signed-in"
@@ -51,10 +162,10 @@ def current_person() -> str:
     AccessError
         If sign-in is required and nobody has signed in.
     """
-    if server_store.shared():
+    if sign_in_required():
         return require_sign_in()
     if _KEY not in st.session_state:
-        session = sign_in.session_of(server_store.store(), browser_token(st.context.cookies))
+        session = sign_in.session_of(server_store(), browser_token(st.context.cookies))
         st.session_state[_KEY] = session.person if session and session.method is SignInMethod.NAME else ""
     return members.tidy(str(st.session_state[_KEY] or ""))
 
@@ -69,7 +180,7 @@ def writing_person() -> str:
 
 def current_actor() -> Actor:
     """Return the person with the current role."""
-    with server_store.store().reading() as r:
+    with server_store().reading() as r:
         return r.people.actor(current_person())
 
 
@@ -85,7 +196,7 @@ def shown(person: str) -> str:
 
 def has_signed_in(token: str) -> bool:
     """Return whether the token of a browser is a session in which a person signed in."""
-    session = sign_in.session_of(server_store.store(), token)
+    session = sign_in.session_of(server_store(), token)
     return session is not None and session.method is not SignInMethod.NAME
 
 
@@ -95,13 +206,13 @@ def signed_in_person() -> str | None:
     token = browser_token(st.context.cookies)
     if held is not None and held.token == token and time.monotonic() - held.looked < _LOOK_AGAIN_S:
         return held.name
-    session = sign_in.session_of(server_store.store(), token)
+    session = sign_in.session_of(server_store(), token)
     if session is None or session.method is SignInMethod.NAME:
         _forget()
         return None
     if held is not None and held.name != session.person:
         _forget()  # the connection was opened anew, after another person had signed in
-    sign_in.keep_alive(server_store.store(), token, session)
+    sign_in.keep_alive(server_store(), token, session)
     st.session_state[_HELD] = _Held(session.person, token, time.monotonic())
     return session.person
 
@@ -128,7 +239,7 @@ def show_signed_out() -> None:
 
 def show_identity(actor: Actor) -> None:
     """Draw the signed-in person, or the text box for a name; for the menu of the header."""
-    if server_store.shared():
+    if sign_in_required():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f":material/person: [{plain(actor.name)}](/account) :gray[{actor.role.value}]", width="stretch")
             st.html(_SIGN_OUT.format(escape(form_token(browser_token(st.context.cookies)))), width="content")
@@ -148,4 +259,4 @@ def show_identity(actor: Actor) -> None:
 
 def _remember() -> None:
     if token := browser_token(st.context.cookies):
-        attempt(lambda: sign_in.remember_name(server_store.store(), token, str(st.session_state[_KEY] or "")))
+        attempt(lambda: sign_in.remember_name(server_store(), token, str(st.session_state[_KEY] or "")))

@@ -10,20 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from themescope.core.paths import pretrained_folders
 from themescope.db.records import CorpusRecord
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import draw_component
-from themescope.webapp.shared.cookies import project_cookie
 from themescope.webapp.shared.pages import CORPUS, PageKeys
-from themescope.webapp.shared.partition_queries import TASK
+from themescope.webapp.shared.people import project_cookie
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import TASK
 
-_ASSETS = Path(__file__).parent / "assets"
 _CURRENT, _UNKNOWN, _KNOWN = "project_current", "project_unknown", "project_known"
 
 
@@ -173,7 +172,6 @@ def remember() -> None:
     if found is not None:
         draw_component(
             "kept_cookie",
-            _ASSETS,
             data={"name": project_cookie(), "value": str(found.id)},
             key="project-cookie",
             height=0,

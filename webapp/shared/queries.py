@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
 from themescope.core.errors import ThemescopeError, UnknownNameError
 from themescope.core.text.languages import Shares
-from themescope.core.types import Ids, Labels, SectionRecord, Sentence
+from themescope.core.types import Ids, Labels, SectionRecord, Sentence, Value
 from themescope.db.records import (
     ArticleRecord,
     BenchmarkRecord,
+    ColumnRecord,
     CorpusRecord,
     JobRecord,
     JobStatus,
@@ -37,7 +40,6 @@ from themescope.jobs.common import model_choice
 from themescope.jobs.common import models as stored
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from themescope.webapp.shared import people
-from themescope.webapp.shared import store as server_store
 
 T = TypeVar("T")
 HEADLINE = "ami"
@@ -54,9 +56,9 @@ def store() -> Store:
     AccessError
         If sign-in is required and nobody has signed in.
     """
-    if get_script_run_ctx(suppress_warning=True) is not None and server_store.shared():
+    if get_script_run_ctx(suppress_warning=True) is not None and people.sign_in_required():
         people.require_sign_in()
-    return server_store.store().by(people.writing_person)
+    return people.server_store().by(people.writing_person)
 
 
 def read(query: Callable[[Any], T]) -> T:
@@ -320,3 +322,35 @@ def job_states() -> tuple[tuple[int, str], ...]:
 def workers() -> list[WorkerRecord]:
     """Return the workers with a recent heartbeat."""
     return read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S))
+
+
+# --- column queries ---------------------------------------------------------------------------------------------------
+
+
+def columns(corpus: CorpusRecord) -> list[ColumnRecord]:
+    """Return the columns of a corpus, those of articles first."""
+    return _columns(corpus.id, corpus.created)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _columns(corpus_id: int, created: datetime) -> list[ColumnRecord]:
+    return read(lambda r: r.columns.list(corpus_id))
+
+
+def column_values(column: ColumnRecord, sentences: Ids, articles: Ids) -> Values:
+    """Return the values (n,) of n sentences, whose articles are given too."""
+    ids = sentences if column.level is ColumnLevel.SENTENCE else articles
+    return read(lambda r: r.columns.values(column, ids))
+
+
+def plain_column(column: ColumnRecord, sentences: Ids, articles: Ids) -> list[Value]:
+    """Return the values of n sentences as plain Python."""
+    return plain_values(ColumnType(column.type), column_values(column, sentences, articles), column.categories)
+
+
+def article_values(corpus: CorpusRecord, article_id: int) -> dict[str, Value]:
+    """Return the values of an article that are not missing, by the name of the column."""
+    ids = np.array([article_id], dtype=np.int64)
+    of_articles = [column for column in columns(corpus) if column.level is ColumnLevel.ARTICLE]
+    found = {column.name: plain_column(column, ids, ids)[0] for column in of_articles}
+    return {name: value for name, value in found.items() if value is not None}

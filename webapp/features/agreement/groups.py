@@ -13,8 +13,9 @@ from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import LabellingRecord
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out, version
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
 
 
 @dataclass(frozen=True, slots=True)

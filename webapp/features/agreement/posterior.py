@@ -17,10 +17,11 @@ from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement.groups import ALL, BOTH, LabellingGroup, Rater, TextScope, judged
 from themescope.webapp.features.agreement.state import GOLD_NAME, METHODS, METHODS_FILE, RELIABILITY_FILE
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import count, distinct, interval, score, shorten
 
 _DISPUTED = 500

@@ -15,8 +15,9 @@ from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import LabellingRecord
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook.state import STATE
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
 
 READ_ONLY = "This labelling is read-only for you. Make your own copy on the Relabel page to change it."
 

@@ -11,10 +11,10 @@ from themescope.core.labelling.codebook.entries import TEXTS, Code, CodebookEntr
 from themescope.webapp.features.codebook.editing import CodebookState
 from themescope.webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.codebook_view import close_editor, editor, entry_html, title_html
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.labelling.codebook_view import close_editor, editor, entry_html, title_html
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.partition_queries import edit_view
+from themescope.webapp.shared.results.partition_queries import edit_view
 from themescope.webapp.shared.text import count, plain
 
 _AT_ONCE = 30

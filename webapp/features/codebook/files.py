@@ -21,8 +21,8 @@ from themescope.webapp.features.codebook.editing import CodebookState
 from themescope.webapp.features.codebook.entries import messages
 from themescope.webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE, TEXTS_FORM
 from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.choose import closed
 from themescope.webapp.shared.components import attempt, download
-from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import count, file_name, plain

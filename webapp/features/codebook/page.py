@@ -5,9 +5,10 @@ import streamlit as st
 from themescope.webapp.features.codebook import entries, files, practice, version_list
 from themescope.webapp.features.codebook.editing import codebook_state
 from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, OPEN_NEXT, PRACTICE, VERSIONS, VIEW
-from themescope.webapp.shared import partition_queries, projects
+from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
-from themescope.webapp.shared.codebook_view import STYLE
+from themescope.webapp.shared.labelling.codebook_view import STYLE
+from themescope.webapp.shared.results import partition_queries
 
 if OPEN_NEXT in st.session_state:
     st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)

@@ -23,9 +23,9 @@ from themescope.webapp.features.codebook.entries import messages
 from themescope.webapp.features.codebook.state import ANSWER, ATTEMPT, ITEM
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.codebook_view import entry_html, title_html
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.figures import tones
+from themescope.webapp.shared.labelling.codebook_view import entry_html, title_html
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import ago, count, plain, shorten
 

@@ -20,7 +20,7 @@ from themescope.webapp.features.codebook.entries import messages
 from themescope.webapp.features.codebook.state import NEW, OLD, VERSION_FORM, VERSION_NAME
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.codebook_view import difference_html
+from themescope.webapp.shared.labelling.codebook_view import difference_html
 from themescope.webapp.shared.text import ago, count, plain
 
 _NOW = "Now"

@@ -15,12 +15,11 @@ from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord
 from themescope.jobs.common.languages import corpus_shares
 from themescope.webapp.features.compare import state
 from themescope.webapp.shared import forms, queries
-from themescope.webapp.shared.choose import grouped, preselected
+from themescope.webapp.shared.choose import closed, grouped, preselected
 from themescope.webapp.shared.forms import checked, config_fields
-from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.partition_queries import clusterer_title
 from themescope.webapp.shared.people import may
+from themescope.webapp.shared.results.partition_queries import clusterer_title
 from themescope.webapp.shared.text import count, plain, words
 
 

@@ -23,7 +23,7 @@ from themescope.core.registry import Card
 from themescope.db.records import BenchmarkRecord, ScoreRecord
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.shared.compare_queries import Method
+from themescope.webapp.shared.results.compare_queries import Method
 from themescope.webapp.shared.text import count, interval, p_text, score
 
 

@@ -18,13 +18,14 @@ from themescope.webapp.features.compare.exports import untested
 from themescope.webapp.features.compare.figures import scatter_figure, slices_figure
 from themescope.webapp.features.compare.method_table import TableScope
 from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
-from themescope.webapp.shared import compare_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.compare_queries import Articles, Method
 from themescope.webapp.shared.components import clickable_table, clicked_point, download
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.pages import CORPUS
-from themescope.webapp.shared.partition_queries import partition_name
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Articles, Method
+from themescope.webapp.shared.results.partition_queries import partition_name
 from themescope.webapp.shared.text import count, ends, interval, p_text, plain, score
 
 _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Largest difference"}

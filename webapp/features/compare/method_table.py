@@ -27,11 +27,12 @@ from themescope.webapp.features.compare.exports import (
     untested,
 )
 from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
-from themescope.webapp.shared import compare_queries, projects, queries
-from themescope.webapp.shared.compare_queries import Method
+from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import clickable_table, download
 from themescope.webapp.shared.figures import interval_figure, interval_row, tones
 from themescope.webapp.shared.queries import HEADLINE
+from themescope.webapp.shared.results import compare_queries
+from themescope.webapp.shared.results.compare_queries import Method
 from themescope.webapp.shared.text import count, duration, plain, score, with_half_width
 
 BEST = "background-color: rgba(31, 143, 136, 0.25)"

@@ -23,11 +23,13 @@ from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import state
 from themescope.webapp.features.compare.state import choice_in_url, segment_in_url
-from themescope.webapp.shared import error_notebook, queries, selections
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download, draw_component
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.partition_queries import LEAD, ClusteringRun, Division, partitions
+from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared.results.partition_queries import LEAD, ClusteringRun, Division, partitions
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, plain, score, shorten
 
 _ASSETS = Path(__file__).parent / "assets"

@@ -29,14 +29,15 @@ from themescope.webapp.features.compare.exports import (
     untested,
 )
 from themescope.webapp.features.compare.state import segment_in_url
-from themescope.webapp.shared import compare_queries, queries, triplet_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import COUNTED, grouped, preselected
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import interval_figure, interval_row, tones
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import may
+from themescope.webapp.shared.results import compare_queries, triplet_queries
+from themescope.webapp.shared.results.triplet_queries import Evaluation
 from themescope.webapp.shared.text import count, with_interval
-from themescope.webapp.shared.triplet_queries import Evaluation
 
 _TESTS = (BOOTSTRAP, WILCOXON, MCNEMAR)
 _SPLITS = (Split.TEST, Split.VALIDATION, Split.TRAIN)

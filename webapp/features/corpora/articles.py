@@ -22,10 +22,11 @@ from themescope.db.records import ArticleRecord, CorpusRecord
 from themescope.jobs.common.languages import REPORTED, corpus_shares, splitting_language
 from themescope.webapp.features.corpora import columns, state
 from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
-from themescope.webapp.shared import forms, queries, selections
+from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.choose import COUNTED, clickable, nothing
 from themescope.webapp.shared.components import draw_component
-from themescope.webapp.shared.partition_queries import LEAD
+from themescope.webapp.shared.results.partition_queries import LEAD
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain
 
 _ASSETS = Path(__file__).parent / "assets"

@@ -14,13 +14,14 @@ from themescope.db.access import Right
 from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, MapRecord
 from themescope.jobs.services import pipeline
 from themescope.webapp.features.corpora import state
-from themescope.webapp.shared import partition_queries, queries
-from themescope.webapp.shared.corrections import correct_button
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.job_status import progress, queue_job, submit
+from themescope.webapp.shared.labelling.task_queries import correct_button
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.partition_queries import Analysis
 from themescope.webapp.shared.people import may
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import count, plain
 
 _POLL_S = 1.0

@@ -12,7 +12,7 @@ import streamlit as st
 from themescope.core.columns import ColumnLevel, ColumnType, as_text
 from themescope.core.types import Sentence, Value
 from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord
-from themescope.webapp.shared import column_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.text import plain, shorten
 
 _SENTENCES, _CHARS, _VALUES = 500, 120, 3
@@ -20,7 +20,7 @@ _SENTENCES, _CHARS, _VALUES = 500, 120, 3
 
 def overview(corpus: CorpusRecord) -> None:
     """Draw the columns of a corpus with their types, missing values and ranges; nothing if it has none."""
-    found = column_queries.columns(corpus)
+    found = queries.columns(corpus)
     if not found:
         return
     st.markdown("**Columns**")
@@ -53,17 +53,17 @@ def _range(column: ColumnRecord) -> str:
 
 def of_article(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Sentence]) -> None:
     """Draw the values of an article, and in an expander those of its sentences."""
-    values = column_queries.article_values(corpus, article.id)
+    values = queries.article_values(corpus, article.id)
     if values:
         shown = [f"{plain(name)}: **{plain(shorten(shown_value(value), _CHARS))}**" for name, value in values.items()]
         st.markdown(" · ".join(shown))
-    columns = [c for c in column_queries.columns(corpus) if c.level is ColumnLevel.SENTENCE]
+    columns = [c for c in queries.columns(corpus) if c.level is ColumnLevel.SENTENCE]
     if not columns:
         return
     with st.expander("Columns of the sentences", icon=":material/view_column:"):
         listed = sentences[:_SENTENCES]
         ids = np.array([sentence.id for sentence in listed], dtype=np.int64)
-        cells = {c.name: [shown_value(value) for value in column_queries.plain(c, ids, ids)] for c in columns}
+        cells = {c.name: [shown_value(value) for value in queries.plain_column(c, ids, ids)] for c in columns}
         st.dataframe(pd.DataFrame({"Sentence": [s.text for s in listed]} | cells), hide_index=True, height=280)
         if len(sentences) > len(listed):
             st.caption(f"The first {len(listed):,} of {len(sentences):,} sentences.")

@@ -20,11 +20,11 @@ from themescope.core.types import Article
 from themescope.jobs.common.languages import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.features.corpora import state
-from themescope.webapp.shared import input_files, queries, table_columns
+from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
-from themescope.webapp.shared.table_columns import TableColumns
 from themescope.webapp.shared.text import count, plain, shorten, words
 
 _UPLOAD_MB = 500
@@ -82,11 +82,11 @@ def _columns(path: Path) -> TableColumns | None:
         return None
     if file is None:
         return TableColumns({})
-    sheet = attempt(lambda: table_columns.first_rows(str(file), file.stat().st_size))
+    sheet = attempt(lambda: input_files.first_rows(str(file), file.stat().st_size))
     if sheet is not None and not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    return None if sheet is None else table_columns.choose(sheet, f"{state.IMPORT}_columns_{_key([path])}")
+    return None if sheet is None else input_files.choose_columns(sheet, f"{state.IMPORT}_columns_{_key([path])}")
 
 
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from themescope.webapp.features.corpora import articles, bundles, datasets, import_form, state
-from themescope.webapp.shared import guard, pipeline_status, queries
-from themescope.webapp.shared.choose import open_tab, project
-from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared import choose, queries
+from themescope.webapp.shared.choose import closed, open_tab, project
+from themescope.webapp.shared.frame import pipeline_status
 from themescope.webapp.shared.text import plain
 
 progress = st.container()
@@ -32,4 +32,4 @@ with tab:
         bundles.export(chosen)
         datasets.export(chosen)
         along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
-        guard.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id))
+        choose.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id))

@@ -13,12 +13,15 @@ from themescope.core.errors import MissingExtraError
 from themescope.db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from themescope.jobs.services.installation import demo
-from themescope.webapp.shared import compare_queries, gallery, pipeline_status, projects, queries
+from themescope.webapp.features.home import gallery
+from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import COUNTED, method_title
 from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.frame import pipeline_status
 from themescope.webapp.shared.job_status import no_worker
 from themescope.webapp.shared.navigation import open_project, page_link, switch_page
 from themescope.webapp.shared.queries import HEADLINE
+from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_half_width
 
 _NEWEST = 5

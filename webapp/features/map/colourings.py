@@ -22,10 +22,11 @@ from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ColumnRecord, CorpusRecord, RunRecord, TripletSetRecord
 from themescope.webapp.map_view.geometry import rows_of
 from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
-from themescope.webapp.shared import column_queries, partition_queries, queries, triplet_queries
-from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
-from themescope.webapp.shared.triplet_queries import Evaluation
+from themescope.webapp.shared.results import partition_queries, triplet_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
+from themescope.webapp.shared.results.triplet_queries import Evaluation
 
 
 def categories(
@@ -190,7 +191,7 @@ _STEPS = 9
 
 def of_columns(view: ColouredView) -> list[Option]:
     """Offer the columns of the corpus but texts."""
-    known = [column for column in column_queries.columns(view.corpus) if column.type != ColumnType.TEXT]
+    known = [column for column in queries.columns(view.corpus) if column.type != ColumnType.TEXT]
     return [
         Option(f"{c.label} (column)" if c.label in _TEXT_OPTIONS else c.label, partial(_column, view, c)) for c in known
     ]
@@ -198,7 +199,7 @@ def of_columns(view: ColouredView) -> list[Option]:
 
 def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
     """Return the categories of a column, or ranges of its numbers or dates with about equally many sentences each."""
-    values = column_queries.values(column, view.scene.ids, view.scene.articles)
+    values = queries.column_values(column, view.scene.ids, view.scene.articles)
     if column.type == ColumnType.CATEGORY:
         return _categories(view, column, values)
     dates = column.type == ColumnType.DATE

@@ -20,7 +20,7 @@ from themescope.core.columns import ColumnType, Values
 from themescope.db.records import CorpusRecord
 from themescope.webapp.features.map import state
 from themescope.webapp.map_view.scene import LEAD, Scene
-from themescope.webapp.shared import column_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import histogram_html, tones
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -39,11 +39,11 @@ def facets_of(corpus: CorpusRecord, scene: Scene) -> list[Facet]:
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _facets(corpus_id: int, created: datetime, ids: str, _corpus: CorpusRecord, _scene: Scene) -> list[Facet]:
     found = []
-    for column in column_queries.columns(_corpus):
+    for column in queries.columns(_corpus):
         type = ColumnType(column.type)
         if type is ColumnType.TEXT:
             continue
-        values = column_queries.values(column, _scene.ids, _scene.articles)
+        values = queries.column_values(column, _scene.ids, _scene.articles)
         if type is ColumnType.DATE:
             values = values.astype("datetime64[D]")
         facet = Facet(column.label, type, values, column.categories, bool(column.about.get("whole")))

@@ -11,9 +11,8 @@ from themescope.db.records import CorpusRecord, MapRecord, ModelRecord
 from themescope.jobs.common.languages import corpus_shares
 from themescope.webapp.features.map import state, view
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import model_notes, nothing, one_model, project
+from themescope.webapp.shared.choose import closed, model_notes, nothing, one_model, project
 from themescope.webapp.shared.forms import checked, config_fields
-from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import saved_views
 

@@ -18,9 +18,9 @@ from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.geometry import Rows
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
-from themescope.webapp.shared import selection_panel
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.selection_panel import Ranking
+from themescope.webapp.shared.selections import selection_panel
+from themescope.webapp.shared.selections.selection_panel import Ranking
 from themescope.webapp.shared.text import count, plain
 
 

@@ -15,9 +15,10 @@ from themescope.db.notebook_records import ErrorCase, ErrorCategory, Notebook
 from themescope.db.records import CorpusRecord
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.webapp.features.notebook import filters, notes, one_case, samples, state
-from themescope.webapp.shared import action_keys, error_notebook, queries
+from themescope.webapp.shared import components, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.people import current_person, may, shown
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -158,7 +159,7 @@ def _categories(view: CaseList, case: ErrorCase) -> None:
     keys = (
         digits | {"0": "none", "J": "next", "K": "previous", "U": "undo"} if allowed else {"J": "next", "K": "previous"}
     )
-    action_keys.show(
+    components.action_keys(
         state.CODING_KEYS, state.CASE, keys, handlers(view, current), {"T": notes.LABEL} if allowed else {}
     )
     if refused := st.session_state.pop(state.REFUSED, ""):

@@ -2,8 +2,8 @@
 
 from themescope.webapp.features.notebook import agreement, cases, categories, counts, report
 from themescope.webapp.features.notebook.state import AGREEMENT, CASES, CATEGORIES, COUNTS, REPORT, VIEW
-from themescope.webapp.shared import error_notebook
 from themescope.webapp.shared.choose import open_tab, project
+from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.navigation import saved_views
 
 views = {

@@ -16,9 +16,10 @@ from themescope.jobs.services.notebook.report import ReportOptions
 from themescope.jobs.services.notebook.report import report as write_report
 from themescope.webapp.features.notebook import state
 from themescope.webapp.features.notebook.counts import choose_scope
-from themescope.webapp.shared import error_notebook, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import download
+from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.people import UNNAMED
 from themescope.webapp.shared.text import count, file_name

@@ -11,10 +11,11 @@ import streamlit as st
 from themescope.db.records import CorpusRecord, RunRecord
 from themescope.jobs.services.notebook import samples as service
 from themescope.webapp.features.notebook import state
-from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.partition_queries import partition_name
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import triplet_queries
+from themescope.webapp.shared.results.partition_queries import partition_name
 from themescope.webapp.shared.text import count, plain
 
 _USUAL = 50

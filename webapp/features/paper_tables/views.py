@@ -17,9 +17,8 @@ from themescope.jobs.services.reproduction import reproduce_again
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.paper_tables import state
 from themescope.webapp.shared import input_files, queries
-from themescope.webapp.shared.choose import by_name, project
+from themescope.webapp.shared.choose import by_name, closed, project
 from themescope.webapp.shared.components import download
-from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.job_status import queue_job, submit
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import ago, plain

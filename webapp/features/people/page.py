@@ -13,9 +13,8 @@ from themescope.db.label_records import Role
 from themescope.jobs.services.accounts import people as members
 from themescope.webapp.features.people import state
 from themescope.webapp.shared import queries
-from themescope.webapp.shared import store as server_store
 from themescope.webapp.shared.choose import clickable, nothing
-from themescope.webapp.shared.people import UNNAMED, current_person, may
+from themescope.webapp.shared.people import UNNAMED, current_person, may, sign_in_required
 from themescope.webapp.shared.text import ago, count, plain
 
 _MAY = {
@@ -55,7 +54,7 @@ def _state(found: list[members.Member]) -> None:
             "and review.",
             icon=":material/lock_open:",
         )
-    elif not server_store.shared():
+    elif not sign_in_required():
         st.caption("These pages are reachable from this machine only, so no sign-in is required.")
 
 

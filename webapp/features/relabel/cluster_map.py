@@ -25,8 +25,9 @@ from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Grid
 from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
-from themescope.webapp.shared import queries, sentence_view
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.selections import sentence_view
 from themescope.webapp.shared.text import count, plain, shorten
 
 _HEIGHT = 350

@@ -15,7 +15,7 @@ from themescope.core.types import Ids
 from themescope.webapp.features.relabel.actions import current_cluster
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import CODEBOOK, CODEBOOK_CHOICE
-from themescope.webapp.shared.codebook_view import STYLE, close_editor, editor, entry_html
+from themescope.webapp.shared.labelling.codebook_view import STYLE, close_editor, editor, entry_html
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.text import plain
 

@@ -28,8 +28,8 @@ from themescope.webapp.features.relabel.state import (
     NEEDS_MODEL,
     THEME,
 )
-from themescope.webapp.shared import error_notebook
 from themescope.webapp.shared import queries as records
+from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.text import count, shorten
 
 _MAX_REASON = 500

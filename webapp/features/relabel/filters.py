@@ -18,8 +18,8 @@ from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, Queue
 from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
-from themescope.webapp.shared import selections
-from themescope.webapp.shared.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
+from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
+from themescope.webapp.shared.selections import selections
 
 ALL = "All sentences"
 DIFFERS_FROM_MODEL = "Differs from model"

@@ -24,8 +24,8 @@ from themescope.webapp.features.relabel.state import (
     SCHEME_ARTICLE,
 )
 from themescope.webapp.shared import input_files, projects, queries
+from themescope.webapp.shared.choose import closed
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.guard import closed
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import count
 

@@ -19,11 +19,12 @@ from themescope.jobs.common.models import built_on
 from themescope.jobs.kinds import learn_labels
 from themescope.jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
 from themescope.webapp.features.relabel.state import TRAIN
-from themescope.webapp.shared import partition_queries, queries, triplet_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.results import partition_queries, triplet_queries
+from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import ago, count, interval, plain, score
-from themescope.webapp.shared.triplet_queries import split_count
 
 _MAX_CONTRADICTIONS = 200
 _MAX_NAME = 180

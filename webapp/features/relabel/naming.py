@@ -13,7 +13,8 @@ from themescope.jobs.common.naming.theme_naming import materials_of_partition
 from themescope.webapp.features.relabel import cluster_queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME
-from themescope.webapp.shared import name_requests, queries
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.labelling import name_requests
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import plain
 

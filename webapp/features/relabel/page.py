@@ -6,9 +6,10 @@ from themescope.db.label_records import LabellingRecord
 from themescope.webapp.features.relabel import history, imports, settings, workspace
 from themescope.webapp.features.relabel.editing import relabel_state
 from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
-from themescope.webapp.shared import partition_queries, projects
+from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
-from themescope.webapp.shared.partition_queries import EDIT
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import EDIT
 
 
 def open_labelling(record: LabellingRecord) -> None:

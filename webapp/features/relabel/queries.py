@@ -28,8 +28,9 @@ from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.metrics import model_in_use
 from themescope.jobs.services.labelling.questions import prepare_vectors
 from themescope.jobs.services.labelling.starts import LEAD
-from themescope.webapp.shared import partition_queries, people, queries
+from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
+from themescope.webapp.shared.results import partition_queries
 
 if TYPE_CHECKING:
     from themescope.core.labelling.questions.state import QuestionVectors

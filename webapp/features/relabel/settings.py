@@ -24,10 +24,11 @@ from themescope.webapp.features.relabel.state import (
     RESTORE,
     SETTINGS_FORM,
 )
-from themescope.webapp.shared import partition_queries, people, queries
+from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import project
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, plain
 
 WHOLE_CORPUS = "Whole corpus"

@@ -12,10 +12,12 @@ from themescope.db.task_records import ItemRecord, ItemState
 from themescope.jobs.services.tasks import making, work
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import KEYS, SELECTION, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR
-from themescope.webapp.shared import queries, selections, task_queries
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.navigation import open_address, switch_page
 from themescope.webapp.shared.pages import CORPUS
-from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, plain
 
 DONE_KEY = "Ctrl+Enter"

@@ -44,10 +44,11 @@ from themescope.webapp.features.relabel.state import (
     SENTENCE_CARD,
     step_summary,
 )
-from themescope.webapp.shared import error_notebook, people
+from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
 from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 COLUMNS, MAP, CLUSTERS = "Columns", "Map", "Clusters"

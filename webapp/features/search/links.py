@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from themescope.jobs.services.everything import HitGroup, Result, group_of, holds_all
-from themescope.webapp.shared import partition_queries
 from themescope.webapp.shared.navigation import offered_cards
 from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
+from themescope.webapp.shared.results import partition_queries
 
 _INDEX = "searchindex.js"
 _ICONS = {

@@ -12,9 +12,10 @@ from themescope.jobs.services import inference
 from themescope.webapp.features.search import found, state
 from themescope.webapp.features.search.found import Listed
 from themescope.webapp.features.search.links import Link
-from themescope.webapp.shared import projects, queries, selections
+from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import attempt, draw_component
 from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import count, plain
 
 _ASSETS = Path(__file__).parent / "assets"

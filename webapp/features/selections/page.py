@@ -5,9 +5,9 @@ import streamlit as st
 from themescope.core.labelling.selections import Selection
 from themescope.db.records import CorpusRecord, SelectionRecord
 from themescope.webapp.features.selections import state
-from themescope.webapp.shared import selection_actions, selections
 from themescope.webapp.shared.choose import nothing, project
-from themescope.webapp.shared.selection_panel import Panel, show
+from themescope.webapp.shared.selections import selection_actions, selections
+from themescope.webapp.shared.selections.selection_panel import Panel, show
 
 _HEIGHT = 520
 

@@ -14,8 +14,7 @@ from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.db.records import ModelRecord, RunRecord
 from themescope.webapp.features.summaries import state
 from themescope.webapp.shared import input_files, queries
-from themescope.webapp.shared.choose import by_name, nothing, preselected
-from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.choose import by_name, closed, nothing, preselected
 from themescope.webapp.shared.job_status import live, submit
 from themescope.webapp.shared.text import count, interval
 

@@ -15,9 +15,10 @@ from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
 from themescope.webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.people import UNNAMED, current_person
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import count, plain
 
 EVERY, FIRST, RANDOM, CHOSEN = "All", "First", "Random", "Chosen"

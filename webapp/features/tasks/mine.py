@@ -13,10 +13,11 @@ from themescope.db.task_records import ItemState
 from themescope.jobs.services.tasks import work
 from themescope.webapp.features.tasks.queries import checks_of
 from themescope.webapp.features.tasks.state import ITEM, REFUSED
-from themescope.webapp.shared import queries, task_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.people import current_person, may, shown
-from themescope.webapp.shared.task_queries import Task
 from themescope.webapp.shared.text import ago, count, ends, interval, plain, time_left
 
 

@@ -16,12 +16,14 @@ from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import TaskCheck
 from themescope.webapp.features.tasks.queries import checks_of, routed
 from themescope.webapp.features.tasks.state import MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
-from themescope.webapp.shared import partition_queries, queries, task_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import UNNAMED, current_actor, shown
-from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, ends, interval, p_text, plain, score, time_left
 
 _MOST_SENT = 50

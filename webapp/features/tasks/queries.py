@@ -7,7 +7,7 @@ import streamlit as st
 from themescope.jobs.services.tasks import checks
 from themescope.jobs.services.tasks.checks import Routed, TaskCheck
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.task_queries import Task
+from themescope.webapp.shared.labelling.task_queries import Task
 
 
 def checks_of(task: Task) -> list[TaskCheck]:

@@ -28,11 +28,12 @@ from themescope.core.types import Ids
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.themes import state
-from themescope.webapp.shared import column_queries, partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import Tones, tones
-from themescope.webapp.shared.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, figure_text, shorten
 
 Codes = npt.NDArray[np.integer]
@@ -79,9 +80,9 @@ def _articles(listed: RunListing) -> Ids:
 def _categories(analysis: Analysis, listed: RunListing) -> dict[str, Classes]:
     """Return the categories of the sentences: columns, and sections where there are several."""
     found: dict[str, Classes] = {}
-    for column in column_queries.columns(analysis.corpus):
+    for column in queries.columns(analysis.corpus):
         if column.type == ColumnType.CATEGORY:
-            codes = column_queries.values(column, listed.ids, _articles(listed))
+            codes = queries.column_values(column, listed.ids, _articles(listed))
             found[column.label] = Classes(column.label, codes, column.categories)
     names, groups = np.unique(listed.groups, return_inverse=True)
     if len(names) > 1:
@@ -90,8 +91,8 @@ def _categories(analysis: Analysis, listed: RunListing) -> dict[str, Classes]:
 
 
 def _dates(analysis: Analysis, listed: RunListing) -> dict[str, npt.NDArray[np.datetime64]]:
-    columns = [c for c in column_queries.columns(analysis.corpus) if c.type == ColumnType.DATE]
-    return {c.label: column_queries.values(c, listed.ids, _articles(listed)) for c in columns}
+    columns = [c for c in queries.columns(analysis.corpus) if c.type == ColumnType.DATE]
+    return {c.label: queries.column_values(c, listed.ids, _articles(listed)) for c in columns}
 
 
 def _rows(analysis: Analysis, listed: RunListing) -> Classes:

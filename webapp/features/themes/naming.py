@@ -10,9 +10,10 @@ from themescope.db.access import Right
 from themescope.jobs.common.naming.theme_naming import materials_of_run
 from themescope.jobs.kinds.name_themes import restored
 from themescope.webapp.features.themes import state
-from themescope.webapp.shared import name_requests, queries
-from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.labelling import name_requests
 from themescope.webapp.shared.people import may
+from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import count, plain
 
 _LONGEST = 200

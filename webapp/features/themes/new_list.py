@@ -18,11 +18,12 @@ from themescope.db.records import JobStatus
 from themescope.jobs.common.languages import corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
 from themescope.webapp.features.themes import state
-from themescope.webapp.shared import input_files, partition_queries, queries, table_columns
+from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, nothing
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.job_status import follow, submit
-from themescope.webapp.shared.partition_queries import Analysis
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import count
 
 PASTED = "pasted.txt"
@@ -254,9 +255,9 @@ def _columns(sheet: Sheet, key: str) -> tuple[str, str, dict[str, str]]:
         return sheet.columns[0], "", {}
     left, right = st.columns(2)
     with left:
-        column = table_columns.text_column("Sentence column", sheet, f"{key}_text")
+        column = input_files.text_column("Sentence column", sheet, f"{key}_text")
     with right:
         help = "Source, speaker or topic. Shown beside each sentence; not used for clustering."
-        group = table_columns.optional_column("Group column (optional)", sheet, [column], f"{key}_group", help)
-    table_columns.draw_rows(sheet)
-    return column, group, table_columns.types(sheet, [column, group], key)
+        group = input_files.optional_column("Group column (optional)", sheet, [column], f"{key}_group", help)
+    input_files.draw_rows(sheet)
+    return column, group, input_files.column_types(sheet, [column, group], key)

@@ -3,10 +3,11 @@
 import streamlit as st
 
 from themescope.webapp.features.themes import new_list, results, state
-from themescope.webapp.shared import partition_queries, pipeline_status, projects
-from themescope.webapp.shared.choose import by_name, nothing, open_tab
-from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared import projects
+from themescope.webapp.shared.choose import by_name, closed, nothing, open_tab
+from themescope.webapp.shared.frame import pipeline_status
 from themescope.webapp.shared.navigation import show_next
+from themescope.webapp.shared.results import partition_queries
 
 if (ready := new_list.finished()) is not None:
     show_next({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})

@@ -25,11 +25,12 @@ from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.scene import MANY, Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState, forget_replaced, open_stored
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.partition_queries import Analysis, RunListing
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, duration, file_name, plain, shorten
 
 _UNREAD = "Unknown, because the model does not read the language of this text."

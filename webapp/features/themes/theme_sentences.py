@@ -13,9 +13,9 @@ from themescope.core.labelling.selections import Origin, selected
 from themescope.core.types import Ids
 from themescope.webapp.features.themes import state
 from themescope.webapp.map_view.view_state import MapState
-from themescope.webapp.shared import selection_panel
-from themescope.webapp.shared.partition_queries import Analysis, RunListing
-from themescope.webapp.shared.selection_panel import Ranking
+from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
+from themescope.webapp.shared.selections import selection_panel
+from themescope.webapp.shared.selections.selection_panel import Ranking
 
 _HEIGHT = 430
 

@@ -19,8 +19,8 @@ from themescope.webapp.shared import input_files, projects, queries
 from themescope.webapp.shared.choose import by_name, fine_tunable, grouped_by_method, nothing, project, with_tag
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import count, duration, plain
-from themescope.webapp.shared.triplet_queries import split_count
 
 
 def form() -> None:

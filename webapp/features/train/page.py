@@ -14,14 +14,13 @@ from themescope.db.records import ModelRecord, RunRecord
 from themescope.jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import NOT_STORED, pretrained_folder
 from themescope.webapp.features.train import form, state
-from themescope.webapp.shared import forms, guard, queries
-from themescope.webapp.shared.choose import COUNTED, clickable, method_title, nothing, open_tab
-from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared import choose, forms, queries
+from themescope.webapp.shared.choose import COUNTED, clickable, closed, method_title, nothing, open_tab
 from themescope.webapp.shared.job_status import cancelled, curves, live
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.partition_queries import clusterer_title
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
+from themescope.webapp.shared.results.partition_queries import clusterer_title
 from themescope.webapp.shared.text import ago, count, plain, score, with_interval, words
 
 
@@ -57,7 +56,7 @@ def model(chosen: ModelRecord) -> None:
             st.subheader(plain(chosen.name), anchor=False)
             st.space("stretch")
             if chosen.id != NOT_STORED:
-                guard.delete_button(
+                choose.delete_button(
                     "model",
                     chosen.name,
                     "its vectors, clusterings, scores and maps",

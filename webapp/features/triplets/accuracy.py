@@ -28,12 +28,13 @@ from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets, state
 from themescope.webapp.features.triplets.figures import WRONG, MarginPanel, margins_figure
 from themescope.webapp.features.triplets.filters import margin_range
-from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import COUNTED
 from themescope.webapp.shared.components import clickable_table, download
 from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
+from themescope.webapp.shared.results import triplet_queries
+from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins
 from themescope.webapp.shared.text import count, ends, interval, plain, score, shorten, signed
-from themescope.webapp.shared.triplet_queries import Evaluation, Margins
 
 MARGIN, PAIR, LENGTH, DISTANCE, ARTICLE = (
     "Margin", "Section pair", "Sentence length", "Paragraph distance", "Article",

@@ -16,8 +16,10 @@ from themescope.webapp.features.triplets import attention, export, filters, quer
 from themescope.webapp.features.triplets.filters import Filter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
 from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
-from themescope.webapp.shared import action_keys, error_notebook, triplet_queries
+from themescope.webapp.shared import components
 from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.text import plain, shorten_middle, signed
 
 _ROWS = 50
@@ -91,7 +93,7 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
         error_notebook.add_button(REVIEW_KEYS, lambda: _case(view, current, shown))
         export.buttons(view.chosen, view.models, conditions.triplets.split, view.ids)
     verdicts.buttons(view, at)
-    action_keys.show(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
+    components.action_keys(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
     card(current, chosen.kind)
     model_badges(shown)
     attention.show(current, roles(chosen.kind))

@@ -21,9 +21,10 @@ from themescope.jobs.services.table_files import csv_pieces, json_pieces
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.queries import EvaluatedModel
 from themescope.webapp.features.triplets.state import EXPORT
-from themescope.webapp.shared import queries, triplet_queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.text import count
 
 COMPRESSED_FROM = 20_000

@@ -17,9 +17,10 @@ from themescope.db.records import TripletReview, TripletSections, TripletSetReco
 from themescope.webapp.features.triplets import queries, state
 from themescope.webapp.features.triplets.queries import EvaluatedModel
 from themescope.webapp.features.triplets.state import JUDGED, TRIPLET, UNJUDGED, UNTITLED
-from themescope.webapp.shared import people, triplet_queries
+from themescope.webapp.shared import people
+from themescope.webapp.shared.results import triplet_queries
+from themescope.webapp.shared.results.triplet_queries import Margins
 from themescope.webapp.shared.text import plain
-from themescope.webapp.shared.triplet_queries import Margins
 
 _ALL = "all"
 _MARGIN_HELP = "Distance to the other section minus distance to the same section. Below 0, the model is wrong."

@@ -3,8 +3,7 @@
 from themescope.webapp.features.triplets import accuracy, browser, reviews, sets
 from themescope.webapp.features.triplets.state import ACCURACY, BROWSE, NEW, REVIEWS, SETS, VIEW
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.choose import nothing, open_tab, project
-from themescope.webapp.shared.guard import closed
+from themescope.webapp.shared.choose import closed, nothing, open_tab, project
 from themescope.webapp.shared.navigation import saved_views
 
 found = queries.triplet_sets_to_read(projects.current_id())

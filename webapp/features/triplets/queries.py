@@ -24,7 +24,7 @@ from themescope.db.records import (
 )
 from themescope.jobs.services import inference
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.triplet_queries import Evaluation, Margins, margins, splits_of
+from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins, margins, splits_of
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.word_attention import TripletAttention

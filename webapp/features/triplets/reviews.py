@@ -14,11 +14,12 @@ from themescope.db.records import ModelRecord, TripletReview, TripletSetRecord, 
 from themescope.jobs.kinds.clean_triplets import ORIGIN
 from themescope.webapp.features.triplets import filters, sets, state
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.shared import people, queries, triplet_queries
+from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import COUNTED, nothing
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.results import triplet_queries
+from themescope.webapp.shared.results.triplet_queries import TrainingEffect, effect, show_difference
 from themescope.webapp.shared.text import ago, count, plain
-from themescope.webapp.shared.triplet_queries import TrainingEffect, effect, show_difference
 
 
 def cleaned_sets(source: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> list[TripletSetRecord]:

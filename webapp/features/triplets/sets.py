@@ -22,12 +22,12 @@ from themescope.webapp.features.triplets.state import (
     SET_DETAILS,
     SPLIT,
 )
-from themescope.webapp.shared import forms, guard, projects, queries
+from themescope.webapp.shared import choose, forms, projects, queries
 from themescope.webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.results.triplet_queries import Evaluation, best_first, evaluations, split_count
 from themescope.webapp.shared.text import ago, count, plain
-from themescope.webapp.shared.triplet_queries import Evaluation, best_first, evaluations, split_count
 
 _KINDS = {"sentences": "Sentences", "titles": "Section titles and sentences"}
 
@@ -60,7 +60,7 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         st.markdown("**Rules**")
         rules = {**TripletRules.current_names(chosen.config), "seed": chosen.seed}
         forms.facts_table(rules, ("Rule", "Value"), height=430)
-    guard.delete_button(
+    choose.delete_button(
         "set", chosen.name, "its reviews and the accuracies measured on it", lambda r: r.triplets.delete(chosen.id)
     )
 

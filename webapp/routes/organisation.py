@@ -16,7 +16,7 @@ from starlette.responses import Response
 from themescope.core.errors import AccessError, ConfigError
 from themescope.db.settings import Settings
 from themescope.jobs.services.accounts.people import tidy
-from themescope.webapp.sessions import SIGN_IN
+from themescope.webapp.routes.middleware import SIGN_IN
 
 logger = logging.getLogger(__name__)
 

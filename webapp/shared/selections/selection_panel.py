@@ -16,9 +16,10 @@ from themescope.core.types import Ids
 from themescope.db.records import SentencePlaces
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
-from themescope.webapp.shared import queries, selection_actions, selections, sentence_view
-from themescope.webapp.shared.partition_queries import Analysis
-from themescope.webapp.shared.sentence_view import Listing
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.results.partition_queries import Analysis
+from themescope.webapp.shared.selections import selection_actions, selections, sentence_view
+from themescope.webapp.shared.selections.sentence_view import Listing
 from themescope.webapp.shared.text import count, plain, shorten
 
 SENTENCES, WORDS, COMPARE = "Sentences", "Sections and words", "Compare"

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from themescope.webapp.content_policy import documentation_policy
+from themescope.webapp.routes.middleware import documentation_policy
 from themescope.webapp.shared.pages import DOCUMENTATION, SITE
 
 NOT_BUILT = (

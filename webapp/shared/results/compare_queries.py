@@ -23,10 +23,11 @@ from themescope.core.metrics.statistics.multiple_comparisons import Family, Sign
 from themescope.core.metrics.triplets import correctness
 from themescope.core.types import Ids
 from themescope.db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
-from themescope.webapp.shared import queries, triplet_queries
-from themescope.webapp.shared.partition_queries import NO_VECTORS, clusterer_title
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.results import triplet_queries
+from themescope.webapp.shared.results.partition_queries import NO_VECTORS, clusterer_title
+from themescope.webapp.shared.results.triplet_queries import Evaluation
 from themescope.webapp.shared.text import distinct, words
-from themescope.webapp.shared.triplet_queries import Evaluation
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
-from pathlib import Path
 
 import streamlit as st
 
@@ -12,10 +11,11 @@ from themescope.core.labelling.codebook.entries import EXAMPLE_LIMIT, SENTENCES,
 from themescope.core.labelling.codebook.versions import Difference, Piece
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
 from themescope.core.types import Ids
+from themescope.webapp.shared.components import ASSETS
 from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.text import count, shorten
 
-STYLE = Path(__file__).parent / "assets" / "codebook.css"
+STYLE = ASSETS / "codebook.css"
 _SHAPES = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲"}
 _ORDER = ("definition", "include", "exclude", "examples", "counter_examples", "notes")
 _HELP = {

@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from themescope.db.records import CorpusRecord
 from themescope.jobs.services.installation import demo
-from themescope.webapp.shared import navigation, partition_queries, people, pipeline_status, projects, queries
+from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.components import draw_component
-from themescope.webapp.shared.cookies import tour_cookie
+from themescope.webapp.shared.frame import pipeline_status
+from themescope.webapp.shared.people import tour_cookie
+from themescope.webapp.shared.results import partition_queries
 
-_ASSETS = Path(__file__).parent / "assets"
 _STEP, _ENDED = "tour_step", "tour_ended"
 """Session keys: the step that is shown, and whether the tour was ended in this session."""
 View = Mapping[str, str]
@@ -106,7 +106,7 @@ def show(current: str) -> None:
     elif project is not None and current == STEPS[0].page and not _seen():
         _invitation(project)
     if st.session_state.get(_ENDED):
-        draw_component("kept_cookie", _ASSETS, data={"name": _cookie(), "value": "seen"}, key="tour-cookie", height=0)
+        draw_component("kept_cookie", data={"name": _cookie(), "value": "seen"}, key="tour-cookie", height=0)
 
 
 def start_button() -> None:

@@ -11,21 +11,49 @@ import streamlit as st
 
 from themescope.db.access import Actor
 from themescope.db.records import CorpusRecord
-from themescope.webapp.shared import (
-    job_tray,
-    navigation,
-    people,
-    projects,
-    queries,
-    search_key,
-    tab_focus,
-    theme_watch,
-    tour,
-)
+from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.pages import DOCUMENTATION, PageCard
-from themescope.webapp.shared.places import Place, by_place, place_of
+from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.frame import job_tray, tour
+from themescope.webapp.shared.pages import DOCUMENTATION, PageCard, Place, by_place, place_of
 from themescope.webapp.shared.text import ago, count, plain, shorten
+
+
+def watch_theme() -> None:
+    """Watch the theme of the browser. Streamlit redraws its own elements only, and runs no script for them."""
+    draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
+
+
+def keep_tab_focus() -> None:
+    """Keep the focus on the tab that has it."""
+    draw_component("tab_focus", key="tab_focus")
+
+
+SEARCH = "search"
+"""Id of the Search page."""
+_BUTTON = "search_key_button"
+
+
+def search_button(current: str) -> None:
+    """Draw the button, which opens the Search page or, if that is open, focuses its box."""
+    if not navigation.offered(SEARCH):
+        return
+    here = current == SEARCH
+    draw_component(
+        "search_key",
+        data={"here": here, "label": "Search"},
+        key=_BUTTON,
+        width="content",
+        on_open_change=lambda: None,
+    )
+    if not here and (st.session_state.get(_BUTTON) or {}).get("open"):
+        navigation.switch_page(SEARCH)
+
+
+def search_key_setting() -> None:
+    """Draw the switch of shortcuts of a single key, on all pages of this browser (WCAG 2.1.4)."""
+    draw_component("search_key_setting", data={"label": "Shortcuts of a single key"}, key="search_key_setting")
+
 
 _HOME = "home"
 _NAME_CHARS, _SEARCHED = 28, 8
@@ -63,11 +91,11 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
                 _step(place)
             _separator()
             st.title(current.title, anchor=False)
-        search_key.button(current.id)
+        search_button(current.id)
         job_tray.tray(current.id)
         menu(cards, current, actor)
-        theme_watch.watch()
-        tab_focus.keep()
+        watch_theme()
+        keep_tab_focus()
     pages = by_place(cards.values()).get(place, []) if place is not None else []
     if len(pages) > 1:
         with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):
@@ -130,7 +158,7 @@ def menu(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> None
             ):
                 st.link_button(name, DOCUMENTATION + address, icon=icon, type="tertiary")
         tour.start_button()
-        search_key.setting()
+        search_key_setting()
 
 
 # ---------------------------------------------------------------- project

@@ -25,11 +25,14 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.selections import SelectedSentences
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
-from themescope.webapp.shared import error_notebook, partition_queries, queries, selections
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
+from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.navigation import is_open, page_link, switch_page
-from themescope.webapp.shared.partition_queries import Analysis
 from themescope.webapp.shared.people import current_actor, current_person, may, shown
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _NEW = "New labelling"

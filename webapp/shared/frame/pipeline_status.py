@@ -12,11 +12,12 @@ from themescope.db.access import Right
 from themescope.db.records import CorpusRecord, JobRecord, JobStatus
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import PipelineStep
-from themescope.webapp.shared import partition_queries, queries
-from themescope.webapp.shared.corrections import correct_button
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
+from themescope.webapp.shared.labelling.task_queries import correct_button
 from themescope.webapp.shared.navigation import open_project, page_link
 from themescope.webapp.shared.people import may
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import count, duration, plain, shorten
 
 _POLL_S = 1.5

@@ -21,8 +21,7 @@ from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.parameters import Caller
 from themescope.jobs.api.problems import MEANINGS, problem, problem_of
 from themescope.jobs.services.accounts import api_tokens, sign_in
-from themescope.webapp.shared import cookies
-from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared import people
 
 MISSING = (
     "This request needs a token: send the header “Authorization: Bearer …”. Tokens are created on the page Account."
@@ -63,7 +62,7 @@ def _admit(request: HTTPConnection) -> Response | None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if token and scheme.lower() == "bearer":
             return _by_token(request, token.strip())
-        if scheme or server_store.shared():
+        if scheme or people.sign_in_required():
             return problem(401, MISSING, {"WWW-Authenticate": "Bearer"})
         return _local(request)
     except ThemescopeError as error:
@@ -71,7 +70,7 @@ def _admit(request: HTTPConnection) -> Response | None:
 
 
 def _by_token(request: HTTPConnection, token: str) -> Response | None:
-    store, address = server_store.store(), request.client.host if request.client else ""
+    store, address = people.server_store(), request.client.host if request.client else ""
     try:
         request.state.caller = Caller(store, api_tokens.actor_of(store, token, address))
     except sign_in.TooManyAttempts:
@@ -85,8 +84,8 @@ def _local(request: HTTPConnection) -> Response | None:
     """Act as the person whose name was entered in this browser, or as the one without a name."""
     if request.scope["method"] not in _READING and not _is_json(request):
         return problem(415, MEANINGS[415])
-    store = server_store.store()
-    session = sign_in.session_of(store, cookies.browser_token(request.cookies))
+    store = people.server_store()
+    session = sign_in.session_of(store, people.browser_token(request.cookies))
     name = session.person if session is not None and session.method is SignInMethod.NAME else ""
     with store.reading() as r:
         request.state.caller = Caller(store, r.people.actor(name))

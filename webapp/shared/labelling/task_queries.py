@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from themescope.db.label_records import LabellingRecord
+import streamlit as st
+
+from themescope.db.access import Right
+from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.records import ArticleRecord
 from themescope.db.task_records import ItemRecord, MemberRecord, TaskRecord
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.work import OpenItem
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.navigation import switch_page
-from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.text import count
 
 
@@ -82,3 +88,38 @@ def counted(items: list[ItemRecord]) -> str:
     """Return ``3 of 10 items are done``."""
     done = sum(item.done is not None for item in items)
     return f"{done:,} of {count(len(items), 'item')} {'is' if done == 1 else 'are'} done"
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+
+
+_NAME_CHARS = 120
+
+
+def correct_button(label: str, analysis: Analysis, article_id: int | None = None) -> None:
+    """Draw the button; a click opens this person's labelling that started from the analysis, or creates it.
+
+    Nothing is drawn for people who may not label, and for corpora with too many sentences for one labelling.
+    """
+    fits = article_id is not None or analysis.corpus.sentences <= starts.MOST_SENTENCES
+    if not fits or not may(Right.LABEL):
+        return
+    key = f"correct-{analysis.run.id}"
+    if st.button(label, key=key, icon=":material/edit:", type="tertiary"):
+        record = _existing(analysis) or attempt(lambda: _created(analysis, article_id))
+        if record is not None:
+            switch_page("relabel", {"corpus": analysis.corpus.name, **partition_queries.edit_view(record.name)})
+
+
+def _existing(analysis: Analysis) -> LabellingRecord | None:
+    person = current_person()
+    for record in partition_queries.labellings(analysis.corpus.id):
+        if record.origin.get("run_id") == analysis.run.id and record.owner == person:
+            return record
+    return None
+
+
+def _created(analysis: Analysis, article_id: int | None) -> LabellingRecord:
+    name = (analysis.article or analysis.corpus.name)[:_NAME_CHARS]
+    new = NewLabelling(analysis.corpus.id, name, current_person(), Sharing.OWN, False, article_id)
+    return starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))

@@ -24,7 +24,7 @@ from themescope.jobs.services.installation.health import (
     Health,
     may_read_metrics,
 )
-from themescope.webapp.shared import store as server_store
+from themescope.webapp.shared import people
 
 PROBES = (ALIVE, READY)
 """Paths that are answered under every host name, since a load balancer uses an address or a name of its own."""
@@ -59,7 +59,7 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Answer with the metrics, or with status 403."""
     settings = Settings.from_environment()
-    if not may_read_metrics(settings, request.headers.get("authorization", ""), private=not server_store.shared()):
+    if not may_read_metrics(settings, request.headers.get("authorization", ""), private=not people.sign_in_required()):
         return PlainTextResponse(METRICS_REFUSED, 403)
     return Response(await run_in_threadpool(lambda: _health().metrics()), media_type=CONTENT_TYPE)
 

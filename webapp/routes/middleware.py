@@ -7,20 +7,91 @@ before they refuse a foreign origin. The middleware checks every request first, 
 from __future__ import annotations
 
 import logging
+import re
+from base64 import b64encode
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote, urlsplit
 
+import streamlit
 import streamlit as st
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from themescope.core.errors import ConfigError
+from themescope.core.errors import ConfigError, ThemescopeError
+from themescope.db.repositories.accounts import NAME_KEPT
 from themescope.db.settings import Settings, canonical_host, split_host
-from themescope.webapp.content_policy import page_policy
-from themescope.webapp.shared.cookies import is_secure
-from themescope.webapp.status import PROBES
+from themescope.jobs.api import API
+from themescope.jobs.services.installation.health import METRICS
+from themescope.webapp.routes.status import PROBES
+from themescope.webapp.shared import people
+from themescope.webapp.shared.people import has_signed_in, is_secure
+
+# --- content policy ---------------------------------------------------------------------------------------------------
+
+
+_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+def page_policy() -> str:
+    """Return the policy (W3C, Content Security Policy Level 3).
+
+    Scripts come from this server, or from a ``blob:`` address, which only a running script can make: Streamlit loads
+    the code of components in that way. Scripts in the page, event handlers in attributes and ``eval`` are refused; the
+    only exceptions are the scripts in Streamlit's own start page, by their digests. Styles may be in the page, because
+    Streamlit's components and Plotly write them there.
+    """
+    index = Path(streamlit.__file__).parent / "static" / "index.html"
+    digests = _digests(index.read_text(encoding="utf-8"))
+    return "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' blob: {digests}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "worker-src 'self' blob:",
+            "media-src 'self' data: blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "frame-ancestors 'self'",
+        )
+    )
+
+
+def documentation_policy(page: str) -> str:
+    """Return the policy of the documentation site, whose pages have the inline scripts of ``page`` (HTML).
+
+    The theme of the site chooses between light and dark in an inline script, and defines its colours in the page. The
+    search reads the pages that it lists.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' {_digests(page)}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data:",
+            "font-src 'self'",
+            "connect-src 'self'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'self'",
+        )
+    )
+
+
+def _digests(page: str) -> str:
+    """Return the digests of the inline scripts of a page."""
+    scripts = _INLINE_SCRIPT.findall(page)
+    return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+
+
+# --- middleware -------------------------------------------------------------------------------------------------------
+
 
 logger = logging.getLogger(__name__)
 
@@ -164,3 +235,70 @@ def named_hosts() -> Iterable[str]:
         return Settings.from_environment().allowed_hosts
     except ConfigError:
         return ()
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK = "/sign-in", "/sign-out", "/sign-in/organisation", "/oauth2callback"
+ACCOUNT = "/account"
+_OF_API = re.compile(rf"{API}/.*")
+"""Paths that the route of the HTTP API matches, which checks tokens itself; others, with a line break, would reach the
+pages."""
+PUBLIC = frozenset({*PROBES, METRICS, "/_stcore/health", SIGN_IN, SIGN_OUT, ORGANISATION, CALLBACK})
+"""Paths that are answered without a session. Metrics have a token of their own."""
+PUBLIC_FILES = "/static/"
+"""Start of the paths of Streamlit's own files, which are the same in every installation."""
+REFUSED = "Sign in first."
+
+
+class SessionCheck:
+    """Refuses requests and websocket handshakes without a session, before any of their body is read.
+
+    Where nobody signs in, everything is admitted, and a browser that opens a page gets a cookie, with which the store
+    keeps the name that is entered.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is admitted; redirect pages to the sign-in page, and answer the rest with status 403."""
+        if scope["type"] not in ("http", "websocket") or _is_public(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        request = HTTPConnection(scope)
+        is_page = scope.get("method") == "GET" and "text/html" in request.headers.get("accept", "")
+        try:
+            token = people.browser_token(request.cookies)
+            if people.sign_in_required() and not await run_in_threadpool(has_signed_in, token):
+                await _refusal(request, is_page)(scope, receive, send)
+                return
+        except ThemescopeError as error:
+            await PlainTextResponse(str(error), 503)(scope, receive, send)
+            return
+        await self._app(scope, receive, _identifying(request, send) if is_page and not token else send)
+
+
+def _is_public(path: str) -> bool:
+    return path in PUBLIC or path.startswith(PUBLIC_FILES) or bool(_OF_API.fullmatch(path))
+
+
+def _refusal(request: HTTPConnection, is_page: bool) -> Response:
+    if not is_page:
+        return PlainTextResponse(REFUSED, 403)
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}" if wanted != "/" else SIGN_IN, 303)
+
+
+def _identifying(request: HTTPConnection, send: Send) -> Send:
+    """Return ``send`` with a new cookie in the response."""
+
+    async def send_with_cookie(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = Response()
+            people.set_cookie(request, own, people.new_token(), NAME_KEPT)
+            MutableHeaders(scope=message).append("set-cookie", own.headers["set-cookie"])
+        await send(message)
+
+    return send_with_cookie

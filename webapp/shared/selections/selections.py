@@ -1,7 +1,7 @@
 """Selections of this session: the one that a page offers to the others, the stored ones, and their sentences.
 
 Any page calls :func:`offer_button` with the sentences that it shows; the Selections page then opens them. Pages with a
-map or a list of their own draw :func:`themescope.webapp.shared.selection_panel.show` instead.
+map or a list of their own draw :func:`themescope.webapp.shared.selections.selection_panel.show` instead.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
-from themescope.webapp.shared import partition_queries, queries
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.navigation import shown_view, switch_page
 from themescope.webapp.shared.pages import CORPUS
-from themescope.webapp.shared.partition_queries import Analysis
 from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
+from themescope.webapp.shared.results.partition_queries import Analysis
 
 _OFFERED = "selection_offered"
 PAGE = "selections"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.text import count, shorten
 
-_ASSETS = Path(__file__).parent / "assets"
 PER_GROUP = 40
 _GROUPS, _LONGEST = 8, 4_000
 """Maximum number of groups that are sent at once, and of characters of a sentence."""
@@ -77,7 +75,7 @@ def _draw(listing: Listing, key: str, height: int, focus: int, on_pick: Callable
             sent.picked = True
 
     data = view_data(listing, sent, height) | {"focus": focus}
-    draw_component("sentence_view", _ASSETS, data=data, key=widget, on_groups_change=on_groups, on_pick_change=pick)
+    draw_component("sentence_view", data=data, key=widget, on_groups_change=on_groups, on_pick_change=pick)
 
 
 def view_data(listing: Listing, sent: Sent | None = None, height: int = 300) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Labellings on several pages: tasks, codebook entries, error notebook, and names by a language model."""

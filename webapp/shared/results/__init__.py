@@ -1,0 +1,1 @@
+"""Queries of results: partitions, methods of a comparison, and evaluations on triplets."""
