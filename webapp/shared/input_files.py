@@ -146,7 +146,7 @@ class TableColumns:
 
     settings: Mapping[str, str]
     """Settings of the reader of tables."""
-    column_types: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
     """Types of columns that differ from the detected ones."""
 
 
