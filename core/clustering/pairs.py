@@ -18,9 +18,8 @@ from scipy import sparse
 
 from themescope.core.clustering.inputs import Square, gram_matrix, unit_rows
 from themescope.core.config import Config, option
-from themescope.core.types import Matrix
+from themescope.core.types import Floats, Matrix
 
-Floats = npt.NDArray[np.float64]
 _ORDERS = (1.5, 2.0)
 _SMALLEST, _SHORT = 1e-9, 1e-6
 _SPARSE_ROWS = 1_500

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr, expit, logit
 
-from themescope.core.labelling.pair_counts import MISSING, Floats, Indices, Profiles, profiles_of
+from themescope.core.labelling.pair_counts import MISSING, Indices, Profiles, profiles_of
 from themescope.core.labelling.posterior import RaterModel
-from themescope.core.types import Ids, Labels
+from themescope.core.types import Floats, Ids, Labels
 
 _OFFSETS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Added to the log-odds of all pairs for different candidates of a consensus; see :func:`consensus`."""

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-
-Floats = npt.NDArray[np.float64]
+from themescope.core.types import Floats
 
 
 class Order(StrEnum):

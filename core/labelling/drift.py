@@ -8,9 +8,9 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.metrics.statistics.paired_tests import holm
+from themescope.core.types import Floats
 
 LAST = 10
 """Number of the last items that are compared with those before."""
@@ -20,8 +20,6 @@ ALPHA = 0.05
 _EXACT, _DRAWN = 20_000, 20_000
 _CELLS = 1_000_000
 """Random numbers in memory at once."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

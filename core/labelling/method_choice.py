@@ -17,9 +17,8 @@ import numpy.typing as npt
 from themescope.core.errors import DataError
 from themescope.core.labelling.pairs import Flags, Pairs
 from themescope.core.metrics.statistics.intervals import LEVEL
-from themescope.core.types import Estimate, Ids
+from themescope.core.types import Estimate, Floats, Ids
 
-Floats = npt.NDArray[np.float64]
 RESAMPLES = 400
 FEWEST = 50
 """Least number of judged sentences of a choice: with fewer it was no better than the default (docs/experiments.md)."""

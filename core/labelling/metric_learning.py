@@ -22,9 +22,8 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.models.base import unit_length
 from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
-from themescope.core.types import Estimate, Ids
+from themescope.core.types import Estimate, Floats, Ids
 
-Floats = npt.NDArray[np.float64]
 _Vectors = npt.NDArray[np.float32]
 FOLDS = 10
 FEWEST_ARTICLES = 5

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.types import Ids, Labels
+from themescope.core.types import Floats, Ids, Labels
 
 MISSING = -1
 MOST_PARTS = 50
@@ -22,7 +22,6 @@ _SAMPLED = 3_000
 _DIGITS = 36
 """Number of raters whose judgements, three values each, fit one 64-bit code."""
 
-Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Judgements = npt.NDArray[np.int8]
 

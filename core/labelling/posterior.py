@@ -25,9 +25,9 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from themescope.core.labelling.pair_counts import MISSING, Floats, Judgements, PairCounts, PairTable
+from themescope.core.labelling.pair_counts import MISSING, Judgements, PairCounts, PairTable
 from themescope.core.metrics.statistics.intervals import LEVEL
-from themescope.core.types import Estimate, Ids, Labels
+from themescope.core.types import Estimate, Floats, Ids, Labels
 
 RIGHT, WRONG = 3.0, 1.0
 """Prior of sensitivity and specificity: as if each rater had judged four more pairs of each kind, three of them right.

@@ -19,9 +19,7 @@ from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Sen
 from themescope.core.labelling.history import Kind, Step
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.types import Ids
-
-Floats = npt.NDArray[np.float64]
+from themescope.core.types import Floats, Ids
 
 
 class Source(StrEnum):

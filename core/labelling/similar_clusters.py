@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.types import Ids, Matrix
+from themescope.core.types import Floats, Ids, Matrix
 
-Floats = npt.NDArray[np.float64]
 _BLOCK, _CELLS = 20_000, 20_000_000
 """Sentences whose sums are computed at once, and cosines that are computed at once."""
 COMPARED = 5_000

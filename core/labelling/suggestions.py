@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.clustering.inputs import unit_rows
 from themescope.core.compute.neighbours import nearest_neighbours
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.types import Ids, Matrix
-
-Floats = npt.NDArray[np.float64]
+from themescope.core.types import Floats, Ids, Matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import Floats, bootstrap_mean
-from themescope.core.types import Estimate, Labels
+from themescope.core.metrics.statistics.intervals import bootstrap_mean
+from themescope.core.types import Estimate, Floats, Labels
 
 PARTS = 4
 """Number of slices of about equal size."""

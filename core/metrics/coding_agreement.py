@@ -18,13 +18,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.metrics.statistics.intervals import LEVEL
-from themescope.core.types import Estimate, Ids, Labels
+from themescope.core.types import Estimate, Floats, Ids, Labels
 
-Floats = npt.NDArray[np.float64]
 Categories = frozenset[int]
 """Categories that a person gave to a case; empty if none applies."""
 Coding = Sequence[Categories | None]

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from themescope.core.types import Ids
+from themescope.core.types import Floats, Ids
 
 Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer]  # (n,) class of each item; -1: none
 
 LEAST_EXPECTED = 5.0

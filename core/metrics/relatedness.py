@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.metrics.statistics.intervals import LEVEL
-from themescope.core.types import Estimate
+from themescope.core.types import Estimate, Floats
 
-Floats = npt.NDArray[np.float64]
 _RESAMPLES = 2_000
 _CHUNK = 1_000_000  # draws held at a time
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
 from themescope.core.papers.measures import (
@@ -27,11 +26,10 @@ from themescope.core.papers.measures import (
     Topics,
 )
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.core.types import Ids, Split, TripletRows
+from themescope.core.types import Floats, Ids, Split, TripletRows
 from themescope.jobs.kinds.evaluate_speed import METRIC as SPEED
 from themescope.jobs.papers.work import Work
 
-Floats = npt.NDArray[np.float64]
 ACCURACY = "accuracy"
 BY_DOCUMENT = "accuracy by document"
 """Mean over documents of the share of sentences with the correct topic; used in paired tests."""

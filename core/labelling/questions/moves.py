@@ -15,8 +15,8 @@ import numpy.typing as npt
 from themescope.core.labelling.answers import NO, Answer, Effect, QuestionKind
 from themescope.core.labelling.links import Links
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.labelling.questions.state import Floats, QuestionState, Rows
-from themescope.core.types import Ids
+from themescope.core.labelling.questions.state import QuestionState, Rows
+from themescope.core.types import Floats, Ids
 
 _SWEEPS = 3
 

@@ -16,9 +16,8 @@ from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibratio
 from themescope.core.labelling.answers import Answer, Constraints, Question, answers, constraints_of
 from themescope.core.labelling.links import Links
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.types import Matrix
+from themescope.core.types import Floats, Matrix
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 _DIMENSIONS = 128
 _SMALLEST = 1e-9

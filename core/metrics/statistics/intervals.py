@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.types import Estimate, Ids
-
-Floats = npt.NDArray[np.float64]
+from themescope.core.types import Estimate, Floats, Ids
 
 LEVEL = 0.95
 _CHUNK = 250_000  # draws in memory at once: they fit the processor's cache, six times as fast as 4,000,000

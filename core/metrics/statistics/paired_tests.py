@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.metrics.statistics.intervals import Floats, paired_difference
-from themescope.core.types import Estimate, Ids
+from themescope.core.metrics.statistics.intervals import paired_difference
+from themescope.core.types import Estimate, Floats, Ids
 
 _EXACT = 50
 """Maximum number of differences for the exact form of Wilcoxon's test; beyond it is a normal approximation."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
-from themescope.core.types import Ids, Labels
+from themescope.core.types import Floats, Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from themescope.core.labelling.consensus import CoAssignment
     from themescope.core.labelling.posterior import RaterModel
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 CLOSE = 0.1
 """Smallest difference between the probabilities of two places of a sentence that decides between them."""

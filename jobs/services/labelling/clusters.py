@@ -21,7 +21,8 @@ from themescope.db.store import Store
 
 if TYPE_CHECKING:
     from themescope.core.labelling.reclustering import ClusterPart
-    from themescope.core.labelling.similar_clusters import Centres, ClusterPair, Floats
+    from themescope.core.labelling.similar_clusters import Centres, ClusterPair
+    from themescope.core.types import Floats
 
 MOST_CHOSEN = 200
 """Maximum number of clusters that the number of themes suggests for a part."""
