@@ -11,10 +11,8 @@ from pathlib import Path
 
 from themescope.core.columns import as_text
 from themescope.core.errors import ReadError
-from themescope.core.readers import tables
-from themescope.core.types import Value
+from themescope.core.readers.tables import likely_column, open_table
 
-KINDS = tables.KINDS
 MOST_BYTES = 100_000_000
 MOST_ROWS = 50_000
 MOST_LETTERS = 5_000
@@ -37,6 +35,10 @@ class Sheet:
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
+    def likely_column(self) -> str:
+        """Return the column that probably contains the sentences, see :func:`likely_column`."""
+        return likely_column(self.columns, self.rows)
+
 
 def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
     """Read the first ``most`` rows of a file.
@@ -47,20 +49,11 @@ def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
         raise ReadError(path, "this file does not exist.")
     if path.stat().st_size > MOST_BYTES:
         raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
-    table = tables.open_table(path)
-    cells = ((number, tuple(map(_cell, row))) for number, row in table.rows)
+    table = open_table(path)
+    cells = ((number, tuple(one_line(as_text(value)) for value in row)) for number, row in table.rows)
     found = tuple(islice(((number, row) for number, row in cells if any(row)), most + 1))
     kept = found[:most]
     return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, tuple(number for number, _ in kept))
-
-
-def likely_column(sheet: Sheet) -> str:
-    """Return the column that probably contains the sentences, see ``core.readers.tables.likely_column``."""
-    return tables.likely_column(sheet.columns, sheet.rows)
-
-
-def _cell(value: Value) -> str:
-    return one_line(as_text(value))
 
 
 def one_line(text: str) -> str:

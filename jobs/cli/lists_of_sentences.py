@@ -12,7 +12,7 @@ import numpy as np
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
-from themescope.core.readers.sentence_lists import KINDS, likely_column, read_sheet
+from themescope.core.readers.sentence_lists import KINDS, read_sheet
 from themescope.core.types import Vectors
 from themescope.jobs.cli.resolve import MODEL_HELP, model_for
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table
@@ -183,7 +183,7 @@ def _texts(path: Path, column: str) -> list[str]:
     sheet = read_sheet(path)
     if sheet.cut:
         raise DataError(f"{path.name} has more than {len(sheet.rows):,} rows. Split it.")
-    name = column or likely_column(sheet)
+    name = column or sheet.likely_column()
     if name not in sheet.columns:
         raise UnknownNameError("column", name, sheet.columns)
     texts = [text for text in sheet.column(name) if text]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import ReadError
 from themescope.core.readers import sentence_lists as reading
-from themescope.core.readers.sentence_lists import likely_column, read_sheet
+from themescope.core.readers.sentence_lists import read_sheet
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 TEXTS = ["First, a sentence.", "=SUM(A1)", "<b>Größe</b> “quoted”", "-1 below"]
@@ -49,7 +49,7 @@ def raw_csv(delimiter: str) -> str:
 def test_tables(tmp_path: Path, name: str, content: str | bytes) -> None:
     sheet = read_sheet(write(tmp_path, name, content))
     assert sheet.columns == HEADER and not sheet.cut
-    assert likely_column(sheet) == "text"
+    assert sheet.likely_column() == "text"
     assert sheet.column("text") == TEXTS
 
 

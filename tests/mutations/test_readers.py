@@ -24,7 +24,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, preview, sample
-from themescope.core.readers.sentence_lists import likely_column, read_sheet
+from themescope.core.readers.sentence_lists import read_sheet
 from themescope.core.types import Article
 
 FEW, MANY = 500, 10_000
@@ -56,7 +56,7 @@ def read_tar(path: Path, _: str) -> None:
 
 def read_list(path: Path, _: str) -> None:
     sheet = read_sheet(path)
-    assert likely_column(sheet) in sheet.columns
+    assert sheet.likely_column() in sheet.columns
     assert all(len(row) == len(sheet.columns) for row in sheet.rows)
 
 

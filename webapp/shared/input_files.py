@@ -20,7 +20,7 @@ import streamlit as st
 
 from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.errors import AccessError
-from themescope.core.readers.sentence_lists import Sheet, likely_column, read_sheet
+from themescope.core.readers.sentence_lists import Sheet, read_sheet
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from themescope.core.readers.tables import SAMPLE_ROWS
 from themescope.db.settings import Settings
@@ -183,7 +183,7 @@ def choose_columns(sheet: Sheet, key: str) -> TableColumns:
 def text_column(label: str, sheet: Sheet, key: str) -> str:
     """Draw the choice of the column with the texts."""
     names = list(sheet.columns)
-    return st.selectbox(label, names, index=names.index(likely_column(sheet)), format_func=str, key=key)
+    return st.selectbox(label, names, index=names.index(sheet.likely_column()), format_func=str, key=key)
 
 
 def optional_column(label: str, sheet: Sheet, used: Sequence[str], key: str, help: str) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import EntryChange
-from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.codebook.entries import (
     SENTENCES,
     TEXTS,
@@ -22,6 +21,7 @@ from themescope.core.labelling.codebook.entries import (
     change,
     clean_text,
     codes,
+    only_examples,
     packed,
     unpacked,
 )
@@ -85,14 +85,14 @@ def restored(partition: Partition, version: Version) -> list[EntryChange]:
     return [one for one in made if one.old != one.new]
 
 
-def only_examples(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
+def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
     """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``."""
     found: dict[EntryKey, Entry] = {}
     for key, entry in partition.entries.items():
-        if key[0] is EntryKind.CODE and (kept := packed(entries.only_examples(unpacked(entry), ids))) is not None:
+        if key[0] is EntryKind.CODE and (kept := packed(only_examples(unpacked(entry), ids))) is not None:
             found[key] = kept
     for version in versions(partition):
-        listed = [Code(code.cluster, entries.only_examples(code.entry, ids)) for code in version.codes]
+        listed = [Code(code.cluster, only_examples(code.entry, ids)) for code in version.codes]
         found[EntryKind.VERSION, version.key] = _packed(version.number, version.name, listed)
     return found
 

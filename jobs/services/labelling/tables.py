@@ -13,7 +13,7 @@ from typing import Any
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.sentence_lists import Sheet, likely_column, one_line
+from themescope.core.readers.sentence_lists import Sheet, one_line
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -93,7 +93,7 @@ def likely_columns(sheet: Sheet) -> LabelColumns:
         return next((known[name] for name in names if name in known), "")
 
     cluster, id = named(_CLUSTER), named(_ID)
-    text = named(_TEXT) or ("" if id else likely_column(sheet))
+    text = named(_TEXT) or ("" if id else sheet.likely_column())
     rest = [column for column in sheet.columns if column not in (id, text)]
     theme = named(_THEME) if cluster != named(_THEME) else ""
     source = named(_SOURCE)

@@ -208,7 +208,7 @@ def _of_labelling(state: Partition, ids: Ids, assigned: bool, hidden: Sequence[i
     numbers = starts.labels_on(state, ids).astype(np.int64)
     numbers[np.isin(ids, hidden) | (not assigned)] = UNASSIGNED
     found = start(ids, numbers, state.clusters.values())
-    return replace(found, entries=versions.only_examples(state, {*ids.tolist()}))
+    return replace(found, entries=versions.entries_with(state, {*ids.tolist()}))
 
 
 def sentences_of_item(r: Unit, range_of: Range) -> list[Sentence]:

@@ -20,7 +20,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, sample
 from themescope.core.readers.html_tokens import Tag, tokens, unescape
-from themescope.core.readers.sentence_lists import likely_column, read_sheet
+from themescope.core.readers.sentence_lists import read_sheet
 
 NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = [
@@ -55,7 +55,7 @@ def rows_of(path: Path, content: bytes) -> int | None:
     except ReadError as error:
         assert path.name in str(error)
         return None
-    assert likely_column(sheet) in sheet.columns
+    assert sheet.likely_column() in sheet.columns
     assert all(len(row) == len(sheet.columns) for row in sheet.rows)
     return len(sheet.rows)
 

@@ -45,7 +45,7 @@ from themescope.core.labelling.codebook.portable import (
     reference,
     text_of,
 )
-from themescope.core.labelling.codebook.versions import differences, only_examples, versions, word_difference
+from themescope.core.labelling.codebook.versions import differences, entries_with, versions, word_difference
 from themescope.core.labelling.history import replay, rewind
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import COLOURS, Cluster, Partition, start
@@ -223,7 +223,7 @@ def test_a_codebook_for_some_sentences_keeps_examples_and_counter_examples_apart
     p = written(made(), 2, whole)
     p = apply(p, book.record_version(p, "a", "First").change_set)
     p = written(p, 3, CodebookEntry(examples=(ids[0],)))
-    part = replace(p, entries=only_examples(p, ids[1:3]))
+    part = replace(p, entries=entries_with(p, ids[1:3]))
     left = CodebookEntry("What", examples=(ids[1],), counter_examples=(ids[2],))
     assert entry_of(part, 2) == left and not entry_of(part, 3)
     (version,) = versions(part)
