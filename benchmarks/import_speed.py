@@ -21,8 +21,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.readers.mediawiki_dump import MediawikiDump, MediawikiDumpConfig, _Parser, _why_skip
 from themescope.core.readers.outline import Outline
 from themescope.core.readers.streams import open_stream
-from themescope.core.readers.wikitext.links import LinkRemoval
-from themescope.core.readers.wikitext.page import read_page
+from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, Shard
 from themescope.jobs.executors.local import LocalExecutor

@@ -33,7 +33,7 @@ from themescope.core.models.triplet_network.batching import padded_ids
 from themescope.core.models.triplet_network.inference import Inference
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
-from themescope.core.text.encoder_folders import installed_encoder
+from themescope.core.text.encoders import installed_encoder
 from themescope.core.text.word_tables import read_glove_package
 from themescope.core.text.word_vectors import TokenIds
 

@@ -28,7 +28,7 @@ from benchmarks._section_articles import SectionArticle, section_articles
 from tests.core.labelling.labellers import Labeller, asked, first_clusters, with_small_clusters
 from themescope.core.labelling.answers import YES, Effect, Question, QuestionKind
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.labelling.questions import steps
+from themescope.core.labelling.questions import strategies
 from themescope.core.labelling.questions.state import QuestionState, QuestionVectors, prepare
 from themescope.core.labelling.questions.strategies import STRATEGIES, Strategy, about_least_certain
 from themescope.core.metrics import REGISTRY as METRICS
@@ -152,7 +152,7 @@ def curve(article: SectionArticle, first: QuestionState, strategy: Strategy, lab
     for count in range(max(COUNTS) + 1):
         if count in COUNTS:
             found.ari[count], found.ami[count] = _score(_ARI, article, state), _score(_AMI, article, state)
-        if not found.stopped and (ended or steps.stop_reason(moved) or count == max(COUNTS)):
+        if not found.stopped and (ended or strategies.stop_reason(moved) or count == max(COUNTS)):
             found.stopped, found.ari_stopped = min(count, len(moved)), _score(_ARI, article, state)
         if not ended:
             following = next(states, None)

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.labelling.changes import ChangeSet, ClusterChange, apply
-from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, Kind, Step, apply
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.core.types import Ids
@@ -94,7 +93,7 @@ HIDDEN = (
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Step to be appended, see :class:`themescope.core.labelling.history.Step`."""
+    """Step to be appended, see :class:`themescope.core.labelling.changes.Step`."""
 
     kind: Kind
     operation: str

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from themescope.core.client.connection import Connection
-from themescope.core.labelling.history import Step
+from themescope.core.labelling.changes import Step
 from themescope.core.records.answers import (
     ArticleClustering,
     CaseInNotebook,

@@ -106,8 +106,8 @@ REGISTRY = Registry(
             "those of word-counts or Tf-idf.",
             source="Slonim, Friedman, Tishby 2002, Unsupervised document classification using sequential information "
             "maximization; package sib-clustering",
-            factory="themescope.core.clustering.sib:SequentialInformationBottleneck",
-            config="themescope.core.clustering.sib:SibConfig",
+            factory="themescope.core.clustering.baselines:SequentialInformationBottleneck",
+            config="themescope.core.clustering.baselines:SibConfig",
             tags=frozenset({"needs-k", "counts"}),
         ),
         Card(

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling.changes import ChangeSet, EntryChange, difference
-from themescope.core.labelling.entries import Entry, EntryKind
+from themescope.core.labelling.learning import Flags, Pairs
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.pairs import Flags, Pairs
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.partition import Entry, EntryKind, Partition
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.models.base import unit_length
 from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges, apply
-from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Kind, SentenceChanges, Step, apply
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Floats, Ids

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.models.storage import COMPRESSED, ROW_SCALES, WORD_LISTS, WORD_TABLES, read_tensors, write_tensors
-from themescope.core.text.encoder_folders import WEIGHTS
+from themescope.core.text.encoders import WEIGHTS
 
 _WEIGHT_LEVELS, _WORD_LEVELS = 127, 31
 """Largest code of weights and of word vectors."""

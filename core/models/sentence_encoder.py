@@ -19,8 +19,7 @@ from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.models.storage import read_json, read_settings, write_json, write_settings
 from themescope.core.paths import expand_home
 from themescope.core.protocols import SILENT, Report
-from themescope.core.text.encoder_folders import PLAIN, Reading, reading_of, write_reading
-from themescope.core.text.encoders import Encoder, load_encoder
+from themescope.core.text.encoders import PLAIN, Encoder, Reading, load_encoder, reading_of, write_reading
 from themescope.core.types import Corpus, Sentence, Vectors
 
 _BATCH = 32

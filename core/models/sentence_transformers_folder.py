@@ -10,7 +10,7 @@ from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import MODEL_FILE, read_info, save_model
 from themescope.core.models.base import ForSentenceTransformers
 from themescope.core.protocols import SILENT, Model, Report
-from themescope.core.text.encoder_folders import is_encoder
+from themescope.core.text.encoders import is_encoder
 from themescope.core.types import Corpus, FittedModel
 
 _READS_FOLDERS = frozenset({"pretrained", "encoder"})

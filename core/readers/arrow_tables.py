@@ -1,21 +1,30 @@
 """Tables in the formats of Apache Arrow: Parquet files, and the streams of record batches that datasets are saved as.
 
 Class labels of the package datasets are read as the names of their classes.
+
+Datasets that Themescope exported are read as the same articles again. The subset ``sentences`` has a row for each
+sentence, and the subset ``articles`` one for each article with all of its sections, also those without sentences. Both
+are ordered by the number of the article within every split.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from themescope.core.columns import STRING, ColumnType
 from themescope.core.errors import ReadError
-from themescope.core.protocols import Report
-from themescope.core.readers.unpacking import BOMB_RATIO, is_bomb
+from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.dataset_folders import dataset_files
+from themescope.core.readers.streams import BOMB_RATIO, is_bomb
+from themescope.core.types import PARTS, Article, Paragraph, Section
 
 METADATA = b"themescope"
 """Key of the metadata of a schema in which exports record the types of columns, as JSON."""
@@ -158,3 +167,132 @@ def _recorded(content: bytes) -> dict[str, str]:
         return {name: ColumnType(type) for name, type in types.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+# --- exported datasets ------------------------------------------------------------------------------------------------
+
+
+SENTENCES, ARTICLES = "sentences", "articles"
+"""Names of the subsets."""
+OF_SENTENCES = ("text", "article", "section", "article_number", "section_number", "paragraph", "position")
+OF_ARTICLES = ("article_number", "title", "url", "source", "topic", "part", "sections")
+LABEL = "label"
+"""Column of the clusters or themes of sentences."""
+MADE_BY = ("source", "coder", "probability")
+"""Columns that say who or what gave each label."""
+_FORMAT = "dataset"
+_MOST_COLUMNS = 300
+Row = dict[str, Any]
+
+
+def schema_metadata(types: Mapping[str, str], names: Mapping[str, str]) -> bytes:
+    """Return what an exported file says of its further columns: their types, and their names in the corpus."""
+    return json.dumps({"format": _FORMAT, "types": dict(types), "names": dict(names)}).encode("ascii")
+
+
+@dataclass(slots=True)
+class ExportedDataset:
+    """An exported dataset."""
+
+    folder: Path
+    types: dict[str, str] = field(default_factory=dict)
+    """Types of the columns of the rows read so far, by their names in the corpus."""
+    _names: dict[str, str] = field(default_factory=dict)
+    """Column of the files → its name in the corpus, where the files use that name for something else."""
+
+    def read(self, report: Report) -> Iterator[Article]:
+        """Yield the articles in the order of the corpus. Raises :class:`ReadError`."""
+        sentences = groupby(self._rows(SENTENCES, report), key=itemgetter("article_number"))
+        number, rows = next(sentences, (None, iter(())))
+        for about in self._rows(ARTICLES, SILENT):
+            own: Sequence[Row] = ()
+            if number == about["article_number"]:
+                own = [*rows]
+                number, rows = next(sentences, (None, iter(())))
+            try:
+                yield self._article(about, own)
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise self._damaged(f"its rows are damaged ({error}).", about["article_number"]) from None
+        if number is not None:
+            raise self._damaged("it has sentences without an article.", number)
+
+    def _damaged(self, problem: str, number: int) -> ReadError:
+        return ReadError(self.folder, problem, f"article {number:,}", "Export it again.")
+
+    def _rows(self, subset: str, report: Report) -> Iterator[Row]:
+        """Yield the rows of all splits by number of the article."""
+        splits = dataset_files(self.folder, subset).splits.values()
+        return heapq.merge(*(self._split(files, report) for files in splits), key=itemgetter("article_number"))
+
+    def _split(self, files: Sequence[Path], report: Report) -> Iterator[Row]:
+        last = -1
+        for path in files:
+            table = read_parquet(path, report, _MOST_COLUMNS)
+            self._note(table)
+            for values in table.rows:
+                row = dict(zip(table.names, values, strict=True))
+                number = row.get("article_number")
+                if type(number) is not int or number < last:
+                    raise ReadError(path, "its rows are not in the order of articles.", advice="Export it again.")
+                last = number
+                yield row
+
+    def _note(self, table: ArrowTable) -> None:
+        """Note names and types of the further columns of a file."""
+        names = _about(table).get("names")
+        self._names |= {str(k): str(v) for k, v in names.items()} if isinstance(names, dict) else {}
+        own = {*OF_SENTENCES, *OF_ARTICLES}
+        for column, type in table.types.items():
+            if column not in own and self.types.setdefault(self._name(column), type) != type:
+                self.types[self._name(column)] = ""  # a column of articles and one of sentences, with different types
+
+    def _name(self, column: str) -> str:
+        return self._names.get(column, column)
+
+    def _article(self, about: Row, rows: Sequence[Row]) -> Article:
+        ordered = sorted(rows, key=itemgetter("position"))
+        names = [name for name in (ordered[0] if ordered else {}) if name not in OF_SENTENCES]
+        return Article(
+            title=str(about["title"]),
+            sections=_sections(about["sections"], ordered),
+            url=str(about["url"] or ""),
+            source=str(about["source"] or ""),
+            topic=str(about["topic"] or ""),
+            part=about["part"] if about["part"] in PARTS else "",
+            values={self._name(name): value for name, value in about.items() if name not in OF_ARTICLES},
+            sentence_values={self._name(name): [row[name] for row in ordered] for name in names},
+        )
+
+
+def _sections(listed: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> tuple[Section, ...]:
+    """Return the sections with the sentences of ``rows``, which are in reading order."""
+    texts: dict[int, dict[int, list[str]]] = {}
+    for row in rows:
+        texts.setdefault(row["section_number"], {}).setdefault(row["paragraph"], []).append(str(row["text"]))
+    if texts and not 0 <= min(texts) <= max(texts) < len(listed):
+        raise ValueError("a sentence is in no section")
+    return tuple(
+        Section(
+            str(section["title"]),
+            int(section["level"]),
+            tuple(Paragraph("", tuple(sentences)) for _, sentences in sorted(texts.get(number, {}).items())),
+            tuple(map(str, section["path"])),
+        )
+        for number, section in enumerate(listed)
+    )
+
+
+def is_exported(files: Sequence[Path]) -> bool:
+    """Return whether these files of a dataset were exported by Themescope, with the subset of articles beside them."""
+    path = files[0]
+    if path.suffix != ".parquet" or path.parent.name != SENTENCES or not (path.parent.parent / ARTICLES).is_dir():
+        return False
+    return _about(read_parquet(path, SILENT, _MOST_COLUMNS)).get("format") == _FORMAT
+
+
+def _about(table: ArrowTable) -> dict[str, Any]:
+    try:
+        found = json.loads(table.metadata.get(METADATA, b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

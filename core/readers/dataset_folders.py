@@ -2,18 +2,26 @@
 
 Such a folder is a repository (data files, and a dataset card ``README.md`` whose header may name them), or what
 ``Dataset.save_to_disk`` and ``DatasetDict.save_to_disk`` of the package datasets write.
+
+ZIP archives of such folders are not trusted: they are unpacked with limits.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import lzma
 import re
+import stat
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from themescope.core.errors import ReadError, optional_module
+from themescope.core.readers.streams import excessive_size
 
 SUFFIXES = ("parquet", "csv", "tsv", "jsonl", "arrow")
 """Suffixes of data files."""
@@ -183,3 +191,68 @@ def _data_files(folder: Path) -> list[Path]:
 
 def _hidden(path: Path, root: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+
+
+# --- dataset archives -------------------------------------------------------------------------------------------------
+
+
+_MOST_FILES = 10_000
+_MOST_UNPACKED = 4_000_000_000
+"""Bytes up to which the ratio of compression does not matter."""
+_PIECE = 1 << 20
+_ADVICE = "Pack the folder of a dataset: its data files, and its card README.md."
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack the data files and the card of a dataset into ``folder``, and return the folder of the dataset.
+
+    It is ``folder`` itself or, where the archive holds a folder, that one. Other files of the archive stay packed.
+    Raises :class:`ReadError` if the archive is damaged or encrypted, names files elsewhere, is too large when unpacked,
+    or has no dataset.
+    """
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            for member in _wanted(archive, packed.infolist()):
+                target = folder.joinpath(*PurePosixPath(member.filename).parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with packed.open(member) as source, target.open("wb") as out:
+                    # Copy a member, at most as many bytes as it declares.
+                    left = member.file_size
+                    while piece := source.read(_PIECE):
+                        left -= len(piece)
+                        if left < 0:
+                            raise ReadError(archive, "this ZIP file is damaged: a file in it is longer than declared.")
+                        out.write(piece)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error, lzma.LZMAError):
+        raise ReadError(archive, "this ZIP file is damaged or encrypted.") from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise ReadError(archive, "this ZIP file is damaged: a place or a name in it is invalid.") from None
+    parts = list(folder.iterdir()) if folder.is_dir() else []
+    found = parts[0] if len(parts) == 1 and parts[0].is_dir() and is_dataset(parts[0]) else folder
+    if not is_dataset(found):
+        raise ReadError(archive, "this ZIP file is not a Hugging Face dataset.", advice=_ADVICE)
+    return found
+
+
+def _wanted(archive: Path, members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+    """Return the members that are files of a dataset, after the checks of names and sizes."""
+    if len(members) > _MOST_FILES:
+        raise ReadError(archive, f"this ZIP file has more than {_MOST_FILES:,} files.")
+    wanted = [member for member in members if _is_of_dataset(archive, member)]
+    if size := excessive_size(wanted, _MOST_UNPACKED):
+        raise ReadError(archive, f"this ZIP file has {size} when unpacked, which is too much.")
+    return wanted
+
+
+def _is_of_dataset(archive: Path, member: zipfile.ZipInfo) -> bool:
+    """Return whether a member is a data file, a card or a JSON file; raise an error for a name outside the folder."""
+    path = PurePosixPath(member.filename)
+    if path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename:
+        raise ReadError(archive, "this ZIP file names a file outside of its folder.")
+    if member.is_dir() or stat.S_ISLNK(member.external_attr >> 16):
+        return False
+    if any(part.startswith((".", "__MACOSX")) for part in path.parts):
+        return False
+    return path.name == CARD or path.suffix.lower().lstrip(".") in (*SUFFIXES, "json")

@@ -20,8 +20,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.outline import BasePiecewiseReader, Outline
 from themescope.core.readers.streams import ByteStream, FileHead, check_article, open_stream
-from themescope.core.readers.wikitext.links import CATEGORIES, FILES, LinkRemoval
-from themescope.core.readers.wikitext.page import read_page
+from themescope.core.readers.wikitext.page import CATEGORIES, FILES, LinkRemoval, read_page
 from themescope.core.types import Article
 
 _REDIRECT = re.compile(r"\s*+#\w++\s*+:?\s*+\[\[")

@@ -17,8 +17,8 @@ from themescope.core.columns import as_text
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, ReadError, UnknownNameError
 from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.arrow_tables import ExportedDataset, is_exported
 from themescope.core.readers.dataset_folders import dataset_files, is_dataset
-from themescope.core.readers.exported_datasets import ExportedDataset, is_exported
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead
 from themescope.core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, FileTable, Row, is_excel, likely_column, open_tables

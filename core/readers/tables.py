@@ -1,7 +1,8 @@
 """Tables in files, row by row: CSV or TSV, JSON lines, an Excel sheet, Parquet, or text with one cell per line.
 
 All but Excel and Parquet may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the
-content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion.
+content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion. Lists
+of sentences and other small tables as text (:class:`Sheet`) have further limits of rows and characters.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from themescope.core.columns import MOST_COLUMNS, column_name, plain_value
+from themescope.core.columns import MOST_COLUMNS, as_text, column_name, plain_value
 from themescope.core.errors import ReadError, ThemescopeError, optional_module
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
-from themescope.core.readers.streams import FileHead, check_file, json_lines, lines, readable_as
-from themescope.core.readers.unpacking import excessive_size
+from themescope.core.readers.streams import FileHead, check_file, excessive_size, json_lines, lines, readable_as
 from themescope.core.types import Value
 
 KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx", "parquet")
@@ -282,3 +282,54 @@ def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _is_text(lengths: Mapping[str, int], column: str) -> bool:
     """Return whether a column has texts that are not short beside the longest ones, such as codes."""
     return 4 * lengths.get(column, 0) >= max(lengths.values(), default=0)
+
+
+# --- sentence lists ---------------------------------------------------------------------------------------------------
+
+
+MOST_BYTES = 100_000_000
+MOST_ROWS = 50_000
+MOST_LETTERS = 5_000
+"""Maximum number of characters of a cell; the rest is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Table of text; every row has a cell for each column. A plain list has the single column ``sentence``."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    cut: bool = False
+    """True if the table has more rows than the limit."""
+    numbers: tuple[int, ...] = ()
+    """Row numbers in the file, counted from 1 including empty rows."""
+
+    def column(self, name: str) -> list[str]:
+        """Return the cells of one column."""
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+    def likely_column(self) -> str:
+        """Return the column that probably contains the sentences, see :func:`likely_column`."""
+        return likely_column(self.columns, self.rows)
+
+
+def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
+    """Read the first ``most`` rows of a file.
+
+    Raises :class:`ReadError` if the file is too large, damaged, or in another format.
+    """
+    if not path.is_file():
+        raise ReadError(path, "this file does not exist.")
+    if path.stat().st_size > MOST_BYTES:
+        raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
+    table = open_table(path)
+    cells = ((number, tuple(one_line(as_text(value)) for value in row)) for number, row in table.rows)
+    found = tuple(islice(((number, row) for number, row in cells if any(row)), most + 1))
+    kept = found[:most]
+    return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, tuple(number for number, _ in kept))
+
+
+def one_line(text: str) -> str:
+    """Return the normalised text of a cell: no NUL, single spaces, bounded length."""
+    return " ".join(text.replace("\x00", "").split())[:MOST_LETTERS]

@@ -49,8 +49,7 @@ def load_word_vectors(source: str, limit: int | None = None) -> WordVectors:
     Raises :class:`ConfigError` if the source is none of these, and :class:`ReadError` if the file is damaged.
     """
     if source.startswith(DISTILLED):
-        from themescope.core.text.encoder_folders import installed_encoder
-        from themescope.core.text.encoders import distil_table
+        from themescope.core.text.encoders import distil_table, installed_encoder
 
         given = source.removeprefix(DISTILLED)
         folder = expand_home(given) if given else installed_encoder("Distilling word vectors")

@@ -17,15 +17,15 @@ from themescope.core.labelling.changes import (
     ClusterChange,
     EntryChange,
     Field,
+    Kind,
     SentenceChanges,
     StaleChangeError,
+    Step,
     apply,
     misplaced,
     renumbered,
 )
-from themescope.core.labelling.entries import EntryKind, unpacked
-from themescope.core.labelling.history import Kind, Step
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, unpacked
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.access import Right

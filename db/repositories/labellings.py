@@ -8,8 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from themescope.core.errors import AccessError, StoreError
-from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKey, EntryKind, Partition, unpacked
 from themescope.core.labelling.provenance import Maker, Provenance, Source
 from themescope.core.types import Ids
 from themescope.db import label_tables as t

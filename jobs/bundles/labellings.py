@@ -24,13 +24,24 @@ from themescope.core.labelling.changes import (
     ClusterChange,
     EntryChange,
     Field,
+    Kind,
     SentenceChanges,
+    Step,
     misplaced,
+    replay,
+    rewind,
 )
-from themescope.core.labelling.entries import Entry, EntryKey, EntryKind, unpacked
-from themescope.core.labelling.history import Kind, Step, replay, rewind
 from themescope.core.labelling.operations import OperationKind
-from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import (
+    COLOURS,
+    UNASSIGNED,
+    Cluster,
+    Entry,
+    EntryKey,
+    EntryKind,
+    Partition,
+    unpacked,
+)
 from themescope.core.labelling.partition import start as begun
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows, with_approvals
 from themescope.core.types import Ids

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
-from themescope.core.readers.sentence_lists import Sheet, read_sheet
+from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.db.label_records import LabellingRecord, NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table

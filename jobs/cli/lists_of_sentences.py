@@ -12,7 +12,7 @@ import numpy as np
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
-from themescope.core.readers.sentence_lists import KINDS, read_sheet
+from themescope.core.readers.tables import KINDS, read_sheet
 from themescope.core.types import Vectors
 from themescope.jobs.cli.resolve import MODEL_HELP, model_for
 from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table

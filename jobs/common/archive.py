@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from themescope.core.errors import ReadError
-from themescope.core.readers.unpacking import BOMB_RATIO, excessive_size
+from themescope.core.readers.streams import BOMB_RATIO, excessive_size
 
 MANIFEST = "manifest.json"
 MOST_LINE = 200_000_000

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from themescope.core.compute.neighbour_index import INDEX_FROM, NeighbourIndex
+from themescope.core.compute.neighbours import INDEX_FROM, NeighbourIndex
 from themescope.core.paths import working_folder
 from themescope.core.protocols import Report, SubReport
 from themescope.core.types import Ids, Matrix

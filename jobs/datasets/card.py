@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from themescope.core.readers.exported_datasets import LABEL, SENTENCES
+from themescope.core.readers.arrow_tables import LABEL, SENTENCES
 from themescope.core.types import Split
 from themescope.db.records import CorpusRecord
 from themescope.jobs.common.results import code_version

@@ -11,8 +11,15 @@ from typing import Any
 import pyarrow as pa
 
 from themescope.core.columns import ColumnType
-from themescope.core.readers.arrow_tables import FEATURES, METADATA
-from themescope.core.readers.exported_datasets import LABEL, MADE_BY, OF_ARTICLES, OF_SENTENCES, schema_metadata
+from themescope.core.readers.arrow_tables import (
+    FEATURES,
+    LABEL,
+    MADE_BY,
+    METADATA,
+    OF_ARTICLES,
+    OF_SENTENCES,
+    schema_metadata,
+)
 from themescope.db.records import ColumnRecord
 
 STRING, STRINGS, INTEGER = pa.string(), pa.list_(pa.string()), pa.int32()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from themescope.core.columns import ColumnLevel, ColumnType, plain_values
 from themescope.core.protocols import Report
-from themescope.core.readers.exported_datasets import ARTICLES, SENTENCES
+from themescope.core.readers.arrow_tables import ARTICLES, SENTENCES
 from themescope.core.types import Ids, SectionRecord, Sentence, Split
 from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord
 from themescope.db.store import Store, Unit

@@ -24,8 +24,7 @@ from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_
 from themescope.jobs.common.labelled.judged import Judged, judged_pairs
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.configurations import Configuration
-    from themescope.core.labelling.method_choice import Choice
+    from themescope.core.labelling.method_choice import Choice, Configuration
 
 MOST_SENTENCES = 30_000
 """Maximum number of sentences of a labelling whose clusterings are compared."""
@@ -147,7 +146,7 @@ class _Work:
 
     def _configurations(self, models: Sequence[ModelRecord]) -> list[Configuration]:
         from themescope.core.clustering import REGISTRY as CLUSTERERS
-        from themescope.core.labelling.configurations import Configuration, numbers_of_clusters
+        from themescope.core.labelling.method_choice import Configuration, numbers_of_clusters
 
         n = len(self.partition.ids)
         present = len(np.unique(self.partition.numbers[self.partition.numbers != UNASSIGNED]))

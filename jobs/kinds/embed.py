@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from themescope.core.compute.neighbour_index import INDEX_FROM
+from themescope.core.compute.neighbours import INDEX_FROM
 from themescope.core.config import option
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.indexes import ensure_index

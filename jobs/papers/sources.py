@@ -10,7 +10,7 @@ from typing import Any
 
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.papers.spec import PAIR_WORDS, STATIC_WORDS, TEXT_WORDS, CorpusData
-from themescope.core.text.encoder_folders import installed_encoder
+from themescope.core.text.encoders import installed_encoder
 from themescope.core.text.word_tables import DISTILLED
 from themescope.core.types import Split
 from themescope.db.records import CorpusRecord

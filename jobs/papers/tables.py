@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
-from themescope.core.metrics.statistics.intervals import bootstrap_mean
-from themescope.core.metrics.statistics.paired_tests import holm, paired_test
+from themescope.core.metrics.statistics.intervals import bootstrap_mean, holm, paired_test
 from themescope.core.papers.spec import SIMILAR, Claim, ResultTable, Row
 from themescope.core.types import Estimate
 from themescope.jobs.papers.descriptions import data_of

@@ -13,7 +13,7 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import agreement_on_codes, compare, pair_alpha
 from themescope.core.labelling.answers import answers
-from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.labelling.methods_section import (
     REFERENCES,

@@ -13,8 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.compute.neighbour_index import CANDIDATES, NeighbourIndex
-from themescope.core.compute.neighbours import cosines, nearest_neighbours
+from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex, cosines, nearest_neighbours
 from themescope.core.errors import DataError
 from themescope.core.records.answers import Match, SearchResult
 from themescope.core.text.tokens import tokenize

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from themescope.core.clustering.naming import theme_words
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.history import Step
+from themescope.core.labelling.changes import Step
 from themescope.core.labelling.selections import Selection
 from themescope.core.types import Ids, Labels
 from themescope.db.label_records import LabellingRecord

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.scene import PEOPLE, Do, Scene
-from themescope.core.labelling.distribution import DistributionPlan
+from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.access import Right
 from themescope.db.store import Unit
 from themescope.db.task_records import NewItem, NewTask

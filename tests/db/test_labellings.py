@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from tests.db.texts import add_corpus
 from themescope.core.errors import DuplicateNameError, StoreError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, StaleChangeError
-from themescope.core.labelling.entries import Entry, EntryKind
-from themescope.core.labelling.history import Kind, rewind
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError, rewind
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.db.label_records import Draft, LabellingRecord, NewLabelling, Role, Sharing
 from themescope.db.store import Store
 
@@ -284,7 +282,7 @@ def test_replaying_the_log_gives_the_state(sqlite_store: Store, edits: list[tupl
     last = snapshot(sqlite_store, record.id)
     replayed = first
     with sqlite_store.reading() as r:
-        from themescope.core.labelling.history import replay
+        from themescope.core.labelling.changes import replay
 
         replayed = replay(first, [change_set for _, change_set in r.label_steps.since(record.id, 0)])
     assert replayed.to_bytes() == last.partition.to_bytes()

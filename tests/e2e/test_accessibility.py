@@ -20,8 +20,8 @@ from tests.webapp.compared import SEVERAL
 from tests.webapp.filled import CORPUS, SET
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import CodebookEntry
-from themescope.core.labelling.distribution import DistributionPlan
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
+from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.label_records import NewLabelling, Sharing
 from themescope.db.notebook_records import NewCase
 from themescope.jobs.services.labelling import starts

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import ReadError
-from themescope.core.readers import sentence_lists as reading
-from themescope.core.readers.sentence_lists import read_sheet
+from themescope.core.readers import tables as reading
+from themescope.core.readers.tables import read_sheet
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 TEXTS = ["First, a sentence.", "=SUM(A1)", "<b>Größe</b> “quoted”", "-1 below"]

@@ -29,7 +29,7 @@ from themescope.core.config import digest_of
 from themescope.core.errors import ThemescopeError
 from themescope.core.models.artifact import MODEL_FILE, load_model
 from themescope.core.readers.formats import sample
-from themescope.core.readers.sentence_lists import read_sheet
+from themescope.core.readers.tables import read_sheet
 from themescope.core.tasks.relatedness import read_sick
 from themescope.core.text.word_tables import load_word_vectors
 from themescope.core.triplets.csv import read_triplets_csv

@@ -24,7 +24,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, preview, sample
-from themescope.core.readers.sentence_lists import read_sheet
+from themescope.core.readers.tables import read_sheet
 from themescope.core.types import Article
 
 FEW, MANY = 500, 10_000

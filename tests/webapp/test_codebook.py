@@ -15,11 +15,10 @@ from tests.webapp.filled import HOSTILE
 from tests.webapp.test_relabel import press, select
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
+from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of, versions
 from themescope.core.labelling.codebook.portable import PortableCode
 from themescope.core.labelling.codebook.qda_project import ProjectHead, TextSource, write_project
-from themescope.core.labelling.codebook.versions import versions
-from themescope.core.labelling.training import training_items
+from themescope.core.labelling.task_items import training_items
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people

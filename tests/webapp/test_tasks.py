@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.distribution import DistributionPlan
+from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.label_records import Role
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store

@@ -12,7 +12,7 @@ from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
 from tests.webapp.test_pages import jobs_of, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
-from themescope.core.metrics.statistics.paired_tests import paired_test
+from themescope.core.metrics.statistics.intervals import paired_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.types import Split
 from themescope.db.records import JobStatus, ModelRecord, TripletSetRecord, Verdict

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.clustering.level_names import level_names
+from themescope.core.clustering.naming import level_names
 from themescope.core.projection.regions import merged, numbered, regions
 from themescope.core.types import Labels
 from themescope.webapp.map_view.geometry import UNITS, Rows, Units

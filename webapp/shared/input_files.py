@@ -20,9 +20,8 @@ import streamlit as st
 
 from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.errors import AccessError
-from themescope.core.readers.sentence_lists import Sheet, read_sheet
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
-from themescope.core.readers.tables import SAMPLE_ROWS
+from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, read_sheet
 from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
 from themescope.jobs.services.selections import HEADER

@@ -1,21 +1,23 @@
 """Codebook entry of a cluster: definition, rules, notes and example sentences.
 
-It is stored as an entry of the labelling (:mod:`themescope.core.labelling.entries`) whose key is the number of the
+It is stored as an entry of the labelling (:mod:`themescope.core.labelling.partition`) whose key is the number of the
 cluster, so that its changes can be undone, and conflicts between people are found. An entry without any text is not
 stored.
+
+A version of a codebook is an entry with the names, levels and texts of all clusters. It does not change afterwards.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import EntryChange
-from themescope.core.labelling.entries import Entry, EntryKind
-from themescope.core.labelling.partition import Cluster, Partition
+from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition
 
 TEXT_LIMIT, EXAMPLE_LIMIT = 20_000, 50
 """Maximum number of characters of a text, and of sentences of one kind of examples."""
@@ -167,3 +169,186 @@ def without_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntr
 def only_examples(entry: CodebookEntry, ids: Collection[int]) -> CodebookEntry:
     """Return the entry with those of its sentences that are among ``ids``."""
     return without_examples(entry, {*entry.examples, *entry.counter_examples}.difference(ids))
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+NAME_LIMIT, VERSION_LIMIT = 120, 200
+"""Maximum number of characters of a name, and of versions of a codebook."""
+_WORDS = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
+_COMPARED = 3_000
+"""Maximum number of words that are compared one by one; longer texts are compared by lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Named state of a codebook."""
+
+    key: str
+    """Key of its entry."""
+    number: int
+    """Number from 1."""
+    name: str
+    codes: tuple[Code, ...]
+
+
+def versions(partition: Partition) -> list[Version]:
+    """Return the versions of the codebook of a labelling, the oldest first."""
+    kept = (_version(key, entry) for (kind, key), entry in partition.entries.items() if kind is EntryKind.VERSION)
+    return sorted(kept, key=lambda version: (version.number, version.key))
+
+
+def named(partition: Partition, key: str, name: str) -> EntryChange:
+    """Return the change that records the present codebook as a version; ``key`` is a new one.
+
+    Raises :class:`DataError` for a name that is empty, overlong or taken, a codebook without clusters, or too many
+    versions.
+    """
+    known, name = versions(partition), " ".join(clean_text(name).split())
+    if not name or len(name) > NAME_LIMIT:
+        raise DataError(f"A version needs a name of at most {NAME_LIMIT} characters.")
+    if any(version.name == name for version in known):
+        raise DataError(f"There is a version “{name}” already. Choose another name.")
+    if not partition.clusters:
+        raise DataError("There are no clusters yet, so there is nothing to record.")
+    if len(known) >= VERSION_LIMIT:
+        raise DataError(f"A codebook may have {VERSION_LIMIT} versions.")
+    number = max((version.number for version in known), default=0) + 1
+    return EntryChange(EntryKind.VERSION, key, None, _packed(number, name, codes(partition)))
+
+
+def restored(partition: Partition, version: Version) -> list[EntryChange]:
+    """Return the changes that give the clusters their texts of a version.
+
+    Clusters that the version does not have keep their texts, and those that were deleted since are left out.
+    """
+    made = [
+        change(partition, code.cluster.number, code.entry)
+        for code in version.codes
+        if code.cluster.number in partition.clusters
+    ]
+    return [one for one in made if one.old != one.new]
+
+
+def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
+    """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``."""
+    found: dict[EntryKey, Entry] = {}
+    for key, entry in partition.entries.items():
+        if key[0] is EntryKind.CODE and (kept := packed(only_examples(unpacked(entry), ids))) is not None:
+            found[key] = kept
+    for version in versions(partition):
+        listed = [Code(code.cluster, only_examples(code.entry, ids)) for code in version.codes]
+        found[EntryKind.VERSION, version.key] = _packed(version.number, version.name, listed)
+    return found
+
+
+def _packed(number: int, name: str, listed: Sequence[Code]) -> Entry:
+    """Return the entry of a version: its sentences are those of all codes in turn, its clusters likewise."""
+    places = {code.cluster.number: place for place, code in enumerate(listed)}
+    rows: list[dict[str, Any]] = []
+    sentences: list[int] = []
+    for code in listed:
+        entry = packed(code.entry) or Entry()
+        parent = code.cluster.parent
+        head = {"name": code.cluster.name, "colour": code.cluster.colour, "sentences": len(entry.sentences)}
+        above = None if parent is None else places.get(parent)
+        rows.append({**head, "parent": above, "texts": dict(entry.data)})
+        sentences += entry.sentences
+    data = {"number": number, "name": name, "codes": rows}
+    return Entry(data, tuple(sentences), tuple(code.cluster.number for code in listed))
+
+
+def _version(key: str, entry: Entry) -> Version:
+    number, name = entry.data.get("number"), entry.data.get("name")
+    found = tuple(_codes(entry))
+    return Version(key, number if isinstance(number, int) else 0, name if isinstance(name, str) else key, found)
+
+
+def _codes(entry: Entry) -> Iterator[Code]:
+    """Yield the codes of a version; what is not of the form that :func:`_packed` writes is left out."""
+    rows, at = entry.data.get("codes"), 0
+    for number, row in zip(entry.clusters, rows if isinstance(rows, list) else [], strict=False):
+        try:
+            size, above = int(row["sentences"]), row["parent"]
+            parent = None if above is None else entry.clusters[above]
+            cluster = Cluster(number, str(row["name"]), int(row["colour"]), parent)
+            texts: Mapping[str, Any] = dict(row["texts"])
+        except (KeyError, TypeError, ValueError, IndexError):
+            return
+        yield Code(cluster, unpacked(Entry(texts, entry.sentences[at : at + size])))
+        at += size
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a text that is in both states, only in the old or only in the new one."""
+
+    text: str
+    state: str = ""
+    """"", "old" or "new"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs in one code between two states of a codebook."""
+
+    old: Code | None
+    """None for a code that was added."""
+    new: Code | None
+    """None for a code that was removed."""
+    texts: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    """Title of each field that differs → its words."""
+    added: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Title of each kind of examples → ids of the sentences that are new."""
+    gone: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Likewise for those that are no longer there."""
+
+    @property
+    def kind(self) -> str:
+        """Return "added", "removed", "renamed" or "changed"; "" if nothing differs."""
+        if self.old is None or self.new is None:
+            return "added" if self.old is None else "removed"
+        if self.old.cluster.name != self.new.cluster.name:
+            return "renamed"
+        moved = self.old.cluster.parent != self.new.cluster.parent
+        return "changed" if moved or self.texts or self.added or self.gone else ""
+
+
+def differences(old: Iterable[Code], new: Iterable[Code]) -> list[Difference]:
+    """Return what differs between two states of a codebook, codes matched by number: those of ``new`` first."""
+    before, after = ({code.cluster.number: code for code in listed} for listed in (old, new))
+    numbers = [*after, *(number for number in before if number not in after)]
+    found = [_difference(before.get(number), after.get(number)) for number in numbers]
+    return [one for one in found if one.kind]
+
+
+def _difference(old: Code | None, new: Code | None) -> Difference:
+    a, b = (code.entry if code else CodebookEntry() for code in (old, new))
+    texts = {
+        title: tuple(word_difference(getattr(a, name), getattr(b, name)))
+        for name, title in TEXTS.items()
+        if getattr(a, name) != getattr(b, name)
+    }
+    pairs = {title: (getattr(a, name), getattr(b, name)) for name, title in SENTENCES.items()}
+    added = {title: tuple(i for i in b if i not in a) for title, (a, b) in pairs.items()}
+    gone = {title: tuple(i for i in a if i not in b) for title, (a, b) in pairs.items()}
+    return Difference(old, new, texts, _filled(added), _filled(gone))
+
+
+def _filled(found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    return {title: ids for title, ids in found.items() if ids}
+
+
+def word_difference(old: str, new: str) -> list[Piece]:
+    """Return the pieces of two texts, compared word by word; the pieces of each state give its text."""
+    split = _WORDS.findall if max(len(old), len(new)) <= _COMPARED * 6 else lambda text: text.splitlines(keepends=True)
+    a, b = split(old), split(new)
+    pieces: list[Piece] = []
+    for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=max(len(a), len(b)) > _COMPARED).get_opcodes():
+        if kind == "equal":
+            pieces.append(Piece("".join(a[i:j])))
+            continue
+        pieces += [Piece("".join(a[i:j]), "old")] if j > i else []
+        pieces += [Piece("".join(b[k:m]), "new")] if m > k else []
+    return pieces

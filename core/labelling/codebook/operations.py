@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.labelling import training
+from themescope.core.labelling import task_items
 from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange
-from themescope.core.labelling.codebook import versions
+from themescope.core.labelling.codebook import entries as versions
 from themescope.core.labelling.codebook.entries import (
     CodebookEntry,
     change,
@@ -20,7 +20,7 @@ from themescope.core.labelling.codebook.entries import (
 from themescope.core.labelling.codebook.portable import PortableCode, entry_for, one_line
 from themescope.core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
-from themescope.core.labelling.training import TrainingItem
+from themescope.core.labelling.task_items import TrainingItem
 from themescope.core.types import Ids
 
 MOST_CODES = 2_000
@@ -71,20 +71,20 @@ def restore_version(partition: Partition, version: versions.Version) -> Operatio
 
 def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int], explanation: str = "") -> Operation:
     """Make sentences training items; ``keys`` are new ones."""
-    made = training.chosen(partition, keys, ids, explanation)
+    made = task_items.chosen(partition, keys, ids, explanation)
     noun = "training item" if len(made) == 1 else "training items"
     return entries(OperationKind.TRAINING, f"{len(made)} {noun}", made)
 
 
 def explain_training(partition: Partition, item: TrainingItem, explanation: str) -> Operation:
     """Change the explanation of a training item."""
-    made = training.explained(partition, item, explanation)
+    made = task_items.explained(partition, item, explanation)
     return entries(OperationKind.TRAINING, "explanation of a training item", [made])
 
 
 def drop_training(partition: Partition, item: TrainingItem) -> Operation:
     """Make a sentence no training item."""
-    return entries(OperationKind.TRAINING, "training item removed", [training.dropped(partition, item)])
+    return entries(OperationKind.TRAINING, "training item removed", [task_items.dropped(partition, item)])
 
 
 @dataclass(frozen=True, slots=True)

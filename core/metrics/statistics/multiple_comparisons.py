@@ -14,8 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.intervals import LEVEL, resampled_means
-from themescope.core.metrics.statistics.paired_tests import bootstrap_ps, discordant_ps, holm, signed_rank_ps, t_ps
+from themescope.core.metrics.statistics.intervals import (
+    LEVEL,
+    bootstrap_ps,
+    discordant_ps,
+    holm,
+    resampled_means,
+    signed_rank_ps,
+    t_ps,
+)
 from themescope.core.types import Estimate, Floats
 
 ALPHA = 1 - LEVEL

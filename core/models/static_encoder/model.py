@@ -39,7 +39,7 @@ from themescope.core.models.storage import (
     write_word_vectors,
 )
 from themescope.core.protocols import SILENT, Report, SubReport
-from themescope.core.text.encoder_folders import WEIGHTS, write_steps
+from themescope.core.text.encoders import WEIGHTS, write_steps
 from themescope.core.text.word_tables import load_word_vectors
 from themescope.core.text.word_vectors import Storage, WordVectors
 from themescope.core.types import Corpus, Sentence, Vectors

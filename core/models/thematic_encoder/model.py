@@ -29,16 +29,17 @@ from themescope.core.models.storage import (
 from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
 from themescope.core.paths import expand_home
 from themescope.core.protocols import SILENT, Report, SubReport
-from themescope.core.text.encoder_folders import (
+from themescope.core.text.encoders import (
     BASE_ENCODER,
+    Encoder,
     Pooling,
     Reading,
     installed_encoder,
+    load_encoder,
     pooling_of,
     weights_digest,
     write_reading,
 )
-from themescope.core.text.encoders import Encoder, load_encoder
 from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:

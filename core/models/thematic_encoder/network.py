@@ -18,7 +18,7 @@ from themescope.core.errors import MissingExtraError
 from themescope.core.models.device import seeded
 from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
 from themescope.core.models.triplet_network.batching import Index, length_chunks
-from themescope.core.text.encoder_folders import Pooling
+from themescope.core.text.encoders import Pooling
 
 _TEXTS = 1_024  # tokenised at once
 _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest sentence

@@ -13,10 +13,9 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.labelling import history
+from themescope.core.labelling import changes
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ClusterChange, StaleChangeError
-from themescope.core.labelling.history import Step
+from themescope.core.labelling.changes import ClusterChange, StaleChangeError, Step
 from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
@@ -197,7 +196,7 @@ def get_labelling(caller: CallerNow, labelling_id: Id) -> LabellingState:
     """Return a labelling with its clusters."""
     with caller.store.reading() as r:
         record, snapshot = visible_labelling(r, caller.actor, labelling_id), r.labellings.snapshot(labelling_id)
-        undo = history.undo_state(r.label_steps.list(labelling_id), caller.actor.name)
+        undo = changes.undo_state(r.label_steps.list(labelling_id), caller.actor.name)
     sizes = snapshot.partition.sizes()
     clusters = snapshot.partition.clusters.values()
     return LabellingState(

@@ -18,7 +18,7 @@ from themescope.jobs.common.models import find_model
 from themescope.jobs.common.vectors import rows_of
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.configurations import Configuration
+    from themescope.core.labelling.method_choice import Configuration
 
 _MOST_MODELS = 3
 
@@ -46,7 +46,7 @@ class LabelledText:
 
     def clustered(self, one: Configuration, seed: int) -> Labels:
         """Return (n,) labels of the sentences by a configuration."""
-        from themescope.core.labelling.configurations import clustered, with_shared_words
+        from themescope.core.labelling.method_choice import clustered, with_shared_words
 
         key = one.model, one.shared
         if self._matrix is None or self._matrix[0] != key:

@@ -14,7 +14,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import judged_sentences
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.pairs import Pairs
+    from themescope.core.labelling.learning import Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,7 @@ def judged_pairs(store: Store, record: LabellingRecord, partition: Partition) ->
     Pairs on which the two contradict each other are left out.
     """
     from themescope.core.labelling.answers import constraints
-    from themescope.core.labelling.learning import Placed
-    from themescope.core.labelling.pairs import joined, pairs_of_answers, pairs_of_placed
+    from themescope.core.labelling.learning import Placed, joined, pairs_of_answers, pairs_of_placed
 
     with store.reading() as r:
         sure = judged_sentences(r, record, partition)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.labelling.history import rewind
+from themescope.core.labelling.changes import rewind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, of_rows, provenance
 from themescope.core.types import Ids
@@ -126,7 +126,7 @@ def approvals_of(r: Unit, record: LabellingRecord) -> list[Approval]:
 
 def gold_labels(r: Unit, labelling_id: int) -> dict[int, int]:
     """Return sentence → cluster of the gold sentences of a labelling: its training items, or all assigned ones."""
-    from themescope.core.labelling.training import items_of
+    from themescope.core.labelling.task_items import items_of
 
     items = items_of(r.labellings.entries(labelling_id), r.labellings.clusters(labelling_id))
     if items:

@@ -12,7 +12,7 @@ from typing import Any
 
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling.provenance import Source
-from themescope.core.readers.sentence_lists import Sheet, one_line
+from themescope.core.readers.tables import Sheet, one_line
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 

@@ -20,8 +20,7 @@ from themescope.db.records import ModelRecord
 from themescope.db.store import Store
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.reclustering import ClusterPart
-    from themescope.core.labelling.similar_clusters import Centres, ClusterPair
+    from themescope.core.labelling.suggestions import Centres, ClusterPair, ClusterPart
     from themescope.core.types import Floats
 
 MOST_CHOSEN = 200
@@ -41,7 +40,7 @@ class Reclustered:
 
 def clusterers() -> dict[str, str]:
     """Return id → title of the clusterers that re-cluster a part."""
-    from themescope.core.labelling.reclustering import clusterers as cards
+    from themescope.core.labelling.suggestions import clusterers as cards
 
     return {card.id: card.title for card in cards()}
 
@@ -53,7 +52,7 @@ def preview_parts(
 
     Raises ``DataError`` if there are fewer sentences than parts.
     """
-    from themescope.core.labelling.reclustering import propose
+    from themescope.core.labelling.suggestions import propose
     from themescope.core.tasks.pair_calibration import load_calibration
     from themescope.core.tasks.theme_counts import suggest
 
@@ -66,21 +65,21 @@ def preview_parts(
 
 def centres(partition: Partition, x: Matrix) -> Centres:
     """Return the centres of the clusters, on which suggestions are based."""
-    from themescope.core.labelling.similar_clusters import centres as computed
+    from themescope.core.labelling.suggestions import centres as computed
 
     return computed(partition, x)
 
 
 def similar_pairs(found: Centres, most: int) -> list[ClusterPair]:
     """Return at most ``most`` pairs of clusters that could be one, the best first."""
-    from themescope.core.labelling.similar_clusters import similar_pairs as pairs
+    from themescope.core.labelling.suggestions import similar_pairs as pairs
 
     return pairs(found, most)
 
 
 def between(partition: Partition, x: Matrix, found: Centres, pair: ClusterPair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
-    from themescope.core.labelling.similar_clusters import between as lying
+    from themescope.core.labelling.suggestions import between as lying
 
     return lying(partition, x, found, pair)
 
@@ -97,28 +96,28 @@ def nearest(found: Centres, number: int) -> list[tuple[int, float]]:
 
 def by_centrality(ids: Ids, x: Matrix) -> Ids:
     """Return the sentences of a cluster with (m, dim) vectors, most central first."""
-    from themescope.core.labelling.reclustering import by_centrality as ordered
+    from themescope.core.labelling.suggestions import by_centrality as ordered
 
     return ordered(ids, x)
 
 
 def densities(x: Matrix) -> Floats:
     """Return the (n,) mean cosines of the sentences to their nearest neighbours; those of outliers are low."""
-    from themescope.core.labelling.similar_clusters import densities as computed
+    from themescope.core.labelling.suggestions import densities as computed
 
     return computed(x)
 
 
 def usual_limit(density: Floats) -> float:
     """Return the density below which a sentence is an outlier, if nobody chooses another limit."""
-    from themescope.core.labelling.similar_clusters import usual_limit as fence
+    from themescope.core.labelling.suggestions import usual_limit as fence
 
     return fence(density)
 
 
 def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[ClusterGroup]:
     """Return groups of two or more clusters with names, for so many themes; other clusters stay alone."""
-    from themescope.core.labelling.similar_clusters import similar_groups
+    from themescope.core.labelling.suggestions import similar_groups
 
     numbers = [group for group in similar_groups(found, groups) if len(group) > 1]
     named: list[ClusterGroup] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from themescope.core.errors import DataError, ReadError
-from themescope.core.labelling.codebook import documents
+from themescope.core.labelling.codebook import portable as documents
 from themescope.core.labelling.codebook.entries import SENTENCES, codes
 from themescope.core.labelling.codebook.portable import PortableCode, one_line, portable, reference, text_of
 from themescope.core.labelling.codebook.qda_xml import codebook as qda_codebook

@@ -43,7 +43,7 @@ def preview_method(
     Sentences that people placed and those marked as uncertain keep their clusters. Nothing is changed. Raises
     ``DataError`` if the model, its vectors or the stored run are gone.
     """
-    from themescope.core.labelling.adoption import adopted
+    from themescope.core.labelling.suggestions import adopted
 
     text = LabelledText(store, partition.ids)
     labels = _labels(store, text, row, seed)
@@ -72,7 +72,7 @@ def clusterer_title(row: Mapping[str, Any]) -> str:
 
 
 def _labels(store: Store, text: LabelledText, row: Mapping[str, Any], seed: int) -> Labels:
-    from themescope.core.labelling.configurations import Configuration
+    from themescope.core.labelling.method_choice import Configuration
 
     if "run" in row:
         return labels_of_run(store, int(row["run"]), text)

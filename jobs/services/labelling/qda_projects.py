@@ -15,13 +15,21 @@ from pathlib import Path
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.changes import apply
+from themescope.core.labelling.changes import Step, apply
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_project import ProjectHead, QdaSpan, TextSource, write_project
+from themescope.core.labelling.codebook.qda_project import (
+    ProjectHead,
+    QdaSpan,
+    Spans,
+    TextSource,
+    headings,
+    layout,
+    located,
+    sections,
+    write_project,
+)
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
-from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
-from themescope.core.labelling.history import Step
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows

@@ -19,7 +19,7 @@ from themescope.db.store import Store
 from themescope.jobs.services.labelling.assistance import cluster_name
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.history import Step
+    from themescope.core.labelling.changes import Step
     from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
     from themescope.core.labelling.questions.strategies import Strategy
     from themescope.jobs.services.labelling.session import LabellingSession
@@ -70,7 +70,7 @@ def commit_answer(session: LabellingSession, state: QuestionState, given: Answer
 
     If another person has changed the same clusters meanwhile, the changes are made to their version.
     """
-    from themescope.core.labelling.questions.steps import answer
+    from themescope.core.labelling.questions.strategies import answer
 
     def named(ids: Ids) -> str:
         return cluster_name(session.texts, ids) or "New cluster"
@@ -89,28 +89,28 @@ def commit_answer(session: LabellingSession, state: QuestionState, given: Answer
 
 def take_back(session: LabellingSession, key: str) -> Step | None:
     """Take back an answer, so that its question can be asked again."""
-    from themescope.core.labelling.questions.steps import take_back as operation
+    from themescope.core.labelling.questions.strategies import take_back as operation
 
     return session.do(operation(session.partition, key), selection_method=METHOD)
 
 
 def small_cluster_count(state: QuestionState) -> int:
     """Return the suggested number of small clusters."""
-    from themescope.core.labelling.questions.steps import suggested_count
+    from themescope.core.labelling.questions.strategies import suggested_count
 
     return suggested_count(state)
 
 
 def make_small_clusters(state: QuestionState, texts: Mapping[int, str], count: int, first_number: int) -> Operation:
     """Replace all clusters by small ones, which answers merge; raise ``DataError`` if there are too few sentences."""
-    from themescope.core.labelling.questions.steps import small_clusters
+    from themescope.core.labelling.questions.strategies import small_clusters
 
     return small_clusters(state, [texts[int(i)] for i in state.partition.ids], count, first_number)
 
 
 def last_answer(steps: Iterable[Step]) -> str:
     """Return the summary of the last answer that was not undone; "" without one."""
-    from themescope.core.labelling.questions.steps import standing_answers
+    from themescope.core.labelling.questions.strategies import standing_answers
 
     found = standing_answers(steps)
     return found[-1].summary if found else ""
@@ -118,7 +118,7 @@ def last_answer(steps: Iterable[Step]) -> str:
 
 def stop_reason(steps: Iterable[Step]) -> str:
     """Return why it is suggested to stop; "" if it is not."""
-    from themescope.core.labelling.questions.steps import standing_answers
-    from themescope.core.labelling.questions.steps import stop_reason as reason
+    from themescope.core.labelling.questions.strategies import standing_answers
+    from themescope.core.labelling.questions.strategies import stop_reason as reason
 
     return reason([step.size for step in standing_answers(steps)])

@@ -15,8 +15,18 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, Field, SentenceChanges, StaleChangeError, rebased
-from themescope.core.labelling.history import Kind, Step, UndoState, rewind, undo_state
+from themescope.core.labelling.changes import (
+    ChangeSet,
+    Field,
+    Kind,
+    SentenceChanges,
+    StaleChangeError,
+    Step,
+    UndoState,
+    rebased,
+    rewind,
+    undo_state,
+)
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.labelling.provenance import back_to
 from themescope.db.label_records import Draft, LabellingRecord, Snapshot

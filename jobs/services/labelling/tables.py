@@ -13,7 +13,7 @@ from typing import Any
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.sentence_lists import Sheet, one_line
+from themescope.core.readers.tables import Sheet, one_line
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store

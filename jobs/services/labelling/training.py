@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from themescope.core.labelling.training import TrainingItem, items_of, share_right
+from themescope.core.labelling.task_items import TrainingItem, items_of, share_right
 from themescope.core.types import Estimate
 from themescope.db.label_records import PracticeRecord
 from themescope.db.store import Store, Unit

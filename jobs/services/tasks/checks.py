@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from themescope.core.labelling.drift import Drift, drifts
 from themescope.core.labelling.partition import Partition
-from themescope.core.labelling.training import share_right
+from themescope.core.labelling.task_items import Drift, drifts, share_right
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.store import Store, Unit

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import DataError, StoreError, UnknownNameError
-from themescope.core.labelling.codebook import versions
-from themescope.core.labelling.distribution import DistributionPlan, Order, distribute
+from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
+from themescope.core.labelling.task_items import DistributionPlan, Order, distribute
 from themescope.core.types import Ids, Sentence, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import ArticleRecord
@@ -208,7 +208,7 @@ def _of_labelling(state: Partition, ids: Ids, assigned: bool, hidden: Sequence[i
     numbers = starts.labels_on(state, ids).astype(np.int64)
     numbers[np.isin(ids, hidden) | (not assigned)] = UNASSIGNED
     found = start(ids, numbers, state.clusters.values())
-    return replace(found, entries=versions.entries_with(state, {*ids.tolist()}))
+    return replace(found, entries=entries.entries_with(state, {*ids.tolist()}))
 
 
 def sentences_of_item(r: Unit, range_of: Range) -> list[Sentence]:

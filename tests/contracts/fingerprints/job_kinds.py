@@ -170,9 +170,8 @@ def taught() -> Fingerprint:
 
 def chosen() -> Fingerprint:
     """Agreements and bounds of clusterings of a fixed list with some of its labels."""
-    from themescope.core.labelling.configurations import clustered, numbers_of_clusters
-    from themescope.core.labelling.method_choice import choose
-    from themescope.core.labelling.pairs import pairs_of
+    from themescope.core.labelling.learning import pairs_of
+    from themescope.core.labelling.method_choice import choose, clustered, numbers_of_clusters
 
     x, truth = fixed(60, 6).astype(np.float32), np.arange(60) % 4
     x[:, :4] += 0.6 * np.eye(4, dtype=np.float32)[truth]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.clustering.level_names import level_names
+from themescope.core.clustering.naming import level_names
 
 TEXTS = [
     "Violent video games make children aggressive",

@@ -11,10 +11,9 @@ from themescope.core.clustering.iclust import Iclust, IclustConfig
 from themescope.core.labelling.answers import NO, SKIP, YES, Answer, Question, QuestionKind
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.partition import Cluster, Partition, start
-from themescope.core.labelling.questions import steps
+from themescope.core.labelling.questions import strategies
 from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
-from themescope.core.labelling.questions.steps import small_clusters, suggested_count
-from themescope.core.labelling.questions.strategies import Strategy
+from themescope.core.labelling.questions.strategies import Strategy, small_clusters, suggested_count
 
 
 @dataclass
@@ -64,7 +63,7 @@ def asked(state: QuestionState, strategy: Strategy, value: Callable[[Question], 
     """Yield the states after each answer, until there is nothing left to ask."""
     while (question := strategy.ask(state)) is not None:
         given = Answer(question, value(question), strategy.id)
-        operation = steps.answer(state, given, _fresh(state.partition), lambda ids: "New cluster")
+        operation = strategies.answer(state, given, _fresh(state.partition), lambda ids: "New cluster")
         state = state.after(apply(state.partition, operation.change_set))
         yield state
 

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.labelling.adoption import adopted, matched_clusters
 from themescope.core.labelling.changes import apply, difference, misplaced
 from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.codebook.operations import write
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.suggestions import adopted, matched_clusters
 
 IDS = np.arange(10, 22)
 

@@ -19,8 +19,7 @@ from themescope.core.labelling.answers import (
     next_key,
 )
 from themescope.core.labelling.changes import ChangeSet, EntryChange, apply
-from themescope.core.labelling.entries import Entry, EntryKind
-from themescope.core.labelling.partition import Partition, start
+from themescope.core.labelling.partition import Entry, EntryKind, Partition, start
 
 
 def pair(first: int, second: int, value: str) -> Answer:

@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError, ThemescopeError
-from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, apply, misplaced
+from themescope.core.labelling.changes import ChangeSet, Kind, Step, apply, misplaced, replay, rewind, undo_state
 from themescope.core.labelling.cluster_changes import ClusterChanges
-from themescope.core.labelling.entries import EntryKind
-from themescope.core.labelling.history import Kind, Step, replay, rewind, undo_state
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, start
 from themescope.core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -149,10 +147,10 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     ),
     st.builds(lambda v: lambda p, n: hierarchy.move_out(p, all_at(p, v)), some_places),
     st.builds(lambda w: lambda p, n: hierarchy.dissolve(p, at(p, w)), place),
-    st.builds(lambda v, w: lambda p, n: dismissals.dismiss_merge(p, at(p, v), at(p, w)), place, place),
-    st.builds(lambda v: lambda p, n: dismissals.keep_names(p, all_at(p, v)), some_places),
-    st.builds(lambda i: lambda p, n: dismissals.accept_outliers(p, i), some),
-    st.builds(lambda w, t: lambda p, n: dismissals.update_names(p, {at(p, w): t}), place, name),
+    st.builds(lambda v, w: lambda p, n: cluster_changes.dismiss_merge(p, at(p, v), at(p, w)), place, place),
+    st.builds(lambda v: lambda p, n: cluster_changes.keep_names(p, all_at(p, v)), some_places),
+    st.builds(lambda i: lambda p, n: cluster_changes.accept_outliers(p, i), some),
+    st.builds(lambda w, t: lambda p, n: cluster_changes.update_names(p, {at(p, w): t}), place, name),
 )
 
 
@@ -235,11 +233,11 @@ def test_a_name_is_out_of_date_after_more_than_a_quarter_of_the_sentences_change
     assert names(labelling) == []
     labelling.undo()
     assert names(labelling) == [2]  # the old name is as old as before
-    labelling.do(lambda p, n: dismissals.keep_names(p, [2]))
+    labelling.do(lambda p, n: cluster_changes.keep_names(p, [2]))
     assert names(labelling) == []
     labelling.undo()
     assert names(labelling) == [2]
-    labelling.do(lambda p, n: dismissals.update_names(p, {2: "War", 4: "Gold"}))
+    labelling.do(lambda p, n: cluster_changes.update_names(p, {2: "War", 4: "Gold"}))
     assert names(labelling) == [] and labelling.state.clusters[4].name == "Gold"
 
 
@@ -258,13 +256,13 @@ def test_pairs_stay_dismissed_until_the_clusters_change() -> None:
         return labelling.changes().are_apart(state, 3, 2)
 
     assert not apart()
-    labelling.do(lambda p, n: dismissals.dismiss_merge(p, 3, 2))
+    labelling.do(lambda p, n: cluster_changes.dismiss_merge(p, 3, 2))
     assert apart() and labelling.steps[-1].size == 0
     labelling.do(lambda p, n: op.assign(p, p.members(2)[:1], 4))
     assert apart()  # a fifth
     labelling.do(lambda p, n: op.assign(p, p.members(2)[:1], 4))
     assert not apart()
-    labelling.do(lambda p, n: dismissals.dismiss_merge(p, 2, 3))
+    labelling.do(lambda p, n: cluster_changes.dismiss_merge(p, 2, 3))
     assert apart()
     labelling.undo()
     assert not apart()
@@ -272,7 +270,7 @@ def test_pairs_stay_dismissed_until_the_clusters_change() -> None:
 
 def test_outliers_that_were_left_are_in_the_entries() -> None:
     p = made()
-    once = done(p, dismissals.accept_outliers(p, IDS[3:5]))
-    twice = done(once, dismissals.accept_outliers(once, IDS[4:6]))
-    assert dismissals.accepted_outliers(twice).tolist() == IDS[3:6].tolist()
-    assert (EntryKind.DISMISSED, dismissals.OUTLIERS) in twice.entries
+    once = done(p, cluster_changes.accept_outliers(p, IDS[3:5]))
+    twice = done(once, cluster_changes.accept_outliers(once, IDS[4:6]))
+    assert cluster_changes.accepted_outliers(twice).tolist() == IDS[3:6].tolist()
+    assert (EntryKind.DISMISSED, cluster_changes.OUTLIERS) in twice.entries

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.distribution import DistributionPlan, Order, distribute
+from themescope.core.labelling.task_items import DistributionPlan, Order, distribute
 
 
 @st.composite

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from themescope.core.labelling.drift import drifts
+from themescope.core.labelling.task_items import drifts
 
 
 def test_the_p_value_by_hand() -> None:

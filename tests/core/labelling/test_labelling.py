@@ -13,22 +13,26 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import DataError, DuplicateNameError, ThemescopeError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.adoption import adopted
 from themescope.core.labelling.changes import (
     ChangeSet,
     ClusterChange,
     EntryChange,
+    Kind,
     StaleChangeError,
+    Step,
+    UndoState,
     apply,
     difference,
     misplaced,
     rebased,
     renumbered,
+    replay,
+    rewind,
+    undo_state,
 )
-from themescope.core.labelling.entries import Entry, EntryKind
-from themescope.core.labelling.history import Kind, Step, UndoState, replay, rewind, undo_state
 from themescope.core.labelling.metric_learning import stop_metric, use_metric
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
+from themescope.core.labelling.suggestions import adopted
 from themescope.core.types import Ids
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
+from themescope.core.labelling.learning import Pairs
 from themescope.core.labelling.method_choice import agreement, choose, confidence_with
-from themescope.core.labelling.pairs import Pairs
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.labelling.changes import apply
+from themescope.core.labelling.learning import Pairs
 from themescope.core.labelling.metric_learning import (
     MetricEffect,
     effect_on_articles,
@@ -20,7 +21,6 @@ from themescope.core.labelling.metric_learning import (
     stop_metric,
     use_metric,
 )
-from themescope.core.labelling.pairs import Pairs
 from themescope.core.labelling.partition import Cluster, Partition, start
 from themescope.core.models.base import unit_length
 from themescope.core.models.linear_metric.directions import LinearMetricConfig

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.labelling import pairs as module
+from themescope.core.labelling import learning as module
 from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind, constraints_of
-from themescope.core.labelling.learning import Placed
-from themescope.core.labelling.pairs import Pairs, joined, pairs_of, pairs_of_answers, pairs_of_placed
+from themescope.core.labelling.learning import Pairs, Placed, joined, pairs_of, pairs_of_answers, pairs_of_placed
 from themescope.core.labelling.partition import Cluster, start
 
 judgement = st.tuples(st.integers(1, 6), st.integers(1, 6), st.booleans())

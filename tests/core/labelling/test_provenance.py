@@ -12,11 +12,19 @@ from hypothesis import strategies as st
 
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
-from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, SentenceChanges, apply, difference
-from themescope.core.labelling.entries import EntryKind
-from themescope.core.labelling.history import Kind, Step, undo_state
+from themescope.core.labelling.changes import (
+    ChangeSet,
+    EntryChange,
+    Field,
+    Kind,
+    SentenceChanges,
+    Step,
+    apply,
+    difference,
+    undo_state,
+)
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, start
 from themescope.core.labelling.provenance import (
     Approval,
     Maker,

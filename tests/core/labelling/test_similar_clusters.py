@@ -10,12 +10,13 @@ from scipy import sparse
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
-from themescope.core.labelling.reclustering import clusterers, propose
-from themescope.core.labelling.similar_clusters import (
+from themescope.core.labelling.suggestions import (
     ClusterPair,
     between,
     centres,
+    clusterers,
     densities,
+    propose,
     similar_groups,
     similar_pairs,
     usual_limit,

@@ -7,7 +7,7 @@ import pytest
 from tests.core.readers.samples import SCB, WIKITEXT, dump, jsonl, page, texts, write
 from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
-from themescope.core.readers import REGISTRY, streams, unpacking
+from themescope.core.readers import REGISTRY, streams
 from themescope.core.readers.formats import detect
 from themescope.core.readers.outline import title_of
 
@@ -213,7 +213,7 @@ def test_two_hundred_megabytes_of_one_line_end_at_once(tmp_path):
 
 
 def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "BOMB_SIZE", 200_000)
+    monkeypatch.setattr(streams, "BOMB_SIZE", 200_000)
     path = write(tmp_path, "bomb.txt", b"\n" * 1_000_000, ".xz")
     assert "times its size" in fails("plain", path)
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themescope.core.readers.outline import Outline
-from themescope.core.readers.wikitext.links import LinkRemoval
-from themescope.core.readers.wikitext.page import read_page
+from themescope.core.readers.wikitext.page import LinkRemoval, read_page
 
 DEBRIS = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|'''|''|==|\(\s*\)|  | ,|^[,;:)]|&nbsp;|\{\||\|\}")
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from themescope.core.errors import MissingExtraError, ReadError
-from themescope.core.text import encoder_folders
-from themescope.core.text.encoder_folders import Pooling, installed_encoder, pooling_of, weights_digest
+from themescope.core.text import encoders
+from themescope.core.text.encoders import Pooling, installed_encoder, pooling_of, weights_digest
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])
@@ -74,6 +74,6 @@ def test_the_digest_identifies_the_weights(tmp_path):
 
 
 def test_a_base_encoder_that_is_not_installed_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setattr(encoder_folders, "find_spec", lambda name: None)
+    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"themescope\[encoder\]"):
         installed_encoder("A method")

@@ -211,9 +211,7 @@ def test_a_source_that_is_nothing_says_what_could_be(tmp_path):
 
 
 def test_distilled_without_a_folder_is_the_installed_encoder(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "themescope.core.text.encoder_folders.installed_encoder", lambda feature: tmp_path / "installed"
-    )
+    monkeypatch.setattr("themescope.core.text.encoders.installed_encoder", lambda feature: tmp_path / "installed")
     with pytest.raises(ConfigError, match=r"no sentence encoder at .*installed"):
         load_word_vectors("distilled:")
 

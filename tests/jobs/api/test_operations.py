@@ -18,8 +18,8 @@ from tests.webapp.filled import fill
 from themescope.core.columns import ColumnType
 from themescope.core.errors import AccessError, DataError, UnknownNameError
 from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.distribution import DistributionPlan
 from themescope.core.labelling.selections import Origin, selected
+from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.answers import Page
 from themescope.db.access import Actor
 from themescope.db.label_records import Role

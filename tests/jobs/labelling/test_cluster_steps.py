@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.core.labelling.test_cluster_operations import IDS, Choose, Labelling, intentions, made
 from tests.db.texts import add_corpus
 from tests.jobs.labelling.test_document import ABOUT
-from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import replay, rewind
 from themescope.core.labelling.cluster_changes import ClusterChanges
-from themescope.core.labelling.history import replay, rewind
 from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -63,9 +63,9 @@ def test_every_step_on_clusters_is_stored_undone_exported_and_imported(sqlite_st
         in_two,
         lambda p: hierarchy.put_under(p, [1, 2], 3),
         lambda p: hierarchy.group(p, [hierarchy.ClusterGroup("All", (3,))], session.next_number),
-        lambda p: dismissals.dismiss_merge(p, 1, 2),
-        lambda p: dismissals.accept_outliers(p, p.ids[:3]),
-        lambda p: dismissals.update_names(p, {1: "New", 2: p.clusters[2].name}),
+        lambda p: cluster_changes.dismiss_merge(p, 1, 2),
+        lambda p: cluster_changes.accept_outliers(p, p.ids[:3]),
+        lambda p: cluster_changes.update_names(p, {1: "New", 2: p.clusters[2].name}),
         lambda p: hierarchy.move_out(p, [2]),
         lambda p: op.merge(p, [2], 1),
         lambda p: hierarchy.dissolve(p, max(p.clusters)),

@@ -15,10 +15,8 @@ import pytest
 
 from themescope.core.errors import ReadError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, EntryChange
-from themescope.core.labelling.entries import Entry, EntryKind
-from themescope.core.labelling.history import Kind, Step
-from themescope.core.labelling.partition import Cluster, start
+from themescope.core.labelling.changes import ChangeSet, EntryChange, Kind, Step
+from themescope.core.labelling.partition import Cluster, Entry, EntryKind, start
 from themescope.jobs.bundles.labellings import Document, SentencePlace, from_lines, to_lines
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

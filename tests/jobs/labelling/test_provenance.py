@@ -14,10 +14,10 @@ import pytest
 from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, Field, marked
-from themescope.core.labelling.distribution import DistributionPlan, Order
 from themescope.core.labelling.metric_learning import use_metric
 from themescope.core.labelling.provenance import Source
-from themescope.core.readers.sentence_lists import read_sheet
+from themescope.core.labelling.task_items import DistributionPlan, Order
+from themescope.core.readers.tables import read_sheet
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.access import Actor
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing

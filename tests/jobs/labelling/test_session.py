@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.db.texts import add_corpus
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.history import Kind
+from themescope.core.labelling.changes import Kind, StaleChangeError
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.types import Split
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing

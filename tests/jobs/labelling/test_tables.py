@@ -17,7 +17,7 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.readers.sentence_lists import Sheet, read_sheet
+from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import LabellingRecord, NewLabelling
 from themescope.db.store import Store

@@ -13,8 +13,8 @@ from themescope.core.errors import AccessError, DataError, DuplicateNameError, S
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
-from themescope.core.labelling.distribution import DistributionPlan, Order
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.db.label_records import NewLabelling, Role, Sharing
 from themescope.db.store import Store
 from themescope.db.task_records import ItemRecord, ItemState, NewItem, Reason, TaskRecord

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.history import Step
+from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.operations import Operation
 from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import LabellingRecord

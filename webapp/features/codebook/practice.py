@@ -15,7 +15,7 @@ import streamlit as st
 
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import Code, codes, entry_of, without_examples
-from themescope.core.labelling.training import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
+from themescope.core.labelling.task_items import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
 from themescope.db.access import Right
 from themescope.jobs.services.labelling import training
 from themescope.webapp.features.codebook.editing import CodebookState

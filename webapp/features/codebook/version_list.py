@@ -8,13 +8,20 @@ from uuid import uuid4
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.changes import EntryChange, Step
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.entries import SENTENCES, Code, codes
-from themescope.core.labelling.codebook.versions import NAME_LIMIT, Difference, Version, differences, versions
-from themescope.core.labelling.entries import EntryKind
-from themescope.core.labelling.history import Step
+from themescope.core.labelling.codebook.entries import (
+    NAME_LIMIT,
+    SENTENCES,
+    Code,
+    Difference,
+    Version,
+    codes,
+    differences,
+    versions,
+)
 from themescope.core.labelling.operations import OperationKind
+from themescope.core.labelling.partition import EntryKind
 from themescope.webapp.features.codebook.editing import CodebookState
 from themescope.webapp.features.codebook.entries import messages
 from themescope.webapp.features.codebook.state import NEW, OLD, VERSION_FORM, VERSION_NAME

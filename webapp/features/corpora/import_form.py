@@ -10,8 +10,7 @@ import streamlit as st
 
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY, ReaderCard
-from themescope.core.readers.dataset_archives import unpack
-from themescope.core.readers.dataset_folders import files_below, is_dataset
+from themescope.core.readers.dataset_folders import files_below, is_dataset, unpack
 from themescope.core.readers.formats import Preview, detect, preview, suffixes
 from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name

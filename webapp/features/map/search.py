@@ -11,8 +11,7 @@ import numpy.typing as npt
 import streamlit as st
 from scipy import sparse
 
-from themescope.core.compute.neighbour_index import INDEX_FROM
-from themescope.core.compute.neighbours import cosines, nearest_neighbours
+from themescope.core.compute.neighbours import INDEX_FROM, cosines, nearest_neighbours
 from themescope.core.errors import ThemescopeError
 from themescope.core.types import Ids, Matrix
 from themescope.db.records import CorpusRecord, MapRecord, ModelRecord

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Answer
 from themescope.core.labelling.changes import StaleChangeError
@@ -307,11 +307,11 @@ def _merge_pair(state: RelabelState, action: Mapping[str, Any]) -> None:
 def _dismiss(state: RelabelState, action: Mapping[str, Any]) -> None:
     pair, selected = _pair(action), state.selected
     if pair is not None:
-        state.apply(lambda p: dismissals.dismiss_merge(p, *pair), keep_selection=True)
+        state.apply(lambda p: cluster_changes.dismiss_merge(p, *pair), keep_selection=True)
     elif state.clusters.view == MERGES:
         state.notice = NO_MERGE
     elif len(selected):
-        state.apply(lambda p: dismissals.accept_outliers(p, selected))
+        state.apply(lambda p: cluster_changes.accept_outliers(p, selected))
     else:
         state.notice = "Select outliers in the table first."
 

@@ -17,9 +17,8 @@ import streamlit as st
 from themescope.core.errors import DataError
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling.cluster_changes import ClusterChanges
-from themescope.core.labelling.entries import EntryKind
 from themescope.core.labelling.hierarchy import ClusterGroup
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.types import Ids, Matrix
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ModelRecord
@@ -33,7 +32,7 @@ from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.similar_clusters import Centres, ClusterPair
+    from themescope.core.labelling.suggestions import Centres, ClusterPair
 
 _PAIRS = 10
 """Number of suggested merges that are listed at most, besides those that were dismissed."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling import dismissals, hierarchy
+from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import clusters as service
@@ -172,11 +172,11 @@ def _names(state: RelabelState, stale: dict[int, float]) -> None:
                 icon=":material/label:",
                 type="primary",
                 on_click=_apply,
-                args=(state, lambda p: dismissals.update_names(p, names)),
+                args=(state, lambda p: cluster_changes.update_names(p, names)),
             )
             st.button(
                 "Keep names", icon=":material/check:",
-                on_click=_apply, args=(state, lambda p: dismissals.keep_names(p, list(stale))),
+                on_click=_apply, args=(state, lambda p: cluster_changes.keep_names(p, list(stale))),
             )  # fmt: skip
         st.caption("A language model can suggest names for the same clusters, in the tab “Files and settings”.")
 
@@ -254,7 +254,7 @@ def _outliers(state: RelabelState, ids: Ids) -> None:
     rows = np.flatnonzero(density < limit)
     rows = rows[np.argsort(density[rows], kind="stable")]
     listed = every[rows]
-    left = np.isin(listed, dismissals.accepted_outliers(state.partition))
+    left = np.isin(listed, cluster_changes.accepted_outliers(state.partition))
     rows = rows[~left & np.isin(listed, ids)]
     words = f", without {left.sum():,} that were left in place" if left.any() else ""
     st.caption(

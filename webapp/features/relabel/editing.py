@@ -22,10 +22,8 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.entries import EntryKind
-from themescope.core.labelling.history import Step
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.changes import StaleChangeError, Step
+from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.types import Ids, Matrix
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import ModelRecord

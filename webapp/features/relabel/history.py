@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, SentenceChanges
-from themescope.core.labelling.entries import EntryKind
-from themescope.core.labelling.history import Kind, Step
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
+from themescope.core.labelling.partition import UNASSIGNED, EntryKind
 from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import HISTORY_SEARCH, HISTORY_TABLE, step_summary

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from themescope.core.readers.sentence_lists import MOST_BYTES, Sheet, read_sheet
+from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
 from themescope.db.access import Right
 from themescope.db.label_records import LabellingRecord, NewLabelling
 from themescope.jobs.services.labelling import bertopic, codebook, files, starts, tables

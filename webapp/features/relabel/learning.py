@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
-from themescope.core.metrics.statistics.paired_tests import PairedTest, paired_test
+from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.types import Split
 from themescope.db.label_records import LabellingRecord

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from themescope.core.labelling.changes import ChangeSet
-from themescope.core.labelling.history import Step
+from themescope.core.labelling.changes import ChangeSet, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
 from themescope.core.types import Ids, Matrix, Points, Sentence

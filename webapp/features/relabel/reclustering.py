@@ -27,7 +27,7 @@ from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import count, plain, shorten
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.reclustering import ClusterPart
+    from themescope.core.labelling.suggestions import ClusterPart
 
 ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One cluster", "Selection", "Unassigned", "All others"
 AUTOMATIC, GIVEN = "Suggested", "Given"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.history import Kind, Step
+from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids
 from themescope.webapp.shared.pages import PageKeys

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.distribution import DistributionPlan, Order
+from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import CorpusRecord
 from themescope.jobs.services.accounts.people import tidy

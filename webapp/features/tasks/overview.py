@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.drift import Drift
+from themescope.core.labelling.task_items import Drift
 from themescope.db.records import CorpusRecord
 from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy

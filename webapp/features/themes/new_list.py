@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.readers.formats import COMPRESSIONS
-from themescope.core.readers.sentence_lists import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
+from themescope.core.readers.tables import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
 from themescope.core.tasks.themes import FEWEST, MOST
 from themescope.core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from themescope.core.text.splitting import LANGUAGES

@@ -7,8 +7,16 @@ from html import escape
 
 import streamlit as st
 
-from themescope.core.labelling.codebook.entries import EXAMPLE_LIMIT, SENTENCES, TEXT_LIMIT, TEXTS, Code, CodebookEntry
-from themescope.core.labelling.codebook.versions import Difference, Piece
+from themescope.core.labelling.codebook.entries import (
+    EXAMPLE_LIMIT,
+    SENTENCES,
+    TEXT_LIMIT,
+    TEXTS,
+    Code,
+    CodebookEntry,
+    Difference,
+    Piece,
+)
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
 from themescope.core.types import Ids
 from themescope.webapp.shared.components import ASSETS

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from themescope.core.metrics.statistics.paired_tests import PairedTest, paired_test
+from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.models import REGISTRY
 from themescope.core.types import Ids, Split, TripletRows

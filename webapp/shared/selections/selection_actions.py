@@ -11,8 +11,8 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.changes import Step
 from themescope.core.labelling.error_cases import MOST_PASSAGES
-from themescope.core.labelling.history import Step
 from themescope.core.labelling.selections import Selection, digest_of_ids
 from themescope.core.types import Ids
 from themescope.db.access import Right, only_its_maker

@@ -14,42 +14,42 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, apply
+from themescope.core.labelling.changes import ChangeSet, apply, replay, rewind
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.documents import (
-    HEADER,
-    blocks,
-    from_json,
-    from_rows,
-    json_text,
-    rows,
-)
 from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
     TEXT_LIMIT,
     CodebookEntry,
     checked,
     codes,
+    differences,
+    entries_with,
     entry_of,
     packed,
     unpacked,
+    versions,
+    word_difference,
 )
 from themescope.core.labelling.codebook.portable import (
+    HEADER,
     PortableCode,
+    blocks,
     described,
     description,
     entry_for,
+    from_json,
+    from_rows,
     hex_colour,
+    json_text,
     nearest_colour,
     portable,
     reference,
+    rows,
     text_of,
 )
-from themescope.core.labelling.codebook.versions import differences, entries_with, versions, word_difference
-from themescope.core.labelling.history import replay, rewind
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import COLOURS, Cluster, Partition, start
-from themescope.core.labelling.training import share_right, training_items
+from themescope.core.labelling.task_items import share_right, training_items
 
 IDS = np.arange(10, 18, dtype=np.int64)
 HEADINGS = st.sampled_from(["Inclusion rules:", "\\Examples:", "Notes:", "- a", "\\\\Notes:", ""])

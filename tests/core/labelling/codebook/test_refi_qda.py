@@ -23,12 +23,16 @@ from themescope.core.labelling.codebook.qda_project import (
     QDE,
     ProjectHead,
     QdaSpan,
+    Spans,
     TextSource,
+    headings,
+    layout,
+    located,
+    sections,
     write_project,
 )
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.codebook.qda_xml import codebook, read_codebook
-from themescope.core.labelling.codebook.sources import Spans, headings, layout, located, sections
 from themescope.core.labelling.provenance import Maker, Source
 from themescope.core.types import Sentence
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.statistics.multiple_comparisons import compare_all, mcnemar_test
-from themescope.core.metrics.statistics.paired_tests import (
+from themescope.core.metrics.statistics.intervals import (
     bootstrap_ps,
     discordant_ps,
     holm,
@@ -17,6 +16,7 @@ from themescope.core.metrics.statistics.paired_tests import (
     signed_rank_ps,
     t_ps,
 )
+from themescope.core.metrics.statistics.multiple_comparisons import compare_all, mcnemar_test
 
 
 def test_a_clear_difference_is_found_and_its_sign_is_kept() -> None:

@@ -1,0 +1,334 @@
+"""Items of labelling tasks: their distribution to people, items with a known label, and checks of the work over time.
+
+Items with a known label are sentences with their right cluster, chosen by people who may change the labelling. New
+labellers practise on them, and tasks use them to check the work of labellers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.errors import DataError
+from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.codebook.entries import clean_text
+from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKey, EntryKind, Partition
+from themescope.core.metrics.statistics.intervals import holm
+from themescope.core.types import Estimate, Floats
+
+
+class Order(StrEnum):
+    """Order in which a person gets the items."""
+
+    GIVEN = "given"
+    RANDOM = "random"
+    UNCERTAIN = "most uncertain first"
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionPlan:
+    """How the items of a task are distributed."""
+
+    people: tuple[str, ...]
+    share: float = 0.2
+    """Share of the items that several people label."""
+    several: int = 2
+    """Number of people of such an item; each of the others has one."""
+    order: Order = Order.GIVEN
+    seed: int = 0
+    quotas: Mapping[str, int] | None = None
+    """Maximum number of items of a person, without gold items; no limit for the others."""
+
+
+def distribute(
+    items: int, plan: DistributionPlan, uncertainty: Floats | None = None, gold: Sequence[int] = ()
+) -> list[list[int]]:
+    """Return the items 0 … ``items`` - 1 of each person of ``plan``, in the person's order.
+
+    Every item has exactly its number of people, all different, and loads differ by at most one where quotas allow it.
+    ``gold`` items are labelled by everybody, spread evenly over the person's list, and do not count for quotas.
+    Items with several people are drawn at random, and two people share about as many items as any other two.
+
+    Raises :class:`DataError` if the plan cannot be met, with what is missing.
+    """
+    _check(items, plan, uncertainty)
+    random = np.random.default_rng(plan.seed)
+    known = {*gold}
+    ordinary = np.array([item for item in range(items) if item not in known], dtype=np.int64)
+    demand = np.ones(len(ordinary), dtype=np.int64)
+    shared = random.permutation(len(ordinary))[: round(plan.share * len(ordinary))]
+    demand[shared] = plan.several
+    loads = _loads(int(demand.sum()), len(ordinary), plan)
+    lists: list[list[int]] = [[] for _ in plan.people]
+    for place, people in _assigned(demand, loads, random):
+        for person in people:
+            lists[person].append(int(ordinary[place]))
+    return [_with_gold(_ordered(own, plan.order, uncertainty, random), [*gold], random) for own in lists]
+
+
+def _check(items: int, plan: DistributionPlan, uncertainty: Floats | None) -> None:
+    if not plan.people or len({*plan.people}) < len(plan.people):
+        raise DataError("A task needs people, each of them once.")
+    if not items:
+        raise DataError("A task needs articles.")
+    if not 0.0 <= plan.share <= 1.0:
+        raise DataError(f"The share of items with several people is between 0 and 100 %, not {plan.share:.0%}.")
+    if plan.share and not 2 <= plan.several <= len(plan.people):
+        raise DataError(
+            f"{plan.several} people are to label the same item, but the task has {len(plan.people)}. "
+            "Add people, or lower the overlap."
+        )
+    if plan.order is Order.UNCERTAIN and (uncertainty is None or len(uncertainty) != items):
+        raise DataError("There is no measure of uncertainty for these items. Choose another order.")
+
+
+def _loads(total: int, items: int, plan: DistributionPlan) -> npt.NDArray[np.int64]:
+    """Return the (people,) number of items of each person: equal up to one, except where a quota is lower."""
+    quotas = plan.quotas or {}
+    most = np.array([min(quotas.get(person, items), items) for person in plan.people], dtype=np.int64)
+    if (most < 0).any():
+        raise DataError("A quota is at least 0.")
+    room = int(most.sum())
+    if room < total:
+        raise DataError(
+            f"The items need {total:,} labellings, but the quotas allow {room:,}: {total - room:,} are missing. "
+            "Raise a quota, add people, or lower the overlap."
+        )
+    loads = np.zeros(len(most), dtype=np.int64)
+    while total:
+        free = np.flatnonzero(loads < most)
+        step = max(total // len(free), 1)
+        more = min(step, int((most[free] - loads[free]).min()))
+        taken = free if more * len(free) <= total else free[:total]
+        loads[taken] += more
+        total -= more * len(taken)
+    return loads
+
+
+def _assigned(
+    demand: npt.NDArray[np.int64], loads: npt.NDArray[np.int64], random: np.random.Generator
+) -> list[tuple[int, list[int]]]:
+    """Return (item, people) such that items have their demand and people their load.
+
+    Items of highest demand first, each to the people with the most left (Ryser 1957, Canadian Journal of Mathematics
+    9). Among equals, those who have shared the fewest items with the others of the item.
+    """
+    left, shared = loads.copy(), np.zeros((len(loads), len(loads)), dtype=np.int64)
+    order = random.permutation(len(demand))
+    order = order[np.argsort(-demand[order], kind="stable")]
+    found = []
+    for item in order.tolist():
+        people: list[int] = []
+        for _ in range(int(demand[item])):
+            together = shared[people].sum(axis=0)
+            keys = (random.permutation(len(left)), together, -left)
+            free = [int(p) for p in np.lexsort(keys) if p not in people]
+            person = free[0]
+            if not left[person]:
+                raise DataError(
+                    "The quotas do not allow that many different people for an item. Raise a quota, or lower the "
+                    "overlap."
+                )
+            people.append(person)
+        for person in people:
+            left[person] -= 1
+            shared[person, [other for other in people if other != person]] += 1
+        found.append((item, people))
+    return found
+
+
+def _ordered(own: list[int], order: Order, uncertainty: Floats | None, random: np.random.Generator) -> list[int]:
+    items = np.sort(np.array(own, dtype=np.int64))
+    if order is Order.RANDOM:
+        items = random.permutation(items)
+    elif order is Order.UNCERTAIN and uncertainty is not None:
+        items = items[np.argsort(-uncertainty[items], kind="stable")]
+    return [int(item) for item in items]
+
+
+def _with_gold(own: list[int], gold: list[int], random: np.random.Generator) -> list[int]:
+    """Return the items with gold items in between, at even distances."""
+    mixed, total = list(own), len(own) + len(gold)
+    for place, item in enumerate(random.permutation(np.array(gold, dtype=np.int64)).tolist()):
+        mixed.insert(min(round((place + 0.5) * total / len(gold)), len(mixed)), item)
+    return mixed
+
+
+# --- drift ------------------------------------------------------------------------------------------------------------
+
+
+LAST = 10
+"""Number of the last items that are compared with those before."""
+FEWEST = 4
+"""Minimum number of items on either side of a comparison."""
+ALPHA = 0.05
+_EXACT, _DRAWN = 20_000, 20_000
+_CELLS = 1_000_000
+"""Random numbers in memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Whether the last items of a person are worse than those before."""
+
+    before: float | None
+    """Mean of the items before the last ones."""
+    last: float | None
+    items: int
+    """Number of items."""
+    p: float | None
+    """P-value of a one-sided permutation test of the difference, corrected for the number of tests."""
+    undefined: str
+    """Reason why there is no test; "" if there is one."""
+
+    @property
+    def found(self) -> bool:
+        """Return whether the test finds that the work has become worse."""
+        return self.p is not None and self.p < ALPHA
+
+
+def drifts(scores: Mapping[str, Sequence[float]], last: int = LAST, seed: int = 0) -> dict[str, Drift]:
+    """Compare the last items of every series with those before.
+
+    ``scores`` are the scores of the items of each series (a person and a measure) in the order in which they were
+    done. The items are permuted, because sentences of one item are not independent. P-values are corrected by Holm's
+    method over all series.
+    """
+    found = {name: _compared(np.asarray(values, dtype=np.float64), last, seed) for name, values in scores.items()}
+    tested = [name for name, drift in found.items() if drift.p is not None]
+    if tested:
+        raw = np.array([found[name].p for name in tested], dtype=np.float64)
+        for name, p in zip(tested, holm(raw), strict=True):
+            drift = found[name]
+            found[name] = Drift(drift.before, drift.last, drift.items, float(p), "")
+    return found
+
+
+def _compared(scores: Floats, last: int, seed: int) -> Drift:
+    n = len(scores)
+    late = min(last, n // 2)
+    if late < FEWEST:
+        need = 2 * FEWEST
+        return Drift(None, None, n, None, f"at least {need} checked items are needed, and there are {n}")
+    before, after = scores[: n - late], scores[n - late :]
+    p = _permutation_p(before, after, seed)
+    return Drift(float(before.mean()), float(after.mean()), n, p, "")
+
+
+def _permutation_p(before: Floats, after: Floats, seed: int) -> float:
+    """Return the probability, without drift, that the last items are at least that much worse."""
+    scores, k = np.concatenate([before, after]), len(after)
+    if comb(len(scores), k) <= _EXACT:
+        sums = np.array([scores[list(chosen)].sum() for chosen in combinations(range(len(scores)), k)])
+        return float((sums <= after.sum() + 1e-12).mean())
+    random = np.random.default_rng(seed)
+    rows = max(_CELLS // len(scores), 1)
+    low = 0
+    for start in range(0, _DRAWN, rows):
+        order = random.random((min(rows, _DRAWN - start), len(scores))).argpartition(k, axis=1)[:, :k]
+        low += int((scores[order].sum(axis=1) <= after.sum() + 1e-12).sum())
+    return (low + 1) / (_DRAWN + 1)
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+EXPLANATION_LIMIT, ITEM_LIMIT = 5_000, 500
+"""Maximum number of characters of an explanation, and of items of a labelling."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingItem:
+    """Sentence with the cluster into which it belongs."""
+
+    key: str
+    """Key of its entry."""
+    sentence: int
+    cluster: int
+    explanation: str = ""
+    """Why it belongs there."""
+
+
+def training_items(partition: Partition) -> list[TrainingItem]:
+    """Return the training items of a labelling, see :func:`items_of`."""
+    return items_of(partition.entries, partition.clusters)
+
+
+def items_of(entries: Mapping[EntryKey, Entry], clusters: Collection[int]) -> list[TrainingItem]:
+    """Return the training items whose cluster is one of ``clusters``, by sentence; of several for one, the first."""
+    found: dict[int, TrainingItem] = {}
+    for (kind, key), entry in sorted(entries.items(), key=lambda pair: pair[0]):
+        item = _item(key, entry) if kind is EntryKind.TRAINING else None
+        if item is not None and item.cluster in clusters:
+            found.setdefault(item.sentence, item)
+    return [found[id] for id in sorted(found)]
+
+
+def _item(key: str, entry: Entry) -> TrainingItem | None:
+    if len(entry.sentences) != 1 or len(entry.clusters) != 1:
+        return None
+    text = entry.data.get("explanation")
+    return TrainingItem(key, entry.sentences[0], entry.clusters[0], text if isinstance(text, str) else "")
+
+
+def chosen(partition: Partition, keys: Iterable[str], ids: Iterable[int], explanation: str = "") -> list[EntryChange]:
+    """Return the changes that make assigned sentences training items of their present clusters.
+
+    ``keys`` are new keys, one for each sentence that is not an item yet; an item keeps its key.
+
+    Raises :class:`DataError` if a sentence is unassigned, the explanation too long, or there are too many items.
+    """
+    known, fresh = {item.sentence: item for item in training_items(partition)}, iter(keys)
+    text = _explanation(explanation)
+    found = []
+    for id in dict.fromkeys(ids):
+        number = int(partition.numbers[partition.rows([id])[0]])
+        if number == UNASSIGNED:
+            raise DataError("A training item needs a cluster. Assign the sentence first.")
+        key = known[id].key if id in known else next(fresh)
+        found.append(_put(partition, TrainingItem(key, id, number, text)))
+    if len(known) + sum(made.old is None for made in found) > ITEM_LIMIT:
+        raise DataError(f"A labelling may have {ITEM_LIMIT} training items.")
+    return [made for made in found if made.old != made.new]
+
+
+def explained(partition: Partition, item: TrainingItem, explanation: str) -> EntryChange:
+    """Return the change of the explanation of an item; raise :class:`DataError` if it is too long."""
+    return _put(partition, TrainingItem(item.key, item.sentence, item.cluster, _explanation(explanation)))
+
+
+def dropped(partition: Partition, item: TrainingItem) -> EntryChange:
+    """Return the change that makes a sentence no longer a training item."""
+    return EntryChange(EntryKind.TRAINING, item.key, partition.entries.get((EntryKind.TRAINING, item.key)), None)
+
+
+def _explanation(text: str) -> str:
+    text = clean_text(text)
+    if len(text) > EXPLANATION_LIMIT:
+        raise DataError(f"An explanation may have {EXPLANATION_LIMIT:,} characters; this one has {len(text):,}.")
+    return text
+
+
+def _put(partition: Partition, item: TrainingItem) -> EntryChange:
+    old = partition.entries.get((EntryKind.TRAINING, item.key))
+    new = Entry({"explanation": item.explanation}, (item.sentence,), (item.cluster,))
+    return EntryChange(EntryKind.TRAINING, item.key, old, new)
+
+
+def share_right(answers: Sequence[bool]) -> Estimate | None:
+    """Return the share of right answers with its 95 % interval; None without answers.
+
+    The interval is that of Wilson 1927 (score interval), which is defined for 0 and all right, too.
+    """
+    if not answers:
+        return None
+    from scipy.stats import binomtest
+
+    found = binomtest(sum(answers), len(answers)).proportion_ci(method="wilson")
+    return Estimate(sum(answers) / len(answers), float(found.low), float(found.high), len(answers))
