@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,13 +13,11 @@ from tests.webapp.test_relabel import press, select
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of, versions
-from themescope.core.labelling.codebook.portable import PortableCode
-from themescope.core.labelling.codebook.qda_project import ProjectHead, TextSource, write_project
 from themescope.core.labelling.task_items import training_items
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.labelling import codebook, qda_projects, starts, training
+from themescope.jobs.services.labelling import starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import editing as codebook_editing
 from themescope.webapp.features.codebook import practice
@@ -62,13 +57,6 @@ def button(at: AppTest, label: str) -> AppTest:
 
 def field(at: AppTest, label: str) -> object:
     return next(area for area in at.text_area if area.label == label)
-
-
-@pytest.mark.parametrize("view", [CODES, VERSIONS, PRACTICE, FILES])
-def test_every_tab_opens_with_and_without_labellings(sqlite_store: Store, open_page: Open, view: str) -> None:
-    at = open_page("codebook", view=view)
-    assert not at.exception and not at.error
-    assert "No " in words(at)
 
 
 @pytest.mark.parametrize("view", [CODES, VERSIONS, PRACTICE, FILES])
@@ -125,14 +113,6 @@ def test_what_two_people_wrote_is_not_lost(filled_store: Store, labelling: Label
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "mine"
     button(at, "Undo")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
-
-
-def test_what_is_too_long_stays_in_the_form(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    state_of = codebook_editing.CodebookState(session_of(filled_store, labelling))
-    assert state_of.apply(lambda p: book.write(p, 1, CodebookEntry("a" * 20_001))) is None
-    assert "20,000 characters" in state_of.notice
-    assert state_of.apply(lambda p: book.write(p, 1, CodebookEntry())) is None
-    assert "Nothing has changed" in state_of.notice
 
 
 def test_versions_are_recorded_compared_and_restored(
@@ -237,53 +217,6 @@ def test_a_viewer_reads_and_practises_but_changes_nothing(
     assert "100% right" in words(at) and not at.error
     with filled_store.reading() as r:
         assert not training.progress(r, labelling.id)
-
-
-def test_codes_and_projects_are_imported_on_the_page(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("codebook", view=FILES)
-    codes = codebook.qdc(filled_store, labelling.id).replace(b'name="History"', b'name="New &amp; other"')
-    at.file_uploader(key=f"codebook_code_file_{labelling.id}").set_value(("codes.qdc", codes, "")).run()
-    assert not at.exception and "1 new cluster" in words(at)
-    button(at, "Import codes")
-    names = {cluster.name for cluster in session_of(filled_store, labelling).partition.clusters.values()}
-    assert "New & other" in names and "History" in names
-    project = qda_projects.qdpx(filled_store, labelling.id)
-    at.file_uploader(key="codebook_project_file").set_value(("Danube.qdpx", project, "")).run()
-    assert "1 text found in this project · 7 codes" in words(at)
-    button(at, "Import project")
-    assert not at.exception and not at.error
-    with filled_store.reading() as r:
-        made = r.labellings.list()[-1]
-        again = r.labellings.snapshot(made.id).partition
-    first = session_of(filled_store, labelling).partition
-    assert made.name == "Danube 2" and at.selectbox[0].value == made.name
-    assert [c.name for c in again.clusters.values()] == [c.name for c in first.clusters.values()]
-    assert [again.clusters[n].name for n in again.numbers] == [first.clusters[n].name for n in first.numbers]
-    for content in (b"no zip", b"PK\x03\x04"):
-        at.file_uploader(key="codebook_project_file").set_value(("bad.qdpx", content, "")).run()
-        assert not at.exception and "this file is not a REFI" in words(at)
-
-
-def test_texts_of_another_project_become_a_project(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    content = io.BytesIO()
-    write_project(
-        content, ProjectHead("Study", [PortableCode("Pay")]), [TextSource("Interview 1", "They pay late.\n\nAlways.")]
-    )
-    at = open_page("codebook", view=FILES)
-    at.file_uploader(key="codebook_project_file").set_value(("study.qdpx", content.getvalue(), "")).run()
-    assert "None of its 1 text is an article" in words(at)
-    button(at, "Import texts")
-    assert not at.exception and not at.error
-    with filled_store.reading() as r:
-        job = next(job for job in r.jobs.list() if job.kind == "import-corpus")
-    (file,) = job.args["files"]
-    article = json.loads(Path(file).read_text(encoding="utf-8"))
-    assert job.args["corpus"] == "Study" and article["title"] == "Interview 1"
-    assert article["sections"] == [{"title": "", "level": 1, "paragraphs": ["They pay late.", "Always."]}]
 
 
 # --- Relabel ----------------------------------------------------------------------------------------------------------

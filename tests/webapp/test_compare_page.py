@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,11 +16,9 @@ from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from themescope.core.labelling import markup
 from themescope.core.metrics.statistics import multiple_comparisons
 from themescope.core.metrics.statistics.multiple_comparisons import TESTS
-from themescope.db.label_records import Role
 from themescope.db.records import ScoreRecord
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
-from themescope.webapp.features.compare import exports, method_table, partition_pair, state
+from themescope.webapp.features.compare import exports, method_table, partition_pair
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import compare_queries, partition_queries
@@ -86,17 +83,6 @@ def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Op
         assert f"{test.title} over articles" in words_of(open_page("compare", benchmark=SEVERAL, test=test.id))
 
 
-def test_long_tables_are_sent_when_they_are_opened(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL)
-    assert not at.code and not any("Corrected p" in d.value for d in at.dataframe)
-    for key in ("compare_comparisons", "compare_methods_paragraph", "compare_about"):
-        at.session_state[key] = True
-    at.run()
-    columns = {column for d in at.dataframe for column in d.value.columns}
-    assert {"Corrected p", "Rule or count"} <= columns
-    assert "Holm" in at.code[0].value
-
-
 def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=SEVERAL, tab="Pair", test="t")
     names = ("tab", "benchmark", "metric", "test", "first", "second", "order")
@@ -119,18 +105,6 @@ def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) 
 
 def _flat(at: AppTest) -> str:
     return words_of(at).replace("**", "")
-
-
-def test_both_methods_article_by_article_and_over_slices(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL, tab="Pair", order="second")
-    table = at.dataframe[0].value
-    assert list(table.columns) == ["Article", "Difference", "First", "Second", "Sections", "Sentences", "Balance"]
-    assert table["Difference"].is_monotonic_increasing
-    assert list(table["Sections"]) == [6, 6, 6] and list(table["Sentences"]) == [24, 24, 24]
-    at.session_state["compare_slices"] = True
-    sliced = [d.value for d in at.run().dataframe[1:4]]
-    assert [table.columns[0] for table in sliced] == ["Sections", "Sentences", "Balance"]
-    assert list(sliced[0]["Difference"]) == [".350 [.350, .350]"]
 
 
 def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> None:
@@ -264,33 +238,3 @@ def test_a_view_is_saved_opened_and_forgotten(compared: Store, open_page: Open) 
     at.button(key=f"delete-view-{view.id}").click().run()
     with compared.reading() as r:
         assert r.views.list() == []
-
-
-def test_a_view_of_somebody_else_is_opened_but_not_forgotten(compared: Store, open_page: Open) -> None:
-    with compared.writing() as w:
-        views = {person: w.views.add("compare", person, "tab=Two+methods", person) for person in ("ann", "bob")}
-    people.set_role(compared, "eve", Role.ADMIN)
-
-    def kept_from(person: str) -> list[str]:
-        at = open_page("compare")
-        at.text_input(key="person").set_value(person).run()
-        buttons = {maker: at.button(key=f"delete-view-{view.id}") for maker, view in views.items()}
-        assert all("or an admin may do that" in button.help for button in buttons.values() if button.disabled)
-        return [maker for maker, button in buttons.items() if button.disabled]
-
-    assert (kept_from("ann"), kept_from("eve"), kept_from("")) == (["bob"], [], ["ann", "bob"])
-
-
-def test_what_is_always_in_the_url_is_bound_to_no_widget() -> None:
-    """Streamlit removes from the URL what a bound widget leaves behind, on whatever page it was."""
-    sources = [path.read_text(encoding="utf-8") for path in Path(state.__file__).parent.glob("*.py")]
-    calls = [call for text in sources for call in re.findall(r"\w+_in_url\((.*?)\)\n", text, re.S)]
-    kept = {name for call in calls for name in re.findall(r"state\.([A-Z_]+)", call)}
-    bound = {
-        name
-        for text in sources
-        for name in re.findall(r'key=state\.([A-Z_]+),[^()]*?bind="query-params"', text, re.S)
-        + re.findall(r"by_name\([^()]*?, state\.([A-Z_]+)", text, re.S)
-    }
-    assert {"TAB", "BENCHMARK", "METRIC", "FIRST", "SECOND", "ARTICLE"} <= kept
-    assert "TRIPLETS" in bound and not bound & kept

@@ -15,7 +15,6 @@ from themescope.core.paths import default_models
 from themescope.db import tables as t
 from themescope.db.records import JobStatus, ScoreRecord, TripletSetRecord
 from themescope.db.store import Store
-from themescope.jobs.services.installation import demo
 from themescope.webapp.features.train import form
 from themescope.webapp.shared.choose import BROKEN
 
@@ -47,18 +46,18 @@ def test_an_empty_store_is_no_error_and_says_what_to_do(page: str, sqlite_store:
     for tab, at in every_tab(open_page, page):
         assert not at.exception and not at.error, tab
         assert len(at.title) == 1
+        assert "No worker is running" in words_of(at)
         assert [found.label for found in at.tabs if found.children] == ([tab] if tab else [])
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_filled_store_is_shown(page: str, filled_store: Store, open_page: Open) -> None:
+def test_a_filled_store_is_shown_and_names_of_others_are_no_markdown(
+    page: str, filled_store: Store, open_page: Open
+) -> None:
     for tab, at in every_tab(open_page, page):
         assert not at.exception and not at.error, tab
-
-
-def test_the_missing_worker_is_told_on_every_page(sqlite_store: Store, open_page: Open) -> None:
-    for page in PAGES:
-        assert "No worker is running" in words_of(open_page(page))
+        for text in (words_of(at), *(element.label for element in at.expander)):
+            assert "*bold*" not in text.replace("\\*", "") and "](http" not in text, tab
 
 
 def test_a_worker_that_lives_is_not_called_missing(sqlite_store: Store, open_page: Open) -> None:
@@ -114,23 +113,12 @@ def test_a_model_tells_apart_all_that_it_was_measured_on(filled_store: Store, op
     assert len(rows) == len(shown)
 
 
-def test_names_of_others_are_never_markdown(filled_store: Store, open_page: Open) -> None:
-    opened = [*(open_page(page) for page in PAGES), open_page("corpora", corpus=CORPUS, article=HOSTILE)]
-    shown = [text for at in opened for text in (words_of(at), *(element.label for element in at.expander))]
-    assert len([text for text in shown if "\\*bold\\*" in text]) >= 2  # the title of an article and that of a job
-    assert not [text for text in shown if "*bold*" in text.replace("\\*", "") or "](http" in text]
-
-
 def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:
     at = open_page("corpora", corpus=CORPUS, article="Nile")
     assert at.header[0].value == "Nile"
     assert "10 sentences eligible for triplets" in words_of(at)
     at = open_page("corpora", corpus=CORPUS, article=HOSTILE)
     assert at.header[0].value.startswith("\\<img")
-
-
-def test_a_search_without_a_hit_says_so(filled_store: Store, open_page: Open) -> None:
-    assert "No article matches" in words_of(open_page("corpora", search="Amazon")).replace("\\", "")
 
 
 def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_page: Open) -> None:
@@ -142,16 +130,6 @@ def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_p
     next(b for b in at.button if b.label == "Delete").click().run()
     with filled_store.reading() as r:
         assert r.corpora.list() == []
-
-
-def test_triplets_move_by_buttons_and_show_who_was_right(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", set=SET, split="test")
-    assert "Triplet 1 of 4" in words_of(at)
-    assert "correct" in words_of(at)
-    following = next(b for b in at.button if b.label == "Next")
-    following.click().run()
-    assert "Triplet 2 of 4" in words_of(at)
-    assert "wrong" in words_of(at)
 
 
 def test_a_set_is_queued_with_its_rules(filled_store: Store, open_page: Open) -> None:
@@ -257,12 +235,6 @@ def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> 
     assert jobs_of(filled_store, "build-triplets") == []
 
 
-def test_the_card_of_a_model_shows_its_scores(filled_store: Store, open_page: Open) -> None:
-    at = open_page("train", view="Models", model=MODEL)
-    scores = at.dataframe[1].value
-    assert list(scores["Value with 95 % interval"]) == [".400 [.395, .500]", ".750 [.600, .900]"]
-
-
 def test_comparison_and_missing_combinations(filled_store: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=BENCHMARK)
     table = at.dataframe[0].value
@@ -292,34 +264,6 @@ def test_jobs_say_what_failed_and_try_again(filled_store: Store, open_page: Open
         assert r.jobs.list(status=JobStatus.QUEUED) == []
 
 
-def test_jobs_are_found_by_a_word(filled_store: Store, open_page: Open) -> None:
-    assert len(open_page("jobs").expander) == 2
-    (found,) = open_page("jobs", search="RIVERS").expander
-    assert "Import rivers" in found.label
-    assert "No job matches" in words_of(open_page("jobs", search="nowhere"))
-
-
-def test_what_ended_last_stands_first(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        long, short = (w.jobs.add("add-model", f"The {name} one", {}).id for name in ("long", "short"))
-        for job in (short, long):  # the first to be queued ends last
-            w.jobs.claim(job, "vm:1:a")
-            w.jobs.finish(job, "vm:1:a", JobStatus.DONE)
-    first, second = open_page("jobs").expander[:2]
-    assert "The long one" in first.label and "The short one" in second.label
-
-
-def test_a_table_chooses_what_is_shown_in_full(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Sets")
-    facts = dict(at.dataframe[1].value.itertuples(index=False))
-    assert facts["Triplets · train"] == "4"
-    assert SET in [heading.value for heading in at.subheader]
-    at.button(key="delete-set").click().run()
-    next(b for b in at.button if b.label == "Delete").click().run()
-    with filled_store.reading() as r:
-        assert r.triplets.list() == []
-
-
 def test_a_page_that_fails_says_so_in_words(
     filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,24 +283,6 @@ def test_an_empty_store_offers_the_demo(sqlite_store: Store, open_page: Open) ->
     assert not at.exception
     assert any(b.label == "Follow its jobs" for b in at.button)
     assert jobs_of(sqlite_store, "import-corpus")
-
-
-def test_without_its_text_the_demo_names_the_extra(
-    sqlite_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(demo, "_DUMP", "no-such-file")
-    at = open_page("home")
-    next(b for b in at.button if b.label == "Build the demo").click().run()
-    assert "pip install 'themescope[demo]'" in at.error[0].value.replace("\\", "")
-    assert jobs_of(sqlite_store, "import-corpus") == []
-
-
-def test_the_comparison_is_short_in_the_table_and_exact_in_the_chart(filled_store: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=BENCHMARK)
-    assert list(at.dataframe[0].value["AMI"]) == [".400 ±.052", ".010 ±.052"]
-    said = words_of(at).replace("\\", "")
-    assert "Mutual information in nats" in said
-    assert "the paper's variant" in said
 
 
 def test_a_good_end_is_told_once_beside_the_page(filled_store: Store, open_page: Open) -> None:

@@ -18,13 +18,12 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
-from themescope.core.config import Config, OptionInfo, option
+from themescope.core.config import Config, option
 from themescope.db.records import MetricPoint
-from themescope.db.settings import Settings, is_loopback
-from themescope.jobs.services.installation import demo
+from themescope.db.settings import is_loopback
 from themescope.webapp import start
 from themescope.webapp.shared import components, forms, input_files, text
-from themescope.webapp.shared.figures import DARK, LIGHT, THEMES, IntervalRow, curve_figure, interval_figure, tones
+from themescope.webapp.shared.figures import THEMES, IntervalRow, curve_figure, interval_figure
 
 
 @given(st.text(st.characters(exclude_characters="\u2060"), max_size=60))
@@ -125,26 +124,9 @@ class Example(Config):
     parts: tuple[str, ...] = option(("a",), "Which.", choices=("a", "b"))
 
 
-def test_kinds_of_settings() -> None:
-    assert forms.kinds(int | None) == {int, type(None)}
-    assert forms.kinds(tuple[str, ...]) == {tuple}
-
-
-def test_steps_fit_the_size_of_the_default() -> None:
-    assert [forms._step(value) for value in (0.001, 0.2, 1.0, 15.0)] == [0.0001, 0.02, 0.1, 1.0]
-
-
 def test_a_wrong_config_is_none_not_a_crash() -> None:
     assert forms.checked(Example, {"rate": 2.0}) is None
     assert forms.checked(Example, {"rate": 0.5}) == Example(rate=0.5)
-
-
-def test_colours_differ_and_come_again_with_another_symbol() -> None:
-    for colours in (LIGHT, DARK):
-        assert len(set(colours)) == len(colours)
-    shades = tones("dark")
-    assert (shades.colour(0), shades.symbol(0)) != (shades.colour(9), shades.symbol(9))
-    assert tones(None) == THEMES["light"]
 
 
 def test_intervals_are_drawn_best_first_with_the_floor_apart() -> None:
@@ -180,11 +162,6 @@ def test_a_long_table_has_a_search() -> None:
     for word in ("nothing", "none", "nan"):  # a cell without a value holds no word
         at.text_input[0].set_value(word).run()
         assert not at.exception and not len(at.dataframe[0].value)
-
-
-def test_names_that_begin_alike_stay_apart() -> None:
-    names = ["triplets-sen small", "triplets-sen small without bad", "mean"]
-    assert [text.shorten_middle(name, 17) for name in names] == ["triplets…en small", "triplets…hout bad", "mean"]
 
 
 def test_a_curve_has_its_points_and_its_last_value() -> None:
@@ -230,13 +207,6 @@ def test_facts_are_flat_and_in_words() -> None:
     }
 
 
-def test_settings_are_named_in_full_and_units_not_twice() -> None:
-    assert forms.labelled("min_tokens", OptionInfo("", unit="tokens")) == "Minimum tokens"
-    far = forms.labelled("max_paragraph_distance", OptionInfo("", unit="paragraphs"))
-    assert far == "Maximum paragraph distance (paragraphs)"
-    assert forms.labelled("n_neighbors", OptionInfo("")) == "Number of neighbours"
-
-
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
     for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
         assert is_loopback(address)
@@ -250,11 +220,3 @@ def test_the_next_free_port_is_taken() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert start.free_port("127.0.0.1", port) > port
-
-
-def test_without_the_text_of_the_demo_the_start_goes_on(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(demo, "_DUMP", "no-such-file")
-    assert start.prepare("127.0.0.1", demo=True) == settings.home
-    assert "pip install 'themescope[demo]'" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
-from themescope.db.records import MapPoints, VectorBlock
+from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -61,24 +61,6 @@ def press(at: AppTest, labelling: LabellingRecord, key: str) -> AppTest:
     return at.run()
 
 
-@pytest.mark.usefixtures("labelling")
-def test_one_of_three_layouts_is_always_chosen(open_page: Open) -> None:
-    at = open_page("relabel", layout="Clusters")
-    chosen = {group.label: group for group in at.button_group}
-    assert chosen["Layout"].options == ["Columns", "Map", "Clusters"]
-    assert chosen["Show"].options == ["Themes", "Merge suggestions", "Outliers", "Questions"]
-    # The browser deselects no button of such a group, so that another click on the layout changes nothing.
-    assert chosen["Layout"].proto.required and chosen["Show"].proto.required
-
-
-def test_every_tab_says_what_to_do_in_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
-    for view in ("Edit", "New labelling"):
-        at = open_page("relabel", view=view)
-        assert not at.exception
-        assert not at.error
-        assert "No " in words(at)
-
-
 def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: Open) -> None:
     at = open_page("relabel", view="New labelling")
     assert not at.exception
@@ -88,32 +70,6 @@ def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: 
         (record,) = r.labellings.list()
         assert record.origin["from"] == "clustering"
         assert len(r.labellings.snapshot(record.id).partition.clusters) == 3
-
-
-def test_where_there_is_no_cluster_yet_the_bar_says_how_one_comes(filled_store: Store, open_page: Open) -> None:
-    with filled_store.reading() as r:
-        corpus = r.corpora.list()[0]
-        article = r.corpora.articles(corpus.id)[0]
-    new = NewLabelling(corpus.id, "Empty", "", Sharing.OWN, False, article.id)
-    record = starts.begin(filled_store, new, starts.from_nothing)
-    at = open_page("relabel")
-    state = at.session_state[f"relabel_state_{record.id}"]
-    assert toolbar_data(state)["heading"].startswith("No clusters yet")
-    select(at, record, state.partition.ids[:2].tolist())
-    assert toolbar_data(state)["heading"] == "2 sentences selected: press N to create a cluster"
-
-
-def test_maps_are_called_as_they_are_called(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        ids = w.labellings.snapshot(labelling.id).partition.ids
-        points = MapPoints(ids, np.zeros((len(ids), 2), dtype=np.float32))
-        w.maps.add(
-            corpus_id=labelling.corpus_id, model_id=w.models.by_name(MODEL).id, name="by *stars* · a-b", config={},
-            seed=0, digest="p2", faithfulness=0.5, sampled_from=len(ids), points=points,
-        )  # fmt: skip
-    at = open_page("relabel")
-    next(b for b in at.button_group if b.label == "Layout").set_value("Map").run()
-    assert not at.exception and "by *stars* · a-b" in at.selectbox(key=f"relabel_map_{labelling.id}").options
 
 
 def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: Store, open_page: Open) -> None:

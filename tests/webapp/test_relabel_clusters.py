@@ -18,8 +18,7 @@ from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import inference
-from themescope.jobs.services.labelling import codebook, starts
-from themescope.jobs.services.labelling.schemes import from_codes
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import cluster_queries, filters, settings
 from themescope.webapp.features.relabel.actions import dispatch
@@ -243,16 +242,6 @@ def test_what_a_search_leaves_out_is_grey_on_the_map(filled_store: Store, labell
     assert np.array_equal(whole.units[:3], canvas.units)
 
 
-def test_the_map_shows_either_level(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    session = LabellingSession(filled_store, labelling.id, "")
-    at = open_page("relabel", layout="Map")
-    assert not [toggle for toggle in at.toggle if toggle.label == "Colour by theme"]
-    session.do(hierarchy.put_under(session.partition, [2], 1))
-    at = open_page("relabel", layout="Map")
-    next(toggle for toggle in at.toggle if toggle.label == "Colour by theme").set_value(True).run()
-    assert not at.exception
-
-
 def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,27 +278,6 @@ def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: Labelli
     assert "Most similar clusters" not in words(send(at, labelling, "choose_clusters", on=[1], off=[]))
 
 
-@pytest.mark.parametrize("suffix", ["json", "csv"])
-def test_a_scheme_is_the_start_of_another_labelling(
-    filled_store: Store, labelling: LabellingRecord, tmp_path: Path, suffix: str
-) -> None:
-    session = LabellingSession(filled_store, labelling.id, "")
-    session.do(hierarchy.put_under(session.partition, [2], 1))
-    session.do(op.rename(session.partition, 3, "=1+1 <b>"))
-    path = tmp_path / f"scheme.{suffix}"
-    write = {"json": codebook.json_text, "csv": codebook.table}[suffix]
-    path.write_text(write(filled_store, labelling.id), encoding="utf-8")
-    new = NewLabelling(labelling.corpus_id, "Again", "", article_id=labelling.article_id)
-    made = starts.begin(filled_store, new, from_codes(codebook.read_codes(path), path.name))
-    first, second = stored(filled_store, labelling), stored(filled_store, made)
-
-    def levels(p: Partition) -> set[tuple[str, str]]:
-        return {(c.name, p.clusters[c.parent].name if c.parent else "") for c in p.clusters.values()}
-
-    assert levels(first) == levels(second) and (second.numbers == UNASSIGNED).all()
-    assert made.origin == {"from": "scheme", "name": path.name}
-
-
 def test_the_page_imports_and_offers_schemes(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel", view="New labelling")
     assert not at.exception and "All sentences begin unassigned" in words(at)
@@ -330,18 +298,3 @@ def test_an_article_is_searched_for_where_a_list_would_be_too_long(
     assert offered(at) == [settings.WHOLE_CORPUS, "Danube"]
     at.text_input(key=f"{SCHEME_ARTICLE}_search").set_value("nile").run()
     assert offered(at) == [settings.WHOLE_CORPUS, "Nile"]
-
-
-def test_a_link_to_suggestions_opens_the_themes_of_blind_work(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    with filled_store.writing() as w:
-        w.labellings.share(labelling.id, Sharing.OWN, True, "")
-    at = open_page("relabel", layout="Clusters", clusters=MERGES)
-    assert not at.exception and state_of(at, labelling).clusters.view == "Themes"
-
-
-def test_all_clusters_can_be_named_at_once(filled_store: Store, labelling: LabellingRecord) -> None:
-    state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
-    found = cluster_queries.keyword_names(state, tuple(sorted(state.partition.clusters)))
-    assert set(found) == set(state.partition.clusters) and len(set(found.values())) == len(found)

@@ -94,14 +94,6 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     assert "blind task" not in words(at) and at.multiselect
 
 
-def test_a_project_without_tasks(filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks")
-    assert not at.exception
-    assert "No tasks for you" in words(at)
-    at = open_page("tasks", view=state.ALL)
-    assert "No tasks yet" in words(at)
-
-
 def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: Open) -> None:
     at = open_page("tasks", person="ada", view=state.NEW)
     assert not at.exception and "A task needs a name, articles and people." in words(at)
@@ -118,15 +110,6 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert (made.name, made.person, made.settings["several"]) == ("first task", "ada", 2)
     assert len(items) == 4 and {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
     assert "first task was created" in words(at) and "0 of 4 items are done" in words(at)
-
-
-def test_a_list_of_articles_that_is_cut_says_so(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(form, "_LISTED", 2)
-    at = open_page("tasks", person="ada", view=state.NEW)
-    at.button_group(key=f"{state.FORM}_articles").set_value(form.CHOSEN).run()
-    assert "The list has the first 2 of 3 articles." in words(at)
 
 
 def test_the_form_reads_no_more_records_of_articles_than_it_lists(
@@ -147,27 +130,6 @@ def test_the_form_reads_no_more_records_of_articles_than_it_lists(
         at.button_group(key=f"{state.FORM}_articles").set_value(which).run()
         assert not at.exception
     assert {*read} == {2}
-
-
-@pytest.mark.parametrize("which", [form.EVERY, form.FIRST, form.RANDOM])
-def test_articles_of_a_task_are_in_their_order(filled_store: Store, open_page: Open, which: str) -> None:
-    at = open_page("tasks", person="ada", view=state.NEW)
-    at.text_input(key=f"{state.FORM}_name").set_value("all")
-    at.multiselect(key=f"{state.FORM}_people").set_value(["ada"]).run()
-    at.button_group(key=f"{state.FORM}_articles").set_value(which).run()
-    button(at, "Create task").click().run()
-    with filled_store.reading() as r:
-        (made,) = r.tasks.list()
-        assert [i.article_id for i in r.tasks.items(made.id)] == [a.id for a in r.corpora.articles(made.corpus_id)]
-
-
-def test_a_plan_that_cannot_be_met_is_explained(filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks", person="ada", view=state.NEW)
-    at.text_input(key=f"{state.FORM}_name").set_value("too little")
-    at.multiselect(key=f"{state.FORM}_people").set_value(["ada"]).run()
-    at.number_input(key=f"{state.FORM}_quota_ada").set_value(1).run()
-    button(at, "Create task").click().run()
-    assert "2 are missing" in words(at)
 
 
 def test_my_tasks_have_a_next_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 
 import numpy as np
@@ -21,8 +19,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.types import Corpus, Split
 from themescope.db.records import RunRecord, TripletSetRecord
 from themescope.db.store import Store
-from themescope.webapp.features.triplets import accuracy, attention
-from themescope.webapp.features.triplets import queries as page_queries
+from themescope.webapp.features.triplets import attention
 from themescope.webapp.features.triplets.browser import roles
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import triplet_queries
@@ -51,12 +48,6 @@ def add_evaluation(store: Store, name: str, margins: list[float], split: Split =
             kind="triplets", digest=f"e {name}", model_id=model.id, triplet_set_id=chosen.id,
             config={"split": split.value}, margins={split: (rows.ids, np.array(margins, np.float32))},
         )  # fmt: skip
-
-
-def without_runs(store: Store) -> None:
-    with store.writing() as w:
-        for run in w.runs.list(kind="triplets"):
-            w.runs.delete(run.id)
 
 
 def small_nets() -> list[object]:
@@ -89,13 +80,6 @@ def add_nets(store: Store, nets: list[object]) -> None:
     """Both of them."""
     for net, name, method in zip(nets, (NET, JOINED), ("triplets-sen", "triplets-sen-titles"), strict=True):
         add_net(store, net, name, method)
-
-
-def test_without_an_evaluation_the_page_says_what_to_do(filled_store: Store, open_page: Open) -> None:
-    without_runs(filled_store)
-    at = open_page("triplets", view="Accuracy", set=SET)
-    assert "No evaluated model yet" in words_of(at)
-    assert "Evaluate" in words_of(at)
 
 
 def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> None:
@@ -180,25 +164,6 @@ def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: 
     assert "Triplet 1 of 2" in words_of(at)
 
 
-def test_pairs_that_are_too_rare_are_not_shown(filled_store: Store, open_page: Open) -> None:
-    asked = {"triplets_min_triplets": "3", "triplets_min_articles": "1"}
-    said = words_of(open_page("triplets", **BY_PAIR, **asked))
-    assert "the most frequent has 2 triplets, and none is in more than 1 article." in said
-    assert open_page("triplets", **BY_PAIR).number_input(key="triplets_min_triplets").value == 1
-
-
-def test_pairs_leave_as_a_table(filled_store: Store) -> None:
-    chosen, _ = evaluated(filled_store)
-    (evaluation,) = triplet_queries.evaluations(chosen)
-    pairs = page_queries.pairs_of(evaluation, chosen)
-    found = accuracy.Parts(("Section", "Other section"), accuracy.pair_parts([pairs], np.arange(len(pairs))), "")
-    rows = list(csv.DictReader(io.StringIO(accuracy.export(found, ["Accuracy"]))))
-    assert [(r["section"], r["other_section"], r["triplets"], r["accuracy"]) for r in rows] == [
-        ("", "History", "2", "0.5"),
-        ("Course", "History", "2", "0.75"),
-    ]
-
-
 def test_an_evaluation_names_its_split_and_distance(filled_store: Store) -> None:
     chosen, run = evaluated(filled_store)
     (evaluation,) = triplet_queries.evaluations(chosen)
@@ -216,12 +181,6 @@ def test_an_evaluation_names_its_split_and_distance(filled_store: Store) -> None
     assert found[f"{MODEL} (test, by relatedness)"] == "predicted relatedness"
 
 
-def test_without_a_network_there_are_no_words_to_show(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", set=SET)
-    assert at.toggle(key="triplets_attention").disabled
-    assert "Train a triplet network" in words_of(at)
-
-
 def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], open_page: Open) -> None:
     add_nets(filled_store, nets)
     at = open_page("triplets", set=SET, attention="true", attention_model=NET)
@@ -235,15 +194,6 @@ def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], op
         card = r.triplets.cards(r.triplets.ids(r.triplets.by_name(SET).id))[0]
     found = triplet_attention(nets[0], (card.pivot, card.positive, card.negative))  # type: ignore[arg-type]
     assert table["Change"].tolist() == pytest.approx(np.concatenate([s.changes for s in found.sentences]), abs=1e-3)
-
-
-def test_both_components_of_a_network_are_shown(filled_store: Store, nets: list[object], open_page: Open) -> None:
-    add_nets(filled_store, nets)
-    at = open_page("triplets", set=SET, attention="true", attention_model=JOINED)
-    assert not at.exception and not at.error
-    assert all(f"Attention of the network on {half}: rank" in words_of(at) for half in ("sentences", "titles"))
-    table = next(d.value for d in at.dataframe if "Word" in d.value.columns)
-    assert {"Attention, sentences", "Attention, titles"} <= set(table.columns)
 
 
 def test_what_the_browser_draws_is_within_its_scales(nets: list[object]) -> None:
