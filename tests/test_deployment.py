@@ -86,15 +86,6 @@ def test_the_image_is_installed_from_the_pins_and_from_files_that_are_sent() -> 
     assert all((ROOT / name).exists() for name in copied)
 
 
-def test_the_pins_are_those_of_the_installed_packages() -> None:
-    """Of the packages that the image adds for deployment; the suite ran with them."""
-    from importlib.metadata import version
-
-    pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "constraints-cpu.txt").read_text("utf-8"), re.MULTILINE))
-    for name in ("prometheus-client", "sqlalchemy", "streamlit"):
-        assert pins[name] == version(name)
-
-
 def test_the_image_does_not_run_as_root() -> None:
     stage = DOCKERFILE.rpartition("\nFROM ")[2]
     (user,) = re.findall(r"^USER (\d+):\d+$", stage, re.MULTILINE)
@@ -104,12 +95,6 @@ def test_the_image_does_not_run_as_root() -> None:
 
 
 # compose.yaml
-
-
-def test_the_services_are_there() -> None:
-    assert set(SERVICES) == {"caddy", "web1", "web2", "worker", "ray-head", "ray-worker", "postgres"}
-    assert {SERVICES[name]["image"] for name in OWN} == {f"themescope:{PROJECT['version']}"}
-    assert set(OWN) == {"web1", "web2", "worker", "ray-head", "ray-worker"}
 
 
 @pytest.mark.parametrize("name", OWN)

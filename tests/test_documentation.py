@@ -301,34 +301,11 @@ def is_module(parts: list[str]) -> bool:
     return path.with_suffix(".py").is_file() or path.is_dir()
 
 
-@each_document
-def test_named_groups_of_entry_points_are_read(document: Path) -> None:
-    sources = [path.read_text(encoding="utf-8") for package in PACKAGES for path in (ROOT / package).glob("**/*.py")]
-    groups = set(re.findall(r'plugin_group="(themescope\.\w+)"', "".join(sources)))
-    assert groups >= {f"themescope.{kind}" for kind in ("models", "clusterers", "readers", "metrics", "pages")}
-    named = {word for word in code_words(document) if re.fullmatch(r"themescope\.(?!db$)[a-z_]+", word)}
-    assert named <= groups
-
-
 def test_the_deployment_guide_has_every_setting() -> None:
     found = set(
         re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert found == set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
-
-
-def test_the_deployment_guide_has_every_extra() -> None:
-    """All but ``test``, which `make test` installs."""
-    text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
-    table = text.partition("| extra |")[2].partition("\n\n")[0]
-    extras = set(PROJECT["project"]["optional-dependencies"]) - {"test"}
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == extras
-
-
-@each_document
-def test_named_extras_exist(document: Path) -> None:
-    for extra in re.findall(r"themescope\[(\w+)\]", document.read_text(encoding="utf-8")):
-        assert extra in PROJECT["project"]["optional-dependencies"]
 
 
 # The method that CONTRIBUTING.md adds

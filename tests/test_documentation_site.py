@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-import themescope
 from tests.places import ROOT
 from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
-from themescope.jobs.cli.main import main
+from themescope.webapp import documentation
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.routes import documentation
 from themescope.webapp.routes.middleware import documentation_policy
 
 GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")
@@ -60,13 +56,6 @@ def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
         assert not re.search(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", style.read_text("utf-8")), style
 
 
-def test_formulas_are_mathml(site: Path) -> None:
-    for path in pages(site):
-        text = path.read_text("utf-8")
-        assert "MathJax" not in text and "$$" not in text, path
-    assert (site / "iclust.html").read_text("utf-8").count("<math") > 10
-
-
 def test_the_inline_scripts_of_all_pages_are_those_of_the_policy(site: Path) -> None:
     policy = documentation_policy((site / "index.html").read_text("utf-8"))
     scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
@@ -78,24 +67,6 @@ def test_the_inline_scripts_of_all_pages_are_those_of_the_policy(site: Path) -> 
 def test_the_help_of_every_page_is_there(site: Path, page: str) -> None:
     target = REGISTRY.get(page).documentation
     assert "#" in target and leads_somewhere(site, site / "index.html", target)
-
-
-def test_the_reference_has_every_command_name_and_setting(site: Path) -> None:
-    commands = read_page(site / "generated" / "commands.html").anchors
-    assert {path.replace(" ", "-") for path in command_paths(main, "themescope")} <= commands
-    assert {f"themescope.{name}" for name in themescope.__all__} <= read_page(
-        site / "generated" / "library.html"
-    ).anchors
-    settings = (site / "generated" / "settings.html").read_text("utf-8")
-    for name in re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE):
-        assert f">{name}<" in settings
-
-
-def command_paths(group: click.Group, path: str) -> Iterator[str]:
-    for name, command in group.commands.items():
-        yield f"{path} {name}"
-        if isinstance(command, click.Group):
-            yield from command_paths(command, f"{path} {name}")
 
 
 def test_a_site_that_is_not_built_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -108,13 +107,6 @@ class TestOwnership:
         id = add(store)
         assert claim(store, id, "one") is not None
         assert claim(store, id, "two") is None
-
-    def test_of_many_at_once_one_wins(self, store: Store) -> None:
-        id = add(store)
-        with ThreadPoolExecutor(8) as pool:
-            claims = list(pool.map(lambda n: claim(store, id, f"worker {n}"), range(8)))
-        assert sum(c is not None for c in claims) == 1
-        assert get(store, id).attempt == 1
 
     def test_a_silent_owner_loses_the_job(self, store: Store) -> None:
         id = add(store)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,15 +151,6 @@ def test_a_sentence_and_an_unchanged_store(
     assert "Traceback" not in result.output
     assert sentence in as_job(filled, kind, args)
     assert rows(filled) == before
-
-
-def test_a_store_of_a_newer_version(filled: Store) -> None:
-    with sqlite3.connect(filled.settings.home / "themescope.db") as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
-    result = CliRunner().invoke(main, ["list", "corpora"])
-    assert result.exit_code == 1
-    assert "was made by a newer version of Themescope" in result.stderr and "Update Themescope" in result.stderr
 
 
 def test_a_home_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

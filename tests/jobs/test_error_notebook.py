@@ -23,8 +23,6 @@ from themescope.core.labelling.error_cases import (
     CaseFacts,
     CaseKind,
     Passage,
-    margin_in_words,
-    margins_in_words,
 )
 from themescope.db.access import Actor
 from themescope.db.label_records import Role
@@ -77,15 +75,6 @@ def notebook(
 
 
 # --- cases and samples ------------------------------------------------------------------------------------------------
-
-
-def test_margins_in_words() -> None:
-    assert margin_in_words("default", -0.1249) == "default puts the pivot nearer to the negative by .12 (wrong)."
-    assert margin_in_words("default", 12.34) == "default puts the pivot nearer to the positive by 12.3 (correct)."
-    assert "(tied)" in margin_in_words("default", 0.0)
-    both = margins_in_words({"a": -0.5, "b": -0.25, "c": 1.5, "d": 0.0})
-    assert both[0] == "Pivot nearer to the negative (wrong): a by .5, b by .25."
-    assert both[1].startswith("c puts the pivot nearer to the positive by 1.5") and "(tied)" in both[2]
 
 
 def test_sentences_become_a_case_with_their_places(sqlite_store: Store) -> None:
@@ -216,11 +205,6 @@ def test_a_report_is_whole_and_escapes_every_text(sqlite_store: Store) -> None:
     assert "describe the collected cases only" in html and "Case 1" in html and "Case 3" not in html, "two examples"
 
 
-def test_a_report_of_nothing_says_so(sqlite_store: Store) -> None:
-    html = markup.as_html(report(sqlite_store, notebook({}, notes=("one",)), options()), "x")
-    assert "No case has a category yet." in html and "Undefined because only one analyst" in html
-
-
 def test_cases_as_files(sqlite_store: Store) -> None:
     found = hostile(sqlite_store)
     rows = [json.loads(line) for line in files.jsonl(found, lambda c: "http://x").splitlines()]
@@ -312,14 +296,6 @@ def test_counts_never_exceed_the_coded_cases(coded: dict[str, list[set[int] | No
     if found.coded:
         assert all(row.low <= row.share <= row.high for row in found.categories)
         assert found.by_model.found.counts.sum() == sum(row.cases for row in found.categories)
-
-
-@given(
-    st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=4), st.dictionaries(TEXT, st.floats(-9, 9), max_size=3)
-)
-def test_facts_survive_json(texts: list[tuple[str, str, str]], margins: dict[str, float]) -> None:
-    facts = CaseFacts("s", tuple(Passage(*three) for three in texts), tuple(margins), margins, "p", len(texts))
-    assert CaseFacts.from_json(json.loads(json.dumps(facts.to_json()))) == facts
 
 
 def test_damaged_lines_are_refused(sqlite_store: Store) -> None:

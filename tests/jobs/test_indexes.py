@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from tests.jobs.helpers import write_articles
 from themescope.core.compute.neighbours import cosines
 from themescope.core.errors import ArtifactError
 from themescope.db.records import VectorIndexRecord
 from themescope.db.store import Store
-from themescope.jobs.cli.main import main
 from themescope.jobs.common import indexes
 from themescope.jobs.kinds import embed
 from themescope.jobs.queue.foreground import run_here
@@ -54,12 +51,6 @@ def test_embedding_builds_the_index_once(large: Store) -> None:
     (path,) = (large.settings.home / "vectors").glob("*.usearch")
     assert path.stem == index.digest and path.stat().st_size == index.size
     assert "recall@10" in search.recall_note(index)
-
-
-def test_an_index_can_be_left_out(large: Store) -> None:
-    do(large, "train", method="mean-vectors", name="other", corpus="C", seed=1)
-    assert "indexed" not in do(large, "embed", corpus="C", model="other", index=False)
-    assert do(large, "embed", corpus="C", model="other")["indexed"] > 0
 
 
 def test_the_search_gives_exact_cosines(large: Store) -> None:
@@ -113,12 +104,3 @@ def test_a_damaged_index_is_named(large: Store, monkeypatch: pytest.MonkeyPatch)
         query = r.embeddings.get(model.id, [1])[1][:1]
     with pytest.raises(ArtifactError, match="does not match its name"):
         search.near(large, model, index, query, 10)
-
-
-def test_the_command_searches_through_the_index(large: Store) -> None:
-    with large.reading() as r:
-        sentence = r.corpora.sentences_of([4])[4][2].text
-    asked = ["similar", sentence, "--in", "C", "--method", "mean", "--top", "3", "--json"]
-    answer = json.loads(CliRunner().invoke(main, asked).stdout)
-    assert len(answer["nearest"]) == 3 and answer["nearest"][0] == {"cosine": 1.0, "sentence": sentence}
-    assert answer["recall"] == index_of(large).recall  # type: ignore[union-attr]

@@ -14,10 +14,7 @@ from tests.jobs.helpers import write_articles
 from themescope.core.errors import (
     ArtifactError,
     ConfigError,
-    DataError,
-    DuplicateNameError,
     ReadError,
-    ThemescopeError,
     UnknownNameError,
 )
 from themescope.core.projection.maps import FittedMap, sample
@@ -96,12 +93,6 @@ class TestImport:
             (failed,) = r.jobs.list(status=JobStatus.FAILED)
         assert "broken.txt.bz2" in failed.error and failed.traceback == ""
 
-    def test_a_taken_name(self, corpus: Store, files: Path) -> None:
-        with pytest.raises(DuplicateNameError, match="corpus called 'C' exists already"):
-            do(corpus, "import-corpus", files=[str(files)], corpus="C")
-        with corpus.reading() as r:
-            assert r.corpora.by_name("C").articles == 30
-
     def test_what_a_dead_import_left_is_replaced_and_swept(
         self, sqlite_store: Store, files: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -112,14 +103,6 @@ class TestImport:
         assert remove_leftovers(sqlite_store) == []
         monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
         assert remove_leftovers(sqlite_store) == ["Gone"]
-
-    def test_nothing_in_the_file(self, sqlite_store: Store, tmp_path: Path) -> None:
-        path = tmp_path / "empty.jsonl"
-        path.write_text("", encoding="utf-8")
-        with pytest.raises(ThemescopeError, match=r"empty\.jsonl"):
-            do(sqlite_store, "import-corpus", files=[str(path)], corpus="E")
-        with sqlite_store.reading() as r:
-            assert r.corpora.list(include_unready=True) == []
 
 
 class TestTriplets:
@@ -140,14 +123,6 @@ class TestTriplets:
         with corpus.reading() as r:
             texts = r.triplets.texts(made["triplet_set_id"], Split.TRAIN, limit=1)
         assert texts.positives[0].startswith("Article ")
-
-    def test_articles_that_give_nothing(self, sqlite_store: Store, tmp_path: Path) -> None:
-        path = write_articles(tmp_path, 5, sections=2)
-        do(sqlite_store, "import-corpus", files=[str(path)], corpus="short")
-        with pytest.raises(DataError, match="0 of 5 articles have enough sections"):
-            do(sqlite_store, "build-triplets", corpus="short", name="T")
-        with sqlite_store.reading() as r:
-            assert r.triplets.list(include_unready=True) == []
 
 
 class TestModels:
@@ -280,52 +255,6 @@ class TestMaps:
         assert (made["map"], made["points"]) == ("Article 7 · M", 49)
         with pytest.raises(UnknownNameError, match="no article called 'Article 77'"):
             do(modelled, "project", corpus="C", model="M", titles=["Article 77"])
-
-
-BAD = {
-    "no file": ("import-corpus", {"corpus": "X"}, "“Files” is missing"),
-    "absent file": (
-        "import-corpus",
-        {"files": ["nowhere.txt"], "corpus": "X"},
-        "nowhere.txt: this file does not exist",
-    ),
-    "no language": ("import-corpus", {"files": ["FILE"], "corpus": "X", "language": "tlh"}, "tlh"),
-    "unknown reader": (
-        "import-corpus",
-        {"files": ["FILE"], "corpus": "X", "reader": "docx"},
-        "no reader called 'docx'",
-    ),
-    "unknown corpus": ("build-triplets", {"corpus": "D", "name": "T"}, "no corpus called 'D'. Known: C"),
-    "unknown split": ("build-triplets", {"corpus": "C", "name": "T", "splits": ["dev"]}, "not 'dev'"),
-    "settings are no mapping": (
-        "train",
-        {"method": "tfidf", "name": "x", "corpus": "C", "settings": "{"},
-        "Settings must be a mapping",
-    ),
-    "unknown setting": ("build-triplets", {"corpus": "C", "name": "T", "rules": {"minimum": 3}}, "minimum"),
-    "no triplets": ("train", {"method": "triplets-sen", "name": "x"}, "is trained on triplets"),
-    "unknown method": ("train", {"method": "tf-idf", "name": "x"}, "Did you mean 'tfidf'"),
-    "no model": ("cluster", {"clusterer": "kmeans", "benchmark": "B"}, "Name a model"),
-    "seed": ("build-triplets", {"corpus": "C", "name": "T", "seed": -1}, "Seed must be at least 0"),
-    "set and file": (
-        "evaluate-triplets",
-        {"model": "M", "triplets": "T", "file": "x"},
-        "either a triplet set or a CSV",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_gets_a_sentence(case: str, sqlite_store: Store, files: Path) -> None:
-    with sqlite_store.writing() as w:
-        w.corpora.finish(w.corpora.create("C", "en").id, {})
-    kind, args, sentence = BAD[case]
-    if args.get("files") == ["FILE"]:
-        args = args | {"files": [str(files)]}
-    with pytest.raises(ThemescopeError) as caught:
-        do(sqlite_store, kind, **args)
-    assert sentence in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_arguments_are_checked_when_a_job_is_queued() -> None:

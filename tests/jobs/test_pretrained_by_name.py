@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import themescope
 from tests.homes import CopyHome, MakeHome
-from tests.jobs.helpers import SICK_HEADER, WORDS, write_articles
+from tests.jobs.helpers import WORDS, write_articles
 from themescope.core.errors import ArtifactError, UnknownNameError
 from themescope.core.models.artifact import read_info
 from themescope.core.paths import DEFAULT, default_model, pretrained_folders
@@ -93,12 +93,6 @@ def test_a_corpus_is_embedded_and_clustered(name: str) -> None:
 
 @names
 @pytest.mark.usefixtures("stored_once")
-def test_a_map_is_drawn(name: str) -> None:
-    assert call("map", "C", "--method", name, "--limit", "20", "--set", "epochs=2")["points"] == 20
-
-
-@names
-@pytest.mark.usefixtures("stored_once")
 def test_it_is_evaluated(name: str, tmp_path: Path) -> None:
     for done in (False, True):
         (row,) = call("evaluate", "triplets", "T", "--method", name)["rows"]
@@ -108,14 +102,6 @@ def test_it_is_evaluated(name: str, tmp_path: Path) -> None:
     documents = tmp_path / "d.jsonl"
     documents.write_text('{"id": "a", "text": "Ada is old. Bees fly.", "summary": "Ada is old."}\n', encoding="utf-8")
     assert call("evaluate", "summaries", documents, "--method", name)["rows"][0]["model"] == DEFAULT_MODEL
-
-
-@pytest.mark.usefixtures("stored_once")
-def test_it_is_evaluated_on_sentence_pairs(tmp_path: Path) -> None:
-    for part in ("train", "trial", "test_annotated"):
-        rows = [f"{i}\tA river was seen.\tA {word} was seen.\t{1 + i % 5}\tNEUTRAL\n" for i, word in enumerate(WORDS)]
-        (tmp_path / f"SICK_{part}.txt").write_text(SICK_HEADER + "".join(rows), encoding="utf-8")
-    assert call("evaluate", "sick", tmp_path, "--method", DEFAULT, "--cosine")["rows"][0]["model"] == DEFAULT_MODEL
 
 
 def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:

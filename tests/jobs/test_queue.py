@@ -58,14 +58,6 @@ class TestClaimNext:
         assert sorted(id for part in claimed for id in part) == ids
         assert {get(store, id).attempt for id in ids} == {1}
 
-    def test_a_job_waits_for_the_earlier_one(self, store: Store) -> None:
-        first = enqueue(store, "toy", {})
-        second = enqueue(store, "toy", {}, after=first.id)
-        assert claim_all(store, "one") == [first.id]
-        with store.writing() as w:
-            w.jobs.finish(first.id, "one", JobStatus.DONE)
-        assert claim_all(store, "one") == [second.id]
-
     def test_queues_of_other_names_are_apart(self, store: Store) -> None:
         with store.writing() as w:
             other = w.jobs.add("toy", "", {}, queue="gpu")

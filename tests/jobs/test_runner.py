@@ -10,7 +10,7 @@ import pytest
 
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, grow_old, wait_for
-from themescope.core.errors import ConfigError, StoreError, UnknownNameError
+from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.db.records import JobRecord, JobStatus, MetricPoint
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost
@@ -95,23 +95,8 @@ class TestCancel:
         assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
         assert not abandoned(get(runner.store, job.id))
 
-    def test_a_waiting_job_ends_at_once_and_is_not_run(self, add: Add, runner: Runner) -> None:
-        job = add()
-        assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
-        runner.run_next()
-        assert toy.RUNS[job.id] == 0
-
 
 class TestOwnership:
-    def test_several_workers_and_one_job(self, add: Add, sqlite_store: Store) -> None:
-        job = add(steps=20, pause=0.01)
-        runners = [Runner(sqlite_store) for _ in range(4)]
-        with ThreadPoolExecutor(4) as pool:
-            ran = list(pool.map(lambda r: r.run_next(), runners))
-        assert sorted(ran) == [False, False, False, True]
-        assert toy.RUNS[job.id] == 1
-        assert get(sqlite_store, job.id).attempt == 1
-
     def test_who_lost_the_job_stops_and_writes_nothing(self, add: Add, runner: Runner) -> None:
         job = add(what="spin")
         with ThreadPoolExecutor(1) as pool:
@@ -155,25 +140,8 @@ class TestChain:
             pass
         assert get(runner.store, third.id).status is JobStatus.DONE
 
-    def test_only_what_failed_can_be_retried(self, add: Add, runner: Runner) -> None:
-        job = add()
-        runner.run_next()
-        with pytest.raises(StoreError, match="only a failed or cancelled job"):
-            retry(runner.store, job.id)
-
 
 class TestRecovery:
-    def test_an_abandoned_job_is_resumed(self, add: Add, runner: PatientRunner) -> None:
-        job = add()
-        with runner.store.writing() as w:
-            w.jobs.claim(job.id, "dead")
-        assert runner.watch(STALE_S - 1) == []
-        assert not runner.run_next()
-        assert runner.watch(1) == [job.id]
-        assert runner.run_next()
-        assert (get(runner.store, job.id).status, get(runner.store, job.id).attempt) == (JobStatus.DONE, 2)
-        assert not runner.run_next()
-
     def test_a_job_that_kills_its_worker_is_given_up(self, add: Add, runner: PatientRunner) -> None:
         job = add(what="count")
         for _ in range(MAX_ATTEMPTS):

@@ -16,7 +16,7 @@ from themescope.core.types import Split
 from themescope.db.records import CorpusRecord, JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.queue.control import cancel, enqueue
+from themescope.jobs.queue.control import enqueue
 from themescope.jobs.queue.foreground import run_here
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is a matter of POSIX systems")
@@ -87,16 +87,6 @@ class TestImport:
         assert record.articles == 100
         assert row.result["digest"] == record.report["digest"]
         assert disturbed == undisturbed
-
-    def test_cancelled_it_leaves_nothing(self, sqlite_store: Store, tmp_path: Path) -> None:
-        job = enqueue(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 100))], "corpus": "C"})
-        with worker_process(HALF_STORED):
-            wait_for(lambda: stored(sqlite_store, "C"))
-            cancel(sqlite_store, job.id)
-            row = wait_ended(sqlite_store, job.id)
-        assert row.status is JobStatus.CANCELLED
-        with sqlite_store.reading() as r:
-            assert r.corpora.list(include_unready=True) == []
 
 
 @pytest.fixture

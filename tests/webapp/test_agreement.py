@@ -22,7 +22,6 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.methods import methods_section
 from themescope.webapp.features.agreement import groups, results, state
 from themescope.webapp.features.agreement.groups import Rater
-from themescope.webapp.shared.text import count, score
 
 Open = Callable[..., AppTest]
 
@@ -60,12 +59,6 @@ def open_both(labelled: Store, open_page: Open) -> Callable[..., AppTest]:
     return opened
 
 
-def test_an_empty_store(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("agreement")
-    assert not at.exception
-    assert "No labellings yet" in words(at)
-
-
 def test_people_sections_and_models_side_by_side(labelled: Store, open_both: Open) -> None:
     at = open_both(counted=groups.ALL)
     assert not at.exception
@@ -94,12 +87,6 @@ def test_a_labelling_may_be_called_like_a_column(labelled: Store, open_page: Ope
     assert "Sentence (2)" in disputed and disputed["Sentence"].str.len().min() > 20
 
 
-def test_two_people_alone_are_taken_to_be_equally_reliable(open_both: Open) -> None:
-    said = words(open_both(counted=groups.ALL))
-    assert "Undefined because two people alone do not show" in said
-    assert "because undefined" not in said
-
-
 def test_what_nobody_touched_is_no_agreement_of_people(open_both: Open) -> None:
     at = open_both()
     assert not at.exception
@@ -126,29 +113,6 @@ def test_a_vote_counts_where_the_person_placed_the_sentence(labelled: Store, ope
     assert not found.uncertain.any(), "Ada has placed nothing, so nothing is tied"
     moved = np.unique(found.numbers[np.isin(found.ids, bens.ids[bens.numbers == 3])])
     assert len(moved) == 1, "Ben's two sentences are with those that he put them to"
-
-
-@pytest.mark.parametrize("which", [groups.BOTH, groups.ONE, groups.ALL])
-def test_what_is_said_of_a_gold_labelling_is_true_of_it(labelled: Store, open_page: Open, which: str) -> None:
-    with labelled.reading() as r:
-        ada = r.labellings.by_name("Ada's")
-    session = LabellingSession(labelled, ada.id, "ada")
-    session.do(op.assign(session.partition, session.partition.members(1)[:1], 2))
-    bens = starts.begin(
-        labelled, NewLabelling(ada.corpus_id, "third", "ben", article_id=ada.article_id), starts.from_sections
-    )
-    session = LabellingSession(labelled, bens.id, "ben")
-    session.do(op.assign(session.partition, session.partition.members(3)[:2], 1))
-    at = open_page("agreement", counted=which)
-    said = next(c.value for c in at.caption if c.value.startswith("Starts from"))
-    next(b for b in at.button if b.label == "Create gold labelling").click().run()
-    with labelled.reading() as r:
-        (gold,) = [x for x in r.labellings.list() if x.kind is Sharing.GOLD]
-        uncertain = int(r.labellings.snapshot(gold.id).partition.uncertain.sum())
-    assert gold.origin["method"] == ("posterior" if "most probable clusters" in said else "majority")
-    if gold.origin["method"] == "posterior":
-        assert f"ARI with the true clusters is {score(gold.origin['expected_ari'])}," in said
-        assert f"{count(uncertain, 'sentence')} without a clearly" in said
 
 
 def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, open_page: Open) -> None:
@@ -220,20 +184,6 @@ def test_the_headline_is_agreement_on_named_codes(coded: Store, open_page: Open)
     assert at.subheader[0].value == "Pairwise agreement of partitions"
     assert "25 of 30 sentences" in words(at) and "Codes of the same name are on the diagonal" in words(at)
     assert "**Pilot** (nobody placed a sentence in it)" in words(at)
-
-
-def test_two_coders_who_swap_two_codes_do_not_agree(coded: Store, open_page: Open) -> None:
-    with coded.reading() as r:
-        known = r.labellings.by_name("Anna")
-        state_of = r.labellings.snapshot(known.id).partition
-    swapped = [{3: 4, 4: 3}.get(int(number), int(number)) for number in state_of.numbers]
-    code(coded, replace_owner(known, "cara", "Cara"), state_of.ids.tolist(), swapped, NAMES)
-    at = open_page("agreement")
-    at.multiselect[0].set_value(["Anna", "Cara"]).run()
-    value = {m.label: m.value for m in at.metric}
-    assert value["Equal"] == "20%" and float(value["Krippendorff's alpha"]) < 0.1
-    assert "over 435 pairs of sentences: 1.000" in words(at)
-    assert "6 of 30 sentences" in words(at)
 
 
 def replace_owner(known: LabellingRecord, owner: str, name: str) -> NewLabelling:

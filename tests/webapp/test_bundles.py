@@ -9,11 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
-from themescope.db.label_records import Role
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services.accounts import people
 from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
@@ -60,41 +58,3 @@ def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Op
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "import-bundle"]
     assert job.args == {"file": str(path), "corpus": f"{CORPUS} 2"}
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("a.zip", "not a bundle"),
-        ("nowhere.zip", "does not exist"),
-        ("~nobody-of-that-name/a.zip", "does not exist"),
-        ("a\0.zip", "not a bundle"),
-        (".", "not a bundle"),
-    ],
-)
-def test_what_is_no_bundle_is_said(sqlite_store: Store, open_page: Open, typed: str, said: str) -> None:
-    Path("a.zip").write_text("text", encoding="utf-8")
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_bundle_source_0"] = SERVER_PATH
-    at.session_state["corpora_bundle_path_0"] = typed
-    at.run()
-    assert said in words(at)
-    assert not any(x.label == "Import bundle" for x in at.button)
-
-
-@pytest.mark.parametrize("typed", ["nowhere.txt", "~nobody-of-that-name/a.txt", "a\0.txt"])
-def test_a_path_that_leads_nowhere_is_said(sqlite_store: Store, open_page: Open, typed: str) -> None:
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = SERVER_PATH
-    at.session_state["corpora_import_path_0"] = typed
-    assert "There is no file" in words(at.run())
-
-
-def test_a_bundle_is_for_admins(filled_store: Store, open_page: Open) -> None:
-    """It holds what others labelled blind."""
-    run_here(filled_store, "export-bundle", {"corpus": CORPUS}, quiet=True)
-    people.set_role(filled_store, "ada", Role.ADMIN)
-    at = open_page("corpora", view="All projects", **{"details": CORPUS})
-    assert "deleted after a week" not in words(at) and not at.exception
-    at.text_input(key="person").set_value("ada").run()
-    assert "deleted after a week" in words(at)

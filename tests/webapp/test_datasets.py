@@ -6,9 +6,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
@@ -19,7 +16,6 @@ from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.shared.input_files import SERVER_PATH
 
 Open = Callable[..., AppTest]
 
@@ -53,30 +49,6 @@ def test_labellers_are_offered_no_export(filled_store: Store, open_page: Open) -
     assert not at.exception and "Create dataset" not in [button.label for button in at.button]
 
 
-def test_a_folder_of_the_server_is_imported(
-    filled_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    allowed = tmp_path / "allowed"
-    allowed.mkdir()
-    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(allowed))
-    run_here(filled_store, "export-dataset", {"corpus": CORPUS, "folder": str(allowed / "rivers")}, quiet=True)
-
-    def chosen() -> AppTest:
-        at = open_page("corpora", view="Import")
-        at.session_state["corpora_import_source_0"] = SERVER_PATH
-        at.session_state["corpora_import_path_0"] = str(allowed / "rivers")
-        return at.run()
-
-    at = chosen()
-    assert not at.exception and "Preview" in words(at) and not at.error
-    press(at, "Import")
-    assert queued(filled_store, "import-corpus")["files"] == [str(allowed / "rivers")]
-    elsewhere = tmp_path / "secret.parquet"
-    elsewhere.touch()
-    (allowed / "rivers" / "link.parquet").symlink_to(elsewhere)
-    assert "not below the folders" in words(chosen())
-
-
 def test_the_zip_file_of_a_dataset_is_uploaded_and_imported(
     filled_store: Store, open_page: Open, tmp_path: Path
 ) -> None:
@@ -92,18 +64,3 @@ def test_the_zip_file_of_a_dataset_is_uploaded_and_imported(
     with filled_store.reading() as r:
         first, again = r.corpora.by_name(CORPUS), r.corpora.by_name(str(args["corpus"]))
     assert (again.name, again.sentences, again.sections) == ("rivers", first.sentences, first.sections)
-
-
-def test_columns_of_other_datasets_are_chosen(
-    filled_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
-    (tmp_path / "claims").mkdir()
-    table = pa.table({"claim": ["Wind is cheap.", "Coal is dirty."], "source": ["a", "b"]})
-    pq.write_table(table, tmp_path / "claims" / "train.parquet")
-    at = open_page("corpora", view="Import")
-    at.session_state["corpora_import_source_0"] = SERVER_PATH
-    at.session_state["corpora_import_path_0"] = str(tmp_path / "claims")
-    at.run()
-    assert not at.exception and not at.error
-    assert next(box for box in at.selectbox if box.label == "Text column").value == "claim"

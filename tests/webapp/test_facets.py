@@ -61,14 +61,6 @@ def test_filters_are_combined_with_and(n: int, letters: list[str | None], number
         assert (mask == np.logical_and.reduce(rest)).all()
 
 
-@given(st.text() | st.recursive(st.none() | st.text() | st.floats() | st.booleans(),
-       lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["letter", "number", "day"]), inner))
-       .map(json.dumps))  # fmt: skip
-def test_any_address_is_read(text: str) -> None:
-    passing, _ = masks(facets(10), read_filters(text), 10)
-    assert passing.shape == (10,)
-
-
 def test_a_histogram_is_an_image_with_a_text() -> None:
     html = histogram_html([4, 0, 2], [1, 0, 2], 'a "<b>"', tones("light"))
     assert html.count("<span") == 3 and "&lt;b&gt;" in html and "<b>" not in html

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import BENCHMARK, CORPUS, SET
-from themescope.core.metrics.triplet_analysis import section_pairs
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.engine import open_engine
 from themescope.db.store import Store
-from themescope.webapp.features.triplets.accuracy import starting_limits
 
 OpenPage = Callable[..., AppTest]
 
@@ -47,23 +44,6 @@ def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
     assert _box(open_page("compare", corpus=CORPUS), "Benchmark") == BENCHMARK
     one = open_page("compare", tab="Pair", corpus=CORPUS)
     assert [_box(one, label) for label in ("Article", "Right")] == ["Danube", "Sections"]
-
-
-@pytest.mark.usefixtures("filled_store")
-@pytest.mark.parametrize(("split", "columns"), [("train", 0), ("test", 1)])
-def test_a_model_has_a_column_where_it_was_evaluated(open_page: OpenPage, split: str, columns: int) -> None:
-    at = open_page("triplets", split=split)
-    assert sum(str(name).startswith("margin-") for name in at.dataframe[0].value.columns) == columns
-
-
-def test_pairs_of_sections_begin_with_those_of_some_weight() -> None:
-    """Three pairs of six triplets of two articles each, among forty of one triplet."""
-    heavy, rare = np.repeat(np.arange(3), 6), np.arange(3, 43)
-    own = np.concatenate([heavy, rare]).astype(np.int32)
-    groups = np.concatenate([np.tile([0, 1], 9), np.zeros(40, int)])
-    titles = [f"Part {i}" for i in range(60)]
-    pairs = section_pairs(own, own + 1, titles, np.where(np.arange(len(own)) % 2, 1.0, -1.0), groups)
-    assert starting_limits(pairs) == (5, 2)
 
 
 @pytest.mark.usefixtures("filled_store")

@@ -7,10 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, MODEL
-from themescope.core.paths import default_models, pretrained_folders
 from themescope.db.records import ModelRecord
-from themescope.db.store import Store
 from themescope.webapp.shared.choose import grouped, grouped_by_method, model_label, with_tag
 
 Open = Callable[..., AppTest]
@@ -35,21 +32,3 @@ def test_groups_stand_as_the_first_of_each_does() -> None:
 def test_a_model_says_what_it_is_and_one_of_an_unknown_method_its_id() -> None:
     assert model_label(model(1, "tfidf")) == "model 1 · Tf-idf"
     assert model_label(model(1, "from elsewhere")) == "model 1 · from elsewhere"
-
-
-def test_a_map_is_drawn_by_the_model_that_was_chosen(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        w.models.add(name="words", method="tfidf", config={}, seed=0, digest="m2", artifact="a2", metrics={})
-    at = open_page("map", corpus=CORPUS)
-    at.session_state["map_new_map_False"] = at.session_state["map_new_map_True"] = True
-    at.run()
-    box = at.selectbox(key="map_new_map_model")
-    assert box.value == default_models()[0]
-    assert sum(option.endswith(" · pretrained") for option in box.options) == len(pretrained_folders())
-    within_article, newest = "words · Tf-idf", f"{MODEL} · Mean of word vectors"
-    assert box.options.index(newest) < box.options.index(within_article)
-    box.set_value(MODEL).run()
-    at.button(key=next(b.key for b in at.button if b.label == "Create map")).click().run()
-    assert not at.exception
-    with filled_store.reading() as r:
-        assert [job.args["model"] for job in r.jobs.list() if job.kind == "project"] == [MODEL]

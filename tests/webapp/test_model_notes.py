@@ -7,12 +7,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, MODEL
+from tests.webapp.filled import MODEL
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.store import Store
 from themescope.jobs.common.model_choice import best_first
 from themescope.webapp.features.themes import state as themes
-from themescope.webapp.shared import queries
 
 Open = Callable[..., AppTest]
 GERMAN = "Flüsse"
@@ -49,11 +48,6 @@ def test_the_map_form_warns_of_a_model_for_another_language(store: Store, open_p
     assert "for English text only" in found and "this text is German" in found and "multilingual" in found
 
 
-def test_the_map_form_is_silent_about_english_text(store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS)
-    assert "for English text only" not in warnings(at)
-
-
 def test_the_language_of_a_new_list_is_chosen_and_stored(store: Store, open_page: Open) -> None:
     at = open_page("themes", source=themes.PASTE)
     (area,) = at.text_area
@@ -86,13 +80,3 @@ def test_a_model_marked_as_multilingual_is_suggested_without_a_warning(store: St
     switch.set_value(False).run()
     with store.reading() as r:
         assert not r.models.by_name(MODEL).multilingual
-
-
-def test_a_switch_that_cannot_be_stored_says_why(
-    store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at = open_page("train", view="Models", model=MODEL)
-    monkeypatch.setattr(queries, "write", lambda change: "The disk is full.")
-    (switch,) = [toggle for toggle in at.toggle if toggle.label == "Multilingual"]
-    switch.set_value(True).run()
-    assert "The disk is full" in at.toast[0].value

@@ -48,11 +48,6 @@ def opened(at: AppTest, key: str) -> AppTest:
     return at.run()
 
 
-def test_without_an_endpoint_a_line_says_how_to_set_one(analysed: Store, open_page: Open) -> None:
-    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
-    assert "set LLM_URL" in words(at) and not [b for b in at.button if b.label == SEND]
-
-
 @pytest.mark.usefixtures("model")
 def test_what_is_sent_is_shown_and_sent_only_after_agreement(analysed: Store, open_page: Open) -> None:
     at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")

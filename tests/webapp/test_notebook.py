@@ -19,9 +19,7 @@ from themescope.jobs.services.accounts import people
 from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.notebook import agreement, cases, state
 from themescope.webapp.features.notebook.one_case import known_view
-from themescope.webapp.features.relabel.actions import HANDLERS
-from themescope.webapp.shared import components
-from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared import components, error_notebook
 
 Open = Callable[..., AppTest]
 
@@ -49,18 +47,6 @@ def collected(filled_store: Store) -> Store:
             category = w.error_categories.add(1, name, "", "Ben")
             w.error_categories.code(added[0].id, category.id, "Ben", True)
     return filled_store
-
-
-def test_an_empty_notebook_says_what_to_do(filled_store: Store, open_page: Open) -> None:
-    at = open_page("notebook", corpus=CORPUS)
-    assert not at.exception and "No cases yet." in words_of(at) and "press O in Triplets" in words_of(at)
-    for view, words in (
-        ("Counts", "Nothing to count yet."),
-        ("Agreement", "needs two analysts"),
-        ("Report", "No cases"),
-    ):
-        at = open_page("notebook", corpus=CORPUS, view=view)
-        assert not at.exception and words in words_of(at)
 
 
 def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> None:
@@ -213,17 +199,6 @@ def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
     assert not at.exception and len(at.get("download_button")) == 4
 
 
-def test_an_analyst_may_be_called_like_a_column(collected: Store, open_page: Open) -> None:
-    with collected.writing() as w:
-        for person in ("Case", "Sentence"):
-            w.error_categories.code(1, 1, person, True)
-        w.error_categories.code(1, 2, "Sentence", True)
-    at = open_page("notebook", person="Case", corpus=CORPUS, view="Agreement", first="Case", second="Sentence")
-    found = at.dataframe[1].value
-    assert found.columns.tolist() == ["Case", "Sentence", "Case (2)", "Sentence (2)"]
-    assert found["Case"].tolist() == [1] and found["Case (2)"].tolist() == ["Same words"]
-
-
 def test_a_case_to_discuss_is_opened_whatever_the_filters(
     collected: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,10 +263,6 @@ def test_a_selection_becomes_a_case(filled_store: Store, open_page: Open) -> Non
     (found,) = read(filled_store).cases
     assert found.kind == "group" and found.sentence_ids == (25, 26, 27, 28, 29, 30)
     assert "lasso on map Rivers" in found.facts.source and found.permalink.startswith("map?")
-
-
-def test_relabel_offers_the_case_of_a_selection() -> None:
-    assert "error_case" in HANDLERS
 
 
 def test_only_known_parameters_of_a_permalink_are_followed() -> None:

@@ -14,7 +14,7 @@ from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.pipeline import queue_pipeline
-from themescope.webapp.features.themes import new_list, state
+from themescope.webapp.features.themes import state
 
 Open = Callable[..., AppTest]
 LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8))
@@ -66,53 +66,12 @@ def test_steps_of_a_project_with_cancel_retry_and_dismiss(filled_store: Store, o
     assert at.session_state["followed_jobs"] == []
 
 
-def test_a_failed_import_says_why(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        job = w.jobs.add("import-corpus", "Import towns", {"corpus": "towns"})
-        w.jobs.claim(job.id, "vm:1:a")
-        w.jobs.finish(job.id, "vm:1:a", JobStatus.FAILED, error="towns.md: *no* text.")
-    at = open_page("corpora")
-    at.session_state["followed_jobs"] = [job.id]
-    assert any("no\\* text" in error.value for error in at.run().error)
-
-
-def test_results_of_the_steps_are_linked(filled_store: Store, open_page: Open) -> None:
-    queue_pipeline(filled_store, CORPUS, "en")
-    at = open_page("corpora", view="Import")
-    said = words_of(at)
-    assert "72 sentences of 3 articles" in said
-    press(at, "Read the articles")
-    assert at.session_state["corpora_view"] == "Read" and not at.exception
-
-
 def test_pasted_text_is_taken_by_the_click_that_sends_it(sqlite_store: Store, open_page: Open) -> None:
     at = open_page("themes")
     at.text_area(key=state.PASTED).set_value(LINES)  # not sent yet, as before Ctrl+Enter
     press(at, "Find themes")
     assert not at.exception
     assert kinds(sqlite_store) == ["import-list", "embed", "find-themes", "project"]
-
-
-def test_the_button_without_text_says_what_is_missing(sqlite_store: Store, open_page: Open) -> None:
-    at = press(open_page("themes"), "Find themes")
-    assert any("Paste at least 4 sentences" in warning.value for warning in at.warning)
-    assert kinds(sqlite_store) == []
-
-
-def test_too_long_text_is_refused_with_its_size(
-    sqlite_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(new_list, "_MOST_PASTED", 1_000_000)
-    at = open_page("themes")
-    at.text_area(key=state.PASTED).set_value("ä" * 600_000).run()
-    assert "The pasted text has 1.2 MB; at most 1 MB can be pasted." in at.error[0].value
-
-
-def test_3_megabytes_are_read(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("themes")
-    line = "Sentence {:06d} about rivers, towns, harbours, markets and what they have in common.\n"
-    at.text_area(key=state.PASTED).set_value("".join(map(line.format, range(40_000)))).run()
-    assert "40,000 sentences" in words_of(at) and not at.error
 
 
 def project_of(at: AppTest) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import BENCHMARK, CORPUS, MODEL, SET
+from tests.webapp.filled import BENCHMARK, CORPUS, MODEL
 from themescope.core.paths import DEFAULT, default_model, default_models, lacks_packages, pretrained_folders
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
@@ -43,27 +43,6 @@ def test_a_map_is_queued(untrained: Store, open_page: Open) -> None:
         assert r.maps.list() == []  # the form stands open
     press(open_page("map", corpus=CORPUS), "Create map")
     assert [args["model"] for args in queued(untrained, "project")] == [DEFAULT_MODEL]
-
-
-def test_themes_are_queued_without_adding_it_first(untrained: Store, open_page: Open) -> None:
-    press(open_page("themes", source="Existing corpus"), "Find themes")
-    assert [args["model"] for args in queued(untrained, "find-themes")] == [DEFAULT_MODEL]
-    assert queued(untrained, "add-model") == []
-
-
-def test_clusterings_are_queued(untrained: Store, open_page: Open) -> None:
-    press(open_page("compare", benchmark=BENCHMARK), "missing")
-    assert {args["model"] for args in queued(untrained, "cluster")} == PRETRAINED
-
-
-def test_triplet_accuracy_is_queued(untrained: Store, open_page: Open) -> None:
-    press(open_page("compare", tab="Triplet accuracy", triplets=SET), "Evaluate")
-    assert {args["model"] for args in queued(untrained, "evaluate-triplets")} == PRETRAINED
-
-
-def test_vectors_for_summaries_are_queued(untrained: Store, open_page: Open) -> None:
-    press(open_page("summaries", corpus=CORPUS), "Embed corpus")
-    assert [args["model"] for args in queued(untrained, "embed")] == [DEFAULT_MODEL]
 
 
 def test_another_method_builds_on_it(untrained: Store, open_page: Open) -> None:

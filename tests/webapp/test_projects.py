@@ -49,9 +49,7 @@ def at_hand(at: AppTest) -> tuple[str, str]:
     [
         ("map", {"map": MAP}),
         ("compare", {"benchmark": BENCHMARK}),
-        ("compare", {"corpus": CORPUS, "tab": "Pair"}),
         ("triplets", {"set": SET}),
-        ("corpora", {"corpus": CORPUS, "view": "All projects"}),
     ],
 )
 def test_an_address_opens_the_project_of_what_it_names(open_page: Open, page: str, query: dict[str, str]) -> None:
@@ -72,7 +70,7 @@ def test_a_browser_remembers_its_last_project(open_page: Open, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("page", ["home", "map", "relabel", "corpora"])
+@pytest.mark.parametrize("page", ["home", "relabel"])
 def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, open_page: Open) -> None:
     at = open_page(page, corpus="**gone**")
     assert "There is no project called “\\*\\*gone\\*\\*”" in words_of(at) and not at.exception
@@ -85,9 +83,8 @@ def test_a_link_to_an_unknown_project_shows_nothing_of_another_one(page: str, op
 
 @pytest.mark.parametrize(
     ("page", "key", "what"),
-    [("map", "map", "map"), ("triplets", "set", "triplet set"), ("relabel", "labelling", "labelling"),
-     ("codebook", "labelling", "labelling"), ("corpora", "details", "project"), ("train", "model", "model")],
-)  # fmt: skip
+    [("map", "map", "map"), ("relabel", "labelling", "labelling"), ("train", "model", "model")],
+)
 def test_a_link_to_an_unknown_record_shows_no_other_one(
     filled_store: Store, open_page: Open, page: str, key: str, what: str
 ) -> None:

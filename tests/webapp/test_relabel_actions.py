@@ -206,14 +206,3 @@ def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) ->
     assert state.selected.tolist() == [int(ids[2])]
     send(state, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "place": 1, "number": 7})
     assert state.selected.tolist() == [int(ids[2])]
-
-
-def test_the_legend_counts_the_clusters_that_share_a_colour(
-    state: RelabelState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = state.partition.ids
-    points = np.zeros((len(ids), 2), dtype=np.float32)
-    assert canvas_of(state, ids, points).colouring.other == "unassigned"
-    monkeypatch.setattr("themescope.webapp.features.relabel.cluster_map.MAX_CATEGORIES", 2)
-    rest = len(state.partition.clusters) - 2
-    assert canvas_of(state, ids, points).colouring.other == f"{rest} smaller clusters and unassigned"

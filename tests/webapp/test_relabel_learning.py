@@ -114,36 +114,3 @@ def test_contradictions_are_shown_and_several_labellings_teach(
     with store.reading() as r:
         (job,) = r.jobs.list(status=JobStatus.QUEUED)
     assert job.args["labellings"] == ["mine", "hers"]
-
-
-def test_triplets_alone_and_nothing_without_placed_sentences(
-    placed: tuple[Store, LabellingRecord], open_page: Open
-) -> None:
-    store, record = placed
-    at = settings(open_page, record)
-    next(b for b in at.button if b.label == "Make triplets").click().run()
-    with store.reading() as r:
-        (job,) = r.jobs.list(status=JobStatus.QUEUED)
-        assert (job.kind, job.args["labellings"]) == ("learn-labels", ["mine"])
-    session = LabellingSession(store, record.id, "Ada")
-    session.undo()
-    at = settings(open_page, record)
-    assert next(b for b in at.button if b.label == "Make triplets").disabled
-
-
-def test_without_labels_in_the_training_split_nothing_can_be_trained(
-    placed: tuple[Store, LabellingRecord], open_page: Open
-) -> None:
-    store, record = placed
-    with store.reading() as r:
-        held_out = next(a for a in r.corpora.articles(record.corpus_id) if split_of_title(a.title) is Split.TEST)
-    new = NewLabelling(record.corpus_id, "held out", "Ada", article_id=held_out.id)
-    other = starts.begin(store, new, starts.from_sections)
-    session = LabellingSession(store, other.id, "Ada")
-    first, second = sorted(session.partition.clusters)[1:3]
-    session.do(op.assign(session.partition, session.partition.members(first), second))
-    at = settings(open_page, other)
-    assert any("training split, so there is nothing to train on" in w.value for w in at.warning)
-    assert next(b for b in at.button if b.label == "Make triplets").disabled
-    next(s for s in at.selectbox if s.label == "Fine-tune").set_value("net").run()
-    assert next(b for b in at.button if b.label == "Fine-tune").disabled

@@ -82,16 +82,6 @@ def test_a_method_is_ranked_previewed_and_used(copy_home: CopyHome, home: Path, 
     assert after.partition.to_bytes() == before
 
 
-def test_too_few_labels_are_explained(copy_home: CopyHome, home: Path, open_page: Open) -> None:
-    store = copy_home(home)
-    record, _ = labelling(store, each=1, owner="")
-    at = opened(open_page, record, CHOICE)
-    assert "People judged 4 sentences here. The choice needs at least 50" in words(at)
-    assert next(b for b in at.button if b.label == "Rank methods").disabled
-    at = click(opened(open_page, record, METRIC), "Learn a metric")
-    assert "a metric needs at least 10" in words(at)
-
-
 def test_a_metric_is_learned_used_and_stopped(
     copy_home: CopyHome, home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,14 +107,3 @@ def test_a_metric_is_learned_used_and_stopped(
     stopped.sync()
     assert stopped.undo() is not None and stopped.undo() is not None
     assert stopped.partition.to_bytes() == before
-
-
-def test_a_metric_that_does_not_help_stays_off(
-    copy_home: CopyHome, home: Path, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = copy_home(home)
-    record, _ = labelling(store, each=5, owner="")
-    monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: False))
-    at = click(opened(open_page, record, METRIC), "Learn a metric")
-    assert "**It stays off.**" in words(at)
-    assert not any(b.label == "Use this metric" for b in at.button)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from themescope.db.store import Store
-from themescope.jobs.services.everything import COUNTED, find_everything, words_of
+from themescope.jobs.services.everything import find_everything
 from themescope.webapp.features import REGISTRY
 from themescope.webapp.features.search import links
 from themescope.webapp.features.search.links import link_of
@@ -36,18 +36,6 @@ def test_everything_that_contains_the_words_is_found(filled_store: Store) -> Non
     assert "paragraph 1 sentence 0" in first and kinds(filled_store, "danube")["Articles"] == ["Danube"]
     assert kinds(filled_store, "RIVERS")["Projects"] == [CORPUS]
     assert kinds(filled_store, "vectors")["Models"] == [MODEL]
-
-
-def test_an_empty_query_and_single_letters_find_no_text(filled_store: Store) -> None:
-    assert kinds(filled_store, "  ") == {}
-    assert "Sentences" not in kinds(filled_store, "a e")
-    assert len(words_of("a b c d e f g h i j")) == 8
-
-
-def test_more_results_than_are_counted(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.jobs.services.everything.COUNTED", 10)
-    (group,) = [g for g in find_everything(filled_store, "paragraph") if g.kind == "Sentences"]
-    assert group.count == 11 and len(group.results) == 8 and COUNTED == 1_000
 
 
 def test_every_result_leads_to_a_view_of_a_page(filled_store: Store) -> None:

@@ -15,16 +15,8 @@ from themescope.core.paths import default_models
 from themescope.db.records import JobStatus, ScoreRecord, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.webapp.features.summaries.views import Ranked, SummaryMethod, shaded_data
 
 Open = Callable[..., AppTest]
-
-
-def test_an_empty_store_says_what_to_do(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("summaries")
-    assert not at.exception and "No project yet" in words_of(at)
-    at = open_page("summaries", view="Collections")
-    assert not at.exception and "No collection has been evaluated" in words_of(at)
 
 
 @pytest.fixture
@@ -48,15 +40,6 @@ def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
     assert table["ROUGE-1 recall"].iloc[0] == "1.000"
 
 
-def test_a_summary_that_ends_within_a_sentence_says_so(embedded: Store, open_page: Open) -> None:
-    at = open_page("summaries", corpus=CORPUS)
-    at.number_input(key="summaries_length").set_value(10).run()
-    lead = at.text[2].value
-    assert lead.endswith(" …") and len(lead.split()) == 11
-    at.number_input(key="summaries_length").set_value(1_000).run()
-    assert not at.text[2].value.endswith("…")
-
-
 def test_embedding_by_another_model_is_queued(filled_store: Store, open_page: Open) -> None:
     at = open_page("summaries", corpus=CORPUS)
     box = next(box for box in at.selectbox if box.label == "Model")
@@ -66,13 +49,6 @@ def test_embedding_by_another_model_is_queued(filled_store: Store, open_page: Op
     with filled_store.reading() as r:
         args = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "embed"]
     assert args == [{"corpus": CORPUS, "model": MODEL, "limit": 0, "index": True}]
-
-
-def test_no_method_and_no_article(filled_store: Store, open_page: Open) -> None:
-    at = open_page("summaries", corpus=CORPUS)
-    at.multiselect[0].set_value([]).run()
-    assert "No method selected" in words_of(at)
-    assert "No article matches" in words_of(open_page("summaries", corpus=CORPUS, search="zzzz"))
 
 
 def test_collections_show_what_was_measured(filled_store: Store, open_page: Open) -> None:
@@ -107,16 +83,3 @@ def test_a_collection_is_uploaded_and_evaluated_by_several_methods(filled_store:
     run_here(filled_store, "evaluate-summaries", dict(lead.args), quiet=True)
     at = open_page("summaries", view="Collections")
     assert at.dataframe[0].value["Method"].tolist() == ["Lead"] and "2 documents" in words_of(at)
-
-
-def test_shades_follow_scores(filled_store: Store) -> None:
-    from themescope.core.tasks.summaries.summarizing import extract
-    from themescope.core.types import Sentence
-
-    sentences = [Sentence(f"Sentence {i}.", i, 1, paragraph=i // 2, position=i) for i in range(3)]
-    scores = np.array([0.2, 0.5, 0.3])
-    made = Ranked(SummaryMethod("m", "lead"), scores, extract([s.text for s in sentences], scores, 2))
-    drawn = [s for paragraph in shaded_data(sentences, made)["paragraphs"] for s in paragraph]
-    assert [s["strength"] for s in drawn] == pytest.approx([0, 50, 17])
-    assert [s["chosen"] for s in drawn] == [False, True, False] and "number 1" in drawn[1]["why"]
-    assert len(shaded_data(sentences, made)["paragraphs"]) == 2

@@ -50,14 +50,6 @@ def test_a_csv_file_is_a_table_with_columns(sqlite_store: Store, open_page: Open
     }  # fmt: skip
 
 
-def test_a_table_without_rows_is_refused(open_page: Open, tmp_path: Path) -> None:
-    path = tmp_path / "empty.csv"
-    path.write_text("claim,motion\n", encoding="utf-8")
-    at = form_of(path, open_page)
-    assert not at.exception and any("no rows" in warning.value for warning in [*at.warning, *at.error])
-    assert not any(button.label == "Import" for button in at.button)
-
-
 def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
     at = open_page("corpora", view="All projects", details=CORPUS)

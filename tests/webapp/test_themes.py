@@ -99,13 +99,6 @@ def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: O
     assert jobs["find-themes"].args["corpus"] == jobs["import-list"].args["corpus"] == "My sentences"
 
 
-def test_too_few_sentences_cannot_be_asked_about(filled_store: Store, open_page: Open) -> None:
-    at = open_page("themes")
-    at.text_area(key=state.PASTED).set_value("one\ntwo").run()
-    assert "at least 4" in words_of(at)
-    assert not any(b.label == "Find themes" for b in at.button)
-
-
 def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     at = open_page("themes", source="Existing corpus")
     next(t for t in at.toggle if t.label == "Also use word overlap").set_value(False).run()
@@ -127,13 +120,6 @@ def test_the_number_of_themes_can_be_fixed(filled_store: Store, open_page: Open)
     with filled_store.reading() as r:
         (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
     assert job.args["settings"] == {"k": 3}
-
-
-def test_themes_stand_before_the_reason_for_their_number(analysed: Store, open_page: Open) -> None:
-    shown = [element.value for element in open_page("themes", view="Results", corpus="My list").markdown]
-    theme = next(place for place, text in enumerate(shown) if "2\\. " in text or text.startswith("**2. "))
-    reason = next(place for place, text in enumerate(shown) if text.startswith("At 2 clusters"))
-    assert theme < reason
 
 
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
@@ -195,12 +181,6 @@ def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
     written = list(csv.DictReader(io.StringIO(results.csv_text(results.HEADER, rows), newline="")))
     assert written[0]["sentence"].startswith("'=0") and rows[0][1].startswith("=0")
     assert {row["group"] for row in written} == {"talks"}
-
-
-def test_an_analysis_goes_with_its_corpus(analysed: Store) -> None:
-    with analysed.writing() as w:
-        w.corpora.delete(w.corpora.by_name("My list").id)
-    assert partition_queries.analyses() == []
 
 
 def reclustered(at: AppTest, store: Store, number: int) -> int:

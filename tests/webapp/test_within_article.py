@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, MAP, MODEL, SET
+from tests.webapp.filled import CORPUS, MODEL, SET
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
-from themescope.jobs.common.model_notes import WITHIN_ARTICLE
 
 Open = Callable[..., AppTest]
 WITHIN = "tfidf here"
-_QUERY = "The query has no article"
 
 
 @pytest.fixture
@@ -36,16 +34,6 @@ def store(filled_store: Store) -> Store:
 def captions(at: AppTest) -> str:
     assert not at.exception
     return " ".join(caption.value for caption in at.caption).replace("\\", "")
-
-
-def test_the_map_says_that_vectors_depend_on_the_article(store: Store, open_page: Open) -> None:
-    assert WITHIN_ARTICLE in captions(open_page("map", map="Within"))
-    assert WITHIN_ARTICLE not in captions(open_page("map", map=MAP))
-
-
-def test_a_search_by_meaning_says_that_the_query_has_no_article(store: Store, open_page: Open) -> None:
-    assert _QUERY in captions(open_page("map", map="Within", search="water", match="meaning"))
-    assert _QUERY not in captions(open_page("map", map="Within", search="water"))
 
 
 def test_such_a_model_is_evaluated_with_and_without_the_article(store: Store, open_page: Open) -> None:

@@ -182,14 +182,6 @@ def test_roles_are_looked_up_in_the_transaction(filled: Store) -> None:
             )
 
 
-def test_only_the_owner_changes_a_labelling_of_their_own(filled: Store) -> None:
-    id = new(filled, "of ada", actor=Actor("ada", Role.ADMIN))
-    with pytest.raises(AccessError, match="belongs to ada"):
-        labellings.assign(lea(filled), id, Assignment(sentences=[1], cluster=2))
-    with pytest.raises(AccessError):
-        labellings.delete_labelling(lea(filled), id)
-
-
 def test_sources_of_a_new_labelling_are_checked(filled: Store) -> None:
     wanted = LabellingToCreate(corpus_id=1, name="copy", shared=True, start=LabellingStart.THEMES)
     with pytest.raises(DataError, match="source"):
@@ -290,9 +282,3 @@ def _read(format: exports.ExportFormat, data: bytes) -> list[dict]:
     if format is exports.ExportFormat.CSV:
         return [*csv.DictReader(io.StringIO(data.decode(), newline=""))]
     return [json.loads(line) for line in data.splitlines()]
-
-
-def test_kinds_of_jobs_describe_their_settings(filled: Store) -> None:
-    kind = jobs.get_job_kind(lea(filled), "embed")
-    assert [setting.name for setting in kind.settings][:2] == ["corpus", "model"]
-    assert all(setting.type for kind in jobs.list_job_kinds(lea(filled)) for setting in kind.settings)
