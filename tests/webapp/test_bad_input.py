@@ -15,16 +15,7 @@ from themescope.webapp.shared.input_files import SERVER_PATH
 Open = Callable[..., AppTest]
 
 SENTENCES = {
-    "truncated.xml.bz2": "the bzip2 file is truncated. Download or copy it again.",
     "latin1.txt": "this is not UTF-8 text (byte 0xe9). Save the file as UTF-8.",
-    "scb.csv": "the column 'SectionTitle' is missing;",
-    "empty.jsonl": "the file is empty. Check that it was saved or downloaded completely.",
-    "one-line.txt": "the line is longer than 50,000 characters.",
-    "paper.pdf": "this is a PDF document, which no reader supports.",
-    "text.docx": "this is a ZIP archive",
-    "broken.csv": "the line is longer than 50,000 characters.",
-    "cut.xlsx": "this is a ZIP archive",
-    "cut.parquet": "this is not a readable Parquet file",
     "nowhere.txt": "There is no file",
 }
 
@@ -35,11 +26,10 @@ def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEMESCOPE_IMPORT_FOLDERS", str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["nowhere.txt", "bad.xml"])
+@pytest.mark.parametrize("name", SENTENCES)
 def test_a_file_that_cannot_be_imported(
     name: str, sqlite_store: Store, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("themescope.core.readers.streams.LINE_LIMIT", 50_000)
     path = tmp_path / name if name == "nowhere.txt" else write_bad(tmp_path, name)
     at = open_page("corpora", view="Import")
     at.session_state["corpora_import_source_0"] = SERVER_PATH
