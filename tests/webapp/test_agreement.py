@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
+from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, start
 from themescope.core.types import Article, Paragraph, Section
@@ -24,11 +25,6 @@ from themescope.webapp.features.agreement import groups, results, state
 from themescope.webapp.features.agreement.groups import Rater
 
 Open = Callable[..., AppTest]
-
-
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
 @pytest.fixture
@@ -53,7 +49,7 @@ def open_both(labelled: Store, open_page: Open) -> Callable[..., AppTest]:
 
     def opened(**view: str) -> AppTest:
         at = open_page("agreement", **view)
-        assert "nobody placed a sentence in it" in words(at)
+        assert "nobody placed a sentence in it" in words_of(at)
         return at.multiselect[0].set_value(["Ada's", HOSTILE]).run()
 
     return opened
@@ -67,7 +63,7 @@ def test_people_sections_and_models_side_by_side(labelled: Store, open_both: Ope
     assert pairs["First"].tolist()[0] in ("Ada's", HOSTILE)
     row = pairs[(pairs["First"] == "Ada's") & (pairs["Second"] == "Sections")].iloc[0]
     assert row["ARI"] == "1.000"
-    assert "Remark" not in pairs and "One article, so no intervals." in words(at)
+    assert "Remark" not in pairs and "One article, so no intervals." in words_of(at)
     disputed = next(d.value for d in at.dataframe if "Most probable" in d.value)
     assert len(disputed) == 2
     next(b for b in at.button if b.label == "Create gold labelling").click().run()
@@ -93,10 +89,10 @@ def test_what_nobody_touched_is_no_agreement_of_people(open_both: Open) -> None:
     assert {m.label: m.value for m in at.metric} == {
         "Alpha over pairs": "undefined", "Sentences": "0", "Sentence pairs": "0",
     }  # fmt: skip
-    assert "no codes with common names" in words(at), "Ben has placed sentences in a cluster of his own only"
+    assert "no codes with common names" in words_of(at), "Ben has placed sentences in a cluster of his own only"
     pairs = at.dataframe[0].value.set_index(["First", "Second"])["Sentences"]
     assert pairs.to_dict()[HOSTILE, "Sections"] == 2 and pairs.to_dict()["Ada's", "Sections"] == 0
-    assert "both people set themselves" in words(at) and groups.ALL in words(at)
+    assert "both people set themselves" in words_of(at) and groups.ALL in words_of(at)
     at.button_group(key=state.COUNTED).set_value(groups.ONE).run()
     assert {m.label: m.value for m in at.metric}["Sentences"] == "2"
     at.button_group(key=state.COUNTED).set_value(groups.ALL).run()
@@ -121,7 +117,7 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
         w.labellings.share(record.id, Sharing.OWN, True, "ada")
     at = open_page("agreement")
     at.text_input(key="person").set_value("ada").run()
-    assert "hidden until yours is finished" in words(at)
+    assert "hidden until yours is finished" in words_of(at)
     assert not at.dataframe
 
 
@@ -182,8 +178,8 @@ def test_the_headline_is_agreement_on_named_codes(coded: Store, open_page: Open)
     assert codes.loc["Society", ["Anna", "Ben", "All"]].tolist() == [12, 11, 10]
     assert codes.loc["Economy", "Kappa"].startswith(".") and "[" in codes.loc["Economy", "Alpha"]
     assert at.subheader[0].value == "Pairwise agreement of partitions"
-    assert "25 of 30 sentences" in words(at) and "Codes of the same name are on the diagonal" in words(at)
-    assert "**Pilot** (nobody placed a sentence in it)" in words(at)
+    assert "25 of 30 sentences" in words_of(at) and "Codes of the same name are on the diagonal" in words_of(at)
+    assert "**Pilot** (nobody placed a sentence in it)" in words_of(at)
 
 
 def replace_owner(known: LabellingRecord, owner: str, name: str) -> NewLabelling:
@@ -197,7 +193,7 @@ def test_copies_of_ones_own_labelling_do_not_count_and_say_so(coded: Store, open
     code(coded, replace_owner(known, "anna", "Anna 2"), state_of.ids.tolist(), state_of.numbers.tolist(), NAMES)
     at = open_page("agreement")
     assert at.multiselect[0].value == ["Ben", "Anna"]
-    assert "**Anna 2** (a copy of “Anna” by the same person)" in words(at)
+    assert "**Anna 2** (a copy of “Anna” by the same person)" in words_of(at)
     assert {m.label: m.value for m in at.metric}["Krippendorff's alpha"] == ".759"
     at.multiselect[0].set_value(["Anna", "Anna 2"]).run()
     assert {m.label: m.value for m in at.metric}["Krippendorff's alpha"] == "1.000"

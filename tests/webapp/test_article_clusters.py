@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import press, words_of
 from themescope.core.types import Split
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store
@@ -44,10 +44,6 @@ def clustered(filled_store: Store) -> Store:
             assignments={article.id: labels}, margins={Split.TEST: (ids, np.ones(len(ids), np.float32))},
         )  # fmt: skip
     return filled_store
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
 
 
 def test_one_click_queues_the_job(filled_store: Store, open_page: Open) -> None:

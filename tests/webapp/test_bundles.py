@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
+from tests.webapp.hands import plain_words_of, press
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
@@ -24,16 +25,6 @@ def folder_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    next(x for x in at.button if x.label == label).click()
-    return at.run()
-
-
 def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Open) -> None:
     at = press(open_page("corpora", view="All projects", **{"details": CORPUS}), "Create bundle")
     assert not at.exception
@@ -43,7 +34,7 @@ def test_a_bundle_is_exported_and_downloaded(filled_store: Store, open_page: Ope
     run_here(filled_store, "export-bundle", job.args, quiet=True)
     at = open_page("corpora", view="All projects", **{"details": CORPUS})
     assert not at.exception
-    assert "deleted after a week" in words(at)
+    assert "deleted after a week" in plain_words_of(at)
 
 
 def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
@@ -53,7 +44,7 @@ def test_a_bundle_is_looked_into_and_imported(filled_store: Store, open_page: Op
     at.session_state["corpora_bundle_source_0"] = SERVER_PATH
     at.session_state["corpora_bundle_path_0"] = str(path)
     at.run()
-    assert f"{CORPUS}" in words(at) and "labelling" in words(at)
+    assert f"{CORPUS}" in plain_words_of(at) and "labelling" in plain_words_of(at)
     at = press(at, "Import bundle")
     with filled_store.reading() as r:
         (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "import-bundle"]

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
+from tests.webapp.hands import press as click
 from tests.webapp.test_relabel import press, select
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
@@ -51,10 +52,6 @@ def session_of(store: Store, record: LabellingRecord, person: str = "") -> Label
     return LabellingSession(store, record.id, person)
 
 
-def button(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
-
-
 def field(at: AppTest, label: str) -> object:
     return next(area for area in at.text_area if area.label == label)
 
@@ -85,13 +82,13 @@ def test_an_entry_is_written_in_place_undone_and_found(
     at = open_page("codebook")
     next(b for b in at.button if b.key == "codebook_edit_1").click().run()
     field(at, "Definition").set_value("first line\nsecond")  # type: ignore[attr-defined]
-    button(at, "Save entry")
+    click(at, "Save entry")
     assert not at.exception
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "first line\nsecond"
     assert "first line" in words(at) and "Saved\\: codebook entry of" in words(at)
-    button(at, "Undo")
+    click(at, "Undo")
     assert not entry_of(session_of(filled_store, labelling).partition, 1)
-    button(at, "Redo")
+    click(at, "Redo")
     assert entry_of(session_of(filled_store, labelling).partition, 1)
     next(box for box in at.text_input if box.label == "Search").set_value("SECOND line").run()
     assert "second" in words(at) and "about" not in words(at)
@@ -105,13 +102,13 @@ def test_what_two_people_wrote_is_not_lost(filled_store: Store, labelling: Label
     field(at, "Definition").set_value("mine")  # type: ignore[attr-defined]
     other = session_of(filled_store, labelling, "ben")
     other.do(book.write(other.partition, 1, CodebookEntry("theirs")))
-    button(at, "Save entry")
+    click(at, "Save entry")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
     assert "This entry was not saved" in words(at) and "theirs" in words(at)
     assert field(at, "Definition").value == "mine"  # type: ignore[attr-defined]
-    button(at, "Save entry")
+    click(at, "Save entry")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "mine"
-    button(at, "Undo")
+    click(at, "Undo")
     assert entry_of(session_of(filled_store, labelling).partition, 1).definition == "theirs"
 
 
@@ -120,7 +117,7 @@ def test_versions_are_recorded_compared_and_restored(
 ) -> None:
     at = open_page("codebook", view=VERSIONS)
     next(box for box in at.text_input if box.label == "Name of the version").set_value("For coders")
-    button(at, "Record version")
+    click(at, "Record version")
     assert [version.name for version in versions(session_of(filled_store, labelling).partition)] == ["For coders"]
     assert "No differences" in words(at)
     session = session_of(filled_store, labelling)
@@ -128,7 +125,7 @@ def test_versions_are_recorded_compared_and_restored(
     at = open_page("codebook", view=VERSIONS)
     assert "1 code changed" in words(at) and "<ins>quite another text</ins>" in words(at)
     assert at.dataframe[0].value["Who"].tolist() == ["me"]
-    button(at, "Restore texts of For coders")
+    click(at, "Restore texts of For coders")
     assert entry_of(session_of(filled_store, labelling).partition, 2).include == "rules"
     assert "No differences" in words(at)
 
@@ -147,16 +144,16 @@ def test_practice_goes_on_without_a_cluster_that_was_deleted(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
     at = open_page("codebook", view=PRACTICE)
-    button(at, "Use 1 example of the codebook")
-    button(at, "Start practice")
+    click(at, "Use 1 example of the codebook")
+    click(at, "Start practice")
     at.radio[0].set_value(1)
-    button(at, "Check")
+    click(at, "Check")
     session = session_of(filled_store, labelling)
     for number in (1, 2):
         session.do(op.delete(session.partition, number))
     at.run()
     assert not at.exception and "You chose a deleted cluster. It is **a deleted cluster**." in words(at)
-    button(at, "Next")
+    click(at, "Next")
     assert not at.exception and "0% right" in words(at)
 
 
@@ -166,32 +163,32 @@ def test_practice_from_the_items_to_the_score(
     monkeypatch.setattr(practice.random, "sample", lambda items, size: list(items))
     at = open_page("codebook", view=PRACTICE)
     assert "No training items yet" in words(at)
-    button(at, "Use 1 example of the codebook")
+    click(at, "Use 1 example of the codebook")
     (item,) = training_items(session_of(filled_store, labelling).partition)
     assert item.cluster == 2
     field(at, "Explanation").set_value("by the *rules*")  # type: ignore[attr-defined]
-    button(at, "Save explanation")
-    button(at, "Start practice")
+    click(at, "Save explanation")
+    click(at, "Start practice")
     assert "Sentence 1 of 1" in str(at.get("progress")[0].proto) and "about" in words(at)
-    button(at, "Check")
+    click(at, "Check")
     assert "Choose a cluster first" in words(at)
     at.radio[0].set_value(1)
-    button(at, "Check")
+    click(at, "Check")
     assert "It is" in words(at) and "by the \\*rules\\*" in words(at)
-    button(at, "Next")
+    click(at, "Next")
     assert "0% right" in words(at) and "95 % interval 0% to 79%" in words(at)
     with filled_store.reading() as r:
         (progress,) = training.progress(r, labelling.id)
     assert progress.attempts[0].answers == ((item.sentence, 1, 2),)
-    button(at, "Practise again")
+    click(at, "Practise again")
     at.radio[0].set_value(2)
-    button(at, "Check")
+    click(at, "Check")
     assert at.success
-    button(at, "Next")
+    click(at, "Next")
     assert "100% right" in words(at)
-    button(at, "Back")
+    click(at, "Back")
     assert ATTEMPT not in at.session_state and at.dataframe[0].value["Attempts"].tolist() == [2]
-    button(at, "Remove item")
+    click(at, "Remove item")
     assert not training_items(session_of(filled_store, labelling).partition)
 
 
@@ -210,10 +207,10 @@ def test_a_viewer_reads_and_practises_but_changes_nothing(
         assert not shown & {"Edit", "Undo", "Record version", "Restore texts of First", "Remove item", "Import codes"}
     at = open_page("codebook", view=PRACTICE)
     assert "not kept" in words(at)
-    button(at, "Start practice")
+    click(at, "Start practice")
     at.radio[0].set_value(2)
-    button(at, "Check")
-    button(at, "Next")
+    click(at, "Check")
+    click(at, "Next")
     assert "100% right" in words(at) and not at.error
     with filled_store.reading() as r:
         assert not training.progress(r, labelling.id)
@@ -237,14 +234,14 @@ def test_the_panel_follows_the_selection_and_adds_to_the_codebook(
     partition = session_of(filled_store, labelling).partition
     assert list(entry_of(partition, 3).examples) == ids
     next(box for box in at.selectbox if box.label == "Codebook entry of").set_value(1).run()
-    button(at, "Counter-example")
-    button(at, "Training item")
+    click(at, "Counter-example")
+    click(at, "Training item")
     partition = session_of(filled_store, labelling).partition
     assert list(entry_of(partition, 1).counter_examples) == ids
     assert [item.sentence for item in training_items(partition)] == sorted(ids)
-    button(at, "Edit entry")
+    click(at, "Edit entry")
     field(at, "Notes").set_value("a note")  # type: ignore[attr-defined]
-    button(at, "Save entry")
+    click(at, "Save entry")
     assert entry_of(session_of(filled_store, labelling).partition, 1).notes == "a note"
     press(at, labelling, "U")
     assert not entry_of(session_of(filled_store, labelling).partition, 1).notes

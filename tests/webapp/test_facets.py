@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
+from tests.webapp.hands import press
 from themescope.core.columns import ColumnType
 from themescope.db.store import Store
 from themescope.webapp.features.map import colourings, state
@@ -109,10 +110,6 @@ def test_a_facet_filters_the_sentences_and_the_address_keeps_it(columned: Store,
     press(at, "Clear filters")
     assert state.FACETS not in at.query_params
     assert "72 of 72 sentences" in said(at)
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(button for button in at.button if button.label == label).click().run()
 
 
 def said(at: AppTest) -> str:

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.hands import plain_words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling.partition import Cluster, Partition
 from themescope.db.label_records import NewLabelling, Sharing
@@ -25,11 +26,6 @@ from themescope.webapp.shared.figures import tones
 Open = Callable[..., AppTest]
 ALL = "0_0_65535_0_65535_65535_0_65535"
 """A shape around everything."""
-
-
-def words_of(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 @pytest.fixture
@@ -84,34 +80,34 @@ def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
 )
 def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: str, way: str, n: int) -> None:
     at = open_page("map", search=text, match=way)
-    assert f"{n} sentences found" in words_of(at)
+    assert f"{n} sentences found" in plain_words_of(at)
     assert listing(at).get("total", 0) == n
 
 
 def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
     at = open_page("map", articles="Danube", similar="1", nearest="5")
     found = listed(at)
-    assert "Similar to: Danube lead paragraph 0 sentence 0" in words_of(at)
+    assert "Similar to: Danube lead paragraph 0 sentence 0" in plain_words_of(at)
     assert [row["note"] for row in found] == ["0.707", "0.447", "0.316", "0.243", "0.196"]
     assert found[0]["text"] == "Danube lead paragraph 0 sentence 1 has some words."
     next(b for b in at.button if b.label == "Clear search").click().run()
-    assert "All 24 sentences shown" in words_of(at)
+    assert "All 24 sentences shown" in plain_words_of(at)
 
 
 def test_a_search_that_the_model_cannot_answer_is_told(vectors: None, open_page: Open) -> None:
     at = open_page("map", search="water", match="meaning")
-    assert not at.exception and "0 sentences found" in words_of(at)
+    assert not at.exception and "0 sentences found" in plain_words_of(at)
     assert any("is not the digest of an artifact" in warning.value for warning in at.warning)
 
 
 def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", shape=ALL, sentence="30", search="nile")
-    said = words_of(at)
+    said = plain_words_of(at)
     assert "24 sentences found among 72 selected" in said
     assert "Nile Course paragraph 0 sentence 1 has some words." in said
     assert at.query_params[state.SHAPE] in (ALL, [ALL])
     next(b for b in at.button if b.label == "Clear selection").click().run()
-    assert "24 sentences found" in words_of(at) and "selected" not in words_of(at)
+    assert "24 sentences found" in plain_words_of(at) and "selected" not in plain_words_of(at)
     assert state.SHAPE not in at.query_params
 
 
@@ -138,7 +134,7 @@ def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Op
         compare="gone",
         colour="?",
     )
-    assert not at.exception and "All 72 sentences shown" in words_of(at)
+    assert not at.exception and "All 72 sentences shown" in plain_words_of(at)
 
 
 def test_a_map_is_drawn_by_every_colouring(filled_store: Store, open_page: Open) -> None:
@@ -192,7 +188,7 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
 def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None, open_page: Open) -> None:
     at = open_page("map", map="Rivers by vectors", compare="turned")
     assert not at.exception
-    said = words_of(at)
+    said = plain_words_of(at)
     assert "72 sentences are on both maps" in said and "All 72 sentences shown" in said
     found = listed(at)
     assert found[0]["text"] == "Danube Course paragraph 0 sentence 1 has some words."

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.db.test_error_notebook import case
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
-from tests.webapp.test_pages import words_of as escaped_words_of
+from tests.webapp.hands import plain_words_of
 from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.notebook_records import ErrorCase, Notebook
@@ -22,11 +22,6 @@ from themescope.webapp.features.notebook.one_case import known_view
 from themescope.webapp.shared import components, error_notebook
 
 Open = Callable[..., AppTest]
-
-
-def words_of(at: AppTest) -> str:
-    """The words of a page without the backslashes of Markdown."""
-    return escaped_words_of(at).replace("\\", "")
 
 
 def read(store: Store) -> Notebook:
@@ -51,12 +46,12 @@ def collected(filled_store: Store) -> Store:
 
 def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> None:
     at = open_page("notebook", person="ada", corpus=CORPUS, case="1")
-    said = words_of(at)
+    said = plain_words_of(at)
     assert not at.exception and "**Case 1**" in said and "nearer to the negative by .12" in said
     assert "Coded by 1 other analyst" in said and "Ben: " not in said, "hidden until Ada has coded the case"
     assert next(b.label for b in at.button if "Same words" in b.label).startswith("2 ")
     press(at, "Same words")
-    assert read(collected).coded()["ada"] == {1: {1}} and "Ben: " in words_of(at)
+    assert read(collected).coded()["ada"] == {1: {1}} and "Ben: " in plain_words_of(at)
     press(at, "Undo")
     assert "ada" not in read(collected).coded()
     press(at, "None applies")
@@ -74,15 +69,15 @@ def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> 
 
 def test_filters_and_the_list(collected: Store, open_page: Open) -> None:
     at = open_page("notebook", person="Ben", corpus=CORPUS, category="no category yet")
-    assert "1 of 2 cases" in words_of(at)
+    assert "1 of 2 cases" in plain_words_of(at)
     at = open_page("notebook", person="Ben", corpus=CORPUS, category="Same words")
-    assert "1 of 1 case" in words_of(at)
+    assert "1 of 1 case" in plain_words_of(at)
     at = open_page("notebook", person="ada", corpus=CORPUS, search="founded kings", model="default")
-    assert "1 of 3 cases" in words_of(at) and at.dataframe[0].value["Case"].tolist() == [3, 2, 1]
+    assert "1 of 3 cases" in plain_words_of(at) and at.dataframe[0].value["Case"].tolist() == [3, 2, 1]
     press(at, "Next")
     assert at.query_params[state.CASE] in ("2", ["2"])
     at = open_page("notebook", corpus=CORPUS, search="nowhere")
-    assert "No matching cases." in words_of(at)
+    assert "No matching cases." in plain_words_of(at)
 
 
 def test_what_others_gave_to_a_case_makes_no_difference_before_it_is_coded(collected: Store, open_page: Open) -> None:
@@ -90,16 +85,16 @@ def test_what_others_gave_to_a_case_makes_no_difference_before_it_is_coded(colle
         w.error_categories.code(2, 1, "Cleo", True)
         w.error_categories.code(1, 2, "Cleo", True)
     at = open_page("notebook", person="ada", corpus=CORPUS, category="Same words")
-    assert "No matching cases." in words_of(at)
+    assert "No matching cases." in plain_words_of(at)
     at = open_page("notebook", person="ada", corpus=CORPUS, category="no category yet")
-    assert "1 of 3 cases" in words_of(at)
+    assert "1 of 3 cases" in plain_words_of(at)
     assert not [box for box in at.selectbox if box.label == "Coded by"]
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
-    assert not at.exception and "Nothing to count yet." in words_of(at) and not at.dataframe
+    assert not at.exception and "Nothing to count yet." in plain_words_of(at) and not at.dataframe
     at.toggle(key=state.INCLUDE).set_value(True).run()
     assert at.dataframe[0].value["Cases"].tolist() == [2, 1]
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Agreement")
-    assert not at.exception and "needs two analysts" in words_of(at)
+    assert not at.exception and "needs two analysts" in plain_words_of(at)
     with collected.writing() as w:
         w.error_categories.code(1, 1, "ada", True)
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
@@ -154,7 +149,7 @@ def _written(store: Store, change: Callable[..., object]) -> str:
 
 def test_categories_are_managed(collected: Store, open_page: Open) -> None:
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Categories")
-    assert not at.exception and "at least 5 cases; so far 3" in words_of(at)
+    assert not at.exception and "at least 5 cases; so far 3" in plain_words_of(at)
     next(t for t in at.text_input if t.label == "Name of the new category").set_value("Lists")
     press(at, "Add category")
     assert [c.name for c in read(collected).current_categories()] == sorted(["Lists", "Same words", HOSTILE])
@@ -190,7 +185,7 @@ def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
         w.error_categories.code(1, 1, "ada", True)
         w.error_categories.code(2, None, "ada", True)
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
-    assert not at.exception and "describe the collected cases only" in words_of(at)
+    assert not at.exception and "describe the collected cases only" in plain_words_of(at)
     assert at.dataframe[0].value["Cases"].tolist() == [1, 1]
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Agreement")
     assert not at.exception and "undefined because both gave this category" in str(at.dataframe[0].value.to_dict())
@@ -213,14 +208,14 @@ def test_a_case_to_discuss_is_opened_whatever_the_filters(
     at.session_state[state.VIEW] = state.AGREEMENT
     at.run()
     press(at, "Click the first row")
-    assert not at.exception and "**Case 1**" in words_of(at)
+    assert not at.exception and "**Case 1**" in plain_words_of(at)
 
 
 def test_a_viewer_reads_only(collected: Store, open_page: Open) -> None:
     people.set_role(collected, "ada", Role.ADMIN)
     people.set_role(collected, "val", Role.VIEWER)
     at = open_page("notebook", person="val", corpus=CORPUS, case="1")
-    assert not at.exception and "Ben: " in words_of(at)
+    assert not at.exception and "Ben: " in plain_words_of(at)
     assert not [b for b in at.button if b.label in ("Add note", "Sample failures") and not b.disabled]
 
 
@@ -236,7 +231,7 @@ def test_a_triplet_becomes_a_case(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", person="ada", corpus=CORPUS, set=SET, split="test")
     press(at, "Next")
     press(at, error_notebook.LABEL)
-    assert f"{MODEL} puts the pivot nearer to the negative by .25" in words_of(at)
+    assert f"{MODEL} puts the pivot nearer to the negative by .25" in plain_words_of(at)
     save(at, "Why?")
     (found,) = read(filled_store).cases
     assert found.facts.models == (MODEL,) and found.person == "ada" and "Saved as case 1" in at.toast[0].value

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages import PAGES
 from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
+from tests.webapp.hands import jobs_of, words_of
 from themescope.core.models import REGISTRY
 from themescope.core.paths import default_models
 from themescope.db import tables as t
@@ -28,17 +29,6 @@ def every_tab(open_page: Open, page: str) -> Iterator[tuple[str, AppTest]]:
     yield next((tab.label for tab in first.tabs if tab.children), ""), first
     for name in names[1:]:
         yield name, open_page(page, **{"tab" if page == "compare" else "view": name})
-
-
-def words_of(at: AppTest) -> str:
-    """Everything that stands on a page as text."""
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.title, at.header)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
-def jobs_of(store: Store, kind: str) -> list[dict[str, object]]:
-    with store.reading() as r:
-        return [dict(job.args) for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE
-from themescope.db.records import JobStatus
+from tests.webapp.hands import jobs_of, words_of
 from themescope.db.store import Store
 from themescope.webapp.features.paper_tables.views import common_deviation
 
@@ -60,16 +60,6 @@ def test_a_deviation_of_every_row_is_said_once() -> None:
         assert (list(frame), common) == (["Row", "Deviation"], "")
 
 
-def jobs_of(store: Store) -> list[dict[str, Any]]:
-    with store.reading() as r:
-        return [dict(job.args) for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "reproduce"]
-
-
-def words_of(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.title, at.header)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
 def test_nothing_yet_and_what_to_do(sqlite_store: Store, open_page: Open) -> None:
     at = open_page("paper_tables")
     assert not at.exception and not at.error
@@ -96,7 +86,7 @@ def test_published_and_ours_side_by_side(reproduced: Store, open_page: Open) -> 
 def test_run_again_asks_for_the_same_table_with_the_same_data(reproduced: Store, open_page: Open) -> None:
     at = open_page("paper_tables", table="4 · Clusters")
     next(b for b in at.button if b.label == "Run again").click().run()
-    (asked,) = jobs_of(reproduced)
+    (asked,) = jobs_of(reproduced, "reproduce")
     assert (asked["tables"], asked["corpus"], asked["sick"], asked["profile"]) == (["4"], CORPUS, "pairs", "quick")
 
 
@@ -108,5 +98,5 @@ def test_the_form_queues_what_was_chosen(
     at.multiselect[0].set_value(["2", "5"])
     next(i for i in at.text_input if i.label == "SICK").set_value(f" {tmp_path}/sick ")
     next(b for b in at.button if b.label == "Reproduce").click().run()
-    (asked,) = jobs_of(reproduced)
+    (asked,) = jobs_of(reproduced, "reproduce")
     assert (asked["paper"], asked["tables"], asked["sick"]) == ("ed18", ["2", "5"], f"{tmp_path}/sick")

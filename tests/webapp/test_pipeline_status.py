@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, fill
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import press, words_of
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
@@ -23,10 +23,6 @@ LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8
 def kinds(store: Store, status: JobStatus = JobStatus.QUEUED) -> list[str]:
     with store.reading() as r:
         return [job.kind for job in reversed(r.jobs.list(status=status))]
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import BENCHMARK, CORPUS, MODEL
+from tests.webapp.hands import jobs_of
 from themescope.core.paths import DEFAULT, default_model, default_models, lacks_packages, pretrained_folders
-from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
 
@@ -27,11 +26,6 @@ def untrained(filled_store: Store) -> Store:
     return filled_store
 
 
-def queued(store: Store, kind: str) -> list[Mapping[str, Any]]:
-    with store.reading() as r:
-        return [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == kind]
-
-
 def press(at: AppTest, label: str) -> AppTest:
     pressed = next(b for b in at.button if label in b.label).click().run()
     assert not pressed.exception and not pressed.error
@@ -42,12 +36,12 @@ def test_a_map_is_queued(untrained: Store, open_page: Open) -> None:
     with untrained.reading() as r:
         assert r.maps.list() == []  # the form stands open
     press(open_page("map", corpus=CORPUS), "Create map")
-    assert [args["model"] for args in queued(untrained, "project")] == [DEFAULT_MODEL]
+    assert [args["model"] for args in jobs_of(untrained, "project")] == [DEFAULT_MODEL]
 
 
 def test_another_method_builds_on_it(untrained: Store, open_page: Open) -> None:
     press(open_page("train", method="Hybrid of models and tf-idf"), "Train")
-    assert [args["models"] for args in queued(untrained, "train")] == [[DEFAULT_MODEL]]
+    assert [args["models"] for args in jobs_of(untrained, "train")] == [[DEFAULT_MODEL]]
 
 
 def test_it_is_listed_before_and_after_it_is_stored(untrained: Store, open_page: Open) -> None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import BENCHMARK, CORPUS, MAP, SET
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import words_of
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.engine import open_engine

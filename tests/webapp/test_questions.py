@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import MODEL
+from tests.webapp.hands import words_of
 from themescope.core.labelling.answers import NO, answers
 from themescope.core.labelling.partition import Partition
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
@@ -39,11 +40,6 @@ def begin(store: Store, blind: bool = False) -> LabellingRecord:
 @pytest.fixture
 def labelling(filled_store: Store) -> LabellingRecord:
     return begin(filled_store)
-
-
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.warning, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
 def state_of(at: AppTest, labelling: LabellingRecord) -> RelabelState:
@@ -90,7 +86,7 @@ def test_a_question_is_answered_by_a_key_and_undone(
     assert [o["key"] for o in shown["options"]] == [str(d) for d in range(1, len(shown["options"]) + 1)]
     assert "Danube" in shown["sentences"][0]["place"]
     press(at, labelling, "1")
-    assert len(answers(stored(filled_store, labelling))) == 1 and "Last answer: → " in words(at)
+    assert len(answers(stored(filled_store, labelling))) == 1 and "Last answer: → " in words_of(at)
     assert question(at, labelling)["question"] != shown["question"]
     press(at, labelling, "u")
     assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
@@ -144,9 +140,9 @@ def test_contradictions_are_listed_and_taken_back(
         known = state.asking.state(state.partition)  # type: ignore[union-attr]
         service.commit_answer(state.session, known, Answer(asked, value))
     at.run()
-    assert "1 contradiction" in words(at)
+    assert "1 contradiction" in words_of(at)
     at.button(key=f"relabel_questions_back_{labelling.id}_000002_000001").click().run()
-    assert "contradiction" not in words(at)
+    assert "contradiction" not in words_of(at)
     assert list(answers(stored(filled_store, labelling))) == ["000002"]
 
 
@@ -164,7 +160,7 @@ def test_an_answer_by_a_digit_is_told_with_its_sentences(
     for asked, value in ((pair, NO), (several, "1")):
         known = state.asking.state(state.partition)  # type: ignore[union-attr]
         service.commit_answer(state.session, known, Answer(asked, value))
-    said = words(at.run())
+    said = words_of(at.run())
     assert "**2: together**" in said and "**1: apart**" in said and "cluster 1" not in said
 
 

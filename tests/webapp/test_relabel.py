@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE, MODEL
+from tests.webapp.hands import words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
@@ -28,11 +29,6 @@ from themescope.webapp.shared.results.partition_queries import selection_view
 
 Open = Callable[..., AppTest]
 KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}
-
-
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
 @pytest.fixture
@@ -78,15 +74,15 @@ def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: 
     new = NewLabelling(1, "Bob's", "bob", Sharing.OWN, False, article.id)
     record = starts.begin(filled_store, new, starts.from_sections)
     at = open_page("relabel")
-    assert "This labelling belongs to **bob**" in words(at) and "Not saved" not in words(at)
+    assert "This labelling belongs to **bob**" in words_of(at) and "Not saved" not in words_of(at)
     state = at.session_state[f"relabel_state_{record.id}"]
     select(at, record, state.partition.ids[:2].tolist())
     at = press(at, record, "N")
-    assert "Not saved" not in words(at) and not state.session.steps
+    assert "Not saved" not in words_of(at) and not state.session.steps
     copy = next(b for b in at.button if b.label == "Make my own copy")
     assert copy.proto.type == "primary"
     copy.click().run()
-    assert not at.exception and "belongs to" not in words(at)
+    assert not at.exception and "belongs to" not in words_of(at)
     with filled_store.reading() as r:
         mine = r.labellings.by_name("Bob's (me)")
         same = [r.labellings.snapshot(found.id).partition.numbers.tolist() for found in (mine, record)]
@@ -101,7 +97,7 @@ def test_what_is_selected_on_the_map_is_read_beside_it(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
     at = open_page("relabel", layout="Map")
-    assert "Lasso or click points to read" in words(at) and not listing(at)
+    assert "Lasso or click points to read" in words_of(at) and not listing(at)
     ids = at.session_state[f"relabel_state_{labelling.id}"].partition.ids
     select(at, labelling, ids[3:6].tolist())
     at.run()
@@ -120,13 +116,13 @@ def test_a_selection_is_the_working_set(filled_store: Store, labelling: Labellin
     with filled_store.writing() as w:
         kept = w.selections.add(selected(1, [5, 9, 40], Origin("search", ("x",))))
     at = open_page("relabel", **{f"relabel_{key}": value for key, value in selection_view("Danube", kept.id).items()})
-    assert "Showing 2 of 24 sentences" in words(at)
+    assert "Showing 2 of 24 sentences" in words_of(at)
     assert "Selection" not in open_page("relabel").selectbox(key=FILTER).options
 
 
 def test_keys_assign_undo_and_redo(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel")
-    assert BROKEN not in words(at)
+    assert BROKEN not in words_of(at)
     state = at.session_state[f"relabel_state_{labelling.id}"]
     first = state.partition
     ids = first.members(2)[:2].tolist()
@@ -162,7 +158,7 @@ def test_a_conflict_shows_both_versions(filled_store: Store, labelling: Labellin
     ben.do(op.assign(ben.partition, np.array([sentence]), 3))
     select(at, labelling, [sentence])
     press(at, labelling, "1")
-    shown = words(at)
+    shown = words_of(at)
     assert "Edit conflict" in shown
     assert "It was **Course**; you chose **Introduction** · Ben chose **History**" in shown
     with filled_store.reading() as r:
@@ -173,7 +169,7 @@ def test_a_conflict_shows_both_versions(filled_store: Store, labelling: Labellin
         now = r.labellings.snapshot(labelling.id).partition
         assert [s.person for s in r.label_steps.list(labelling.id)] == ["Ben", ""]
     assert now.numbers[now.rows([sentence])].tolist() == [1]
-    assert "Edit conflict" not in words(at)
+    assert "Edit conflict" not in words_of(at)
 
 
 def test_keeping_theirs_writes_nothing(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
@@ -183,7 +179,7 @@ def test_keeping_theirs_writes_nothing(filled_store: Store, labelling: Labelling
     ben.do(op.rename(ben.partition, 1, HOSTILE))
     state.apply(lambda p: op.rename(p, 1, "Mine"))
     at.run()
-    assert "Edit conflict" in words(at)
+    assert "Edit conflict" in words_of(at)
     next(b for b in at.button if b.label == "Keep their change").click().run()
     with filled_store.reading() as r:
         assert r.labellings.snapshot(labelling.id).partition.clusters[1].name == HOSTILE
@@ -204,14 +200,14 @@ def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: Label
         at = open_page("relabel", view=view, layout=layout)
         select(at, labelling, ids[:1].tolist())
         at.run()
-        assert BROKEN not in words(at)
+        assert BROKEN not in words_of(at)
         assert not at.exception
 
 
 def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     with filled_store.writing() as w:
         w.people.set_role("", Role.VIEWER, "")
-    assert "You may view, but not change labellings" in words(open_page("relabel"))
+    assert "You may view, but not change labellings" in words_of(open_page("relabel"))
     with filled_store.writing() as w:
         w.people.set_role("", Role.LABELLER, "")
     at = open_page("relabel")
@@ -220,8 +216,8 @@ def test_a_viewer_is_told_and_nothing_is_lost(filled_store: Store, labelling: La
     state = at.session_state[f"relabel_state_{labelling.id}"]
     select(at, labelling, state.partition.members(2)[:1].tolist())
     press(at, labelling, "1")
-    assert "Not saved" in words(at)
-    assert "may view" in words(at)
+    assert "Not saved" in words_of(at)
+    assert "may view" in words_of(at)
     with filled_store.writing() as w:
         w.people.set_role("", Role.LABELLER, "")
     next(b for b in at.button if b.label == "Try again").click().run()
@@ -244,7 +240,7 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     for one in (first, second):
         select(at, labelling, [one])
         press(at, labelling, "X")
-    assert state.unsaved is not None and "Not saved" in words(at)
+    assert state.unsaved is not None and "Not saved" in words_of(at)
     role(Role.LABELLER)
     press(at, labelling, "X")
     with filled_store.reading() as r:
@@ -255,10 +251,10 @@ def test_what_is_not_saved_is_done_to_what_was_selected_and_before_anything_else
     select(at, labelling, [first])
     press(at, labelling, "V")
     press(at, labelling, "U")
-    assert state.unsaved is None and "Not saved" not in words(at)
+    assert state.unsaved is None and "Not saved" not in words_of(at)
     press(at, labelling, "V")
     next(b for b in at.button if b.label == "Discard change").click().run()
-    assert state.unsaved is None and "Not saved" not in words(at)
+    assert state.unsaved is None and "Not saved" not in words_of(at)
 
 
 def test_a_new_cluster_that_was_not_saved_and_the_next_one_are_two(
@@ -313,7 +309,7 @@ def test_blind_work_shows_no_sections_and_no_opinions(
     at = open_page("relabel")
     state: RelabelState = at.session_state[f"relabel_state_{labelling.id}"]
     state.select(state.partition.ids[:1], "")
-    assert "section:" not in words(at.run()) and "The model" not in words(at)
+    assert "section:" not in words_of(at.run()) and "The model" not in words_of(at)
     offered = {
         action["name"]
         for g in toolbar_data(at.session_state[f"relabel_state_{labelling.id}"])["groups"]

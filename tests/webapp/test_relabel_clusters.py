@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import MODEL
+from tests.webapp.hands import words_of
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, Partition
@@ -70,11 +71,6 @@ def stored(store: Store, labelling: LabellingRecord) -> Partition:
         return r.labellings.snapshot(labelling.id).partition
 
 
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
 def click(at: AppTest, label: str) -> AppTest:
     found = next(button for button in at.button if button.label == label).click().run()
     assert not found.exception
@@ -86,9 +82,9 @@ def test_clusters_are_chosen_grouped_and_moved_out(
 ) -> None:
     first = stored(filled_store, labelling)
     at = open_page("relabel", layout="Clusters")
-    assert "Click a cluster to read" in words(at)
+    assert "Click a cluster to read" in words_of(at)
     at = send(at, labelling, "choose_clusters", on=[2, 3], off=[])
-    assert f"**{first.clusters[3].name}**" in words(at) and "Most similar clusters" in words(at)
+    assert f"**{first.clusters[3].name}**" in words_of(at) and "Most similar clusters" in words_of(at)
     at = send(at, labelling, "group")
     assert at.multiselect[0].value == [2, 3]
     next(box for box in at.text_input if box.label == "Name of the theme").set_value("The river").run()
@@ -139,7 +135,7 @@ def test_suggested_merges_are_accepted_or_dismissed(
     at = open_page("relabel", layout="Clusters", clusters=MERGES)
     state = state_of(at, labelling)
     pair = state.clusters.pair
-    assert pair is not None and "Between them" in words(at) and "the highest of the pairs" in words(at)
+    assert pair is not None and "Between them" in words_of(at) and "the highest of the pairs" in words_of(at)
     (group,) = [g for g in toolbar_data(state)["groups"] if g["title"] == "Suggestion"]
     assert [a["name"] for a in group["actions"]] == ["merge_pair", "dismiss"]
     assert all(tuple(a["about"]["pair"]) == pair for a in group["actions"])
@@ -154,7 +150,7 @@ def test_suggested_merges_are_accepted_or_dismissed(
     assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
     while state.clusters.pair is not None:
         at = send(at, labelling, "dismiss", pair=list(state.clusters.pair))
-    assert "No merges to suggest" in words(at)
+    assert "No merges to suggest" in words_of(at)
     send(at, labelling, "merge_pair", pair=None)
     assert len(stored(filled_store, labelling).clusters) == len(before.clusters) - 1
     state.select(state.partition.ids[:2], "in the table")
@@ -174,7 +170,7 @@ def test_outliers_are_left_unassigned_or_gathered(
     frame = at.dataframe[0].value
     number = len(frame)
     assert {*frame["By"]} == {"sections (machine)"}
-    assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{count(number, 'outlier')}." in words(at)
+    assert frame["Sentence"].iloc[0] == state.session.texts[far] and f"{count(number, 'outlier')}." in words_of(at)
     at = click(at, "Select all")
     assert far in state.selected and len(state.selected) == number
     at = send(at, labelling, "unassign")
@@ -182,7 +178,7 @@ def test_outliers_are_left_unassigned_or_gathered(
     at = send(at, labelling, "undo")
     at = click(at, "Select all")
     at = send(at, labelling, "dismiss", pair=None)
-    assert f"0 outliers, without {number} that were left in place" in words(at)
+    assert f"0 outliers, without {number} that were left in place" in words_of(at)
     send(at, labelling, "dismiss", pair=None)  # nothing is selected
     assert len(state.session.steps) == 3
 
@@ -207,11 +203,11 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
     state_of(at, labelling).select(before.ids[:6], "in the table")
     at = send(at, labelling, "recluster")
     next(group for group in at.button_group if group.label == "Number of clusters").set_value("Suggested").run()
-    assert not at.exception and ("probably between" in words(at))
+    assert not at.exception and ("probably between" in words_of(at))
     for name in ("Unassigned", "All others"):
         next(group for group in at.button_group if group.label == "Re-cluster").set_value(name).run()
         assert not at.exception
-    assert "Nobody has placed a sentence yet" in words(at)
+    assert "Nobody has placed a sentence yet" in words_of(at)
 
 
 def test_names_are_updated_or_kept_where_the_sentences_changed(
@@ -221,16 +217,16 @@ def test_names_are_updated_or_kept_where_the_sentences_changed(
     session.do(op.merge(session.partition, [2], 1))
     before = session.partition
     at = open_page("relabel", layout="Clusters")
-    assert "**1 name may be out of date**" in words(at)
+    assert "**1 name may be out of date**" in words_of(at)
     (row,) = [row for row in tree_data(state_of(at, labelling), {1: 0.5})["rows"] if row["stale"]]
     assert row["number"] == 1
     at = click(at, "Update names")
     now = stored(filled_store, labelling)
     assert now.clusters[1].name != before.clusters[1].name and now.clusters[3] == before.clusters[3]
-    assert "out of date" not in words(at)
+    assert "out of date" not in words_of(at)
     at = send(at, labelling, "undo")
     at = click(at, "Keep names")
-    assert "out of date" not in words(at) and stored(filled_store, labelling).clusters == before.clusters
+    assert "out of date" not in words_of(at) and stored(filled_store, labelling).clusters == before.clusters
 
 
 def test_what_a_search_leaves_out_is_grey_on_the_map(filled_store: Store, labelling: LabellingRecord) -> None:
@@ -250,9 +246,9 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     at = open_page("relabel", layout="Clusters", clusters=MERGES)
     state = state_of(at, labelling)
     assert state.model is None and state.clusters.pair is not None
-    assert "Based on a random sample of 20 sentences" in words(at)
+    assert "Based on a random sample of 20 sentences" in words_of(at)
     at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
-    assert not at.exception and "Based on a random sample of 20 sentences" in words(at)
+    assert not at.exception and "Based on a random sample of 20 sentences" in words_of(at)
     state = state_of(at, labelling)
     state.select(state.partition.members(2), "in the table")
     at = send(at, labelling, "recluster")
@@ -275,16 +271,16 @@ def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: Labelli
     at = open_page("relabel", layout="Clusters")
     (views,) = [group for group in at.button_group if group.label == "Show"]
     assert views.options == ["Themes", "Questions"]
-    assert "Most similar clusters" not in words(send(at, labelling, "choose_clusters", on=[1], off=[]))
+    assert "Most similar clusters" not in words_of(send(at, labelling, "choose_clusters", on=[1], off=[]))
 
 
 def test_the_page_imports_and_offers_schemes(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     at = open_page("relabel", view="New labelling")
-    assert not at.exception and "All sentences begin unassigned" in words(at)
+    assert not at.exception and "All sentences begin unassigned" in words_of(at)
     at.file_uploader(key=SCHEME).set_value(("empty.csv", b"code\n", "text/csv")).run()
-    assert not at.exception and "This file has no clusters" in words(at)
+    assert not at.exception and "This file has no clusters" in words_of(at)
     at = open_page("relabel", view="Files and settings")
-    assert not at.exception and "A scheme has the clusters" in words(at)
+    assert not at.exception and "A scheme has the clusters" in words_of(at)
 
 
 def test_an_article_is_searched_for_where_a_list_would_be_too_long(

@@ -8,15 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
+from tests.webapp.hands import plain_words_of
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
 
 Open = Callable[..., AppTest]
-
-
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.error, at.warning)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 @pytest.fixture
@@ -34,8 +30,8 @@ def test_a_table_is_looked_at_and_begun_with(filled_store: Store, texts: list[st
     data = csv_text(("sentence", "cluster"), rows).encode()
     at.file_uploader(key="relabel_import_file").set_value(("mine.csv", data, "text/csv")).run()
     assert not at.exception
-    assert "2 rows match 2 sentences" in words(at).replace("**", "")
-    assert "1 not found" in words(at) and "1 row matches no sentence" in words(at)
+    assert "2 rows match 2 sentences" in plain_words_of(at).replace("**", "")
+    assert "1 not found" in plain_words_of(at) and "1 row matches no sentence" in plain_words_of(at)
     begin = next(x for x in at.button if x.label == "Import labels")
     assert begin.disabled
     next(x for x in at.checkbox if x.label.startswith("Skip this row")).check().run()
@@ -51,4 +47,4 @@ def test_a_file_that_is_no_table_is_said(filled_store: Store, open_page: Open) -
     at = open_page("relabel", view="New labelling")
     at.file_uploader(key="relabel_import_file").set_value(("mine.xlsx", b"PK\x03\x04 no excel", "")).run()
     assert not at.exception
-    assert "damaged" in words(at)
+    assert "damaged" in plain_words_of(at)

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
+from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.types import Split, split_of_title
 from themescope.db.label_records import LabellingRecord, NewLabelling
@@ -51,10 +52,6 @@ def placed(copy_home: CopyHome, home: Path) -> tuple[Store, LabellingRecord]:
     return store, record
 
 
-def words(at: AppTest) -> str:
-    return "\n".join(str(e.value) for kind in (at.markdown, at.caption, at.success, at.error) for e in kind)
-
-
 def settings(open_page: Open, record: LabellingRecord) -> AppTest:
     at = open_page("relabel", view="Files and settings", labelling=record.name)
     assert not at.exception
@@ -68,7 +65,7 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert network.options == ["No model: only make triplets", "net"]
     network.set_value("net").run()
     next(b for b in at.button if b.label == "Fine-tune").click().run()
-    assert not at.exception and "Job queued" in words(at)
+    assert not at.exception and "Job queued" in words_of(at)
     with store.reading() as r:
         asked = [j for j in reversed(r.jobs.list(status=JobStatus.QUEUED))]
     assert [j.kind for j in asked] == ["learn-labels", "train", "evaluate-triplets", "evaluate-triplets",
@@ -81,8 +78,8 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
         assert r.models.by_name(train["name"]).triplet_set_id == r.triplets.by_name("mine labels").id
         values = {run: r.runs.scores([run])[0].value for run in (results[2]["run_id"], results[3]["run_id"])}
     at = settings(open_page, record)
-    assert "95 % interval (paired bootstrap" in words(at)
-    assert "that nobody placed, a sentence of the same section is nearer" in words(at)
+    assert "95 % interval (paired bootstrap" in words_of(at)
+    assert "that nobody placed, a sentence of the same section is nearer" in words_of(at)
     shown = next(d.value for d in at.dataframe if "Triplet accuracy" in d.value.columns)
     assert list(shown[""]) == ["Before", "After", "Difference"]
     assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets
@@ -106,7 +103,7 @@ def test_contradictions_are_shown_and_several_labellings_teach(
     at = settings(open_page, record)
     next(m for m in at.multiselect if m.label == "Also use").set_value(["hers"]).run()
     assert not at.exception
-    assert "**1 contradiction**" in words(at)
+    assert "**1 contradiction**" in words_of(at)
     shown = next(d.value for d in at.dataframe if "Together in" in d.value.columns)
     assert shown[["Together in", "Apart in"]].values.tolist() == [["mine", "hers"]]
     assert {shown["First sentence"][0], shown["Second sentence"][0]} == {mine.texts[int(i)] for i in together}

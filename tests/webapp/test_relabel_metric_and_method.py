@@ -12,6 +12,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.labelling.test_learning_from_labels import ENOUGH, MODEL, labelling
 from tests.jobs.test_kinds import do
+from tests.webapp.hands import words_of
 from themescope.db.label_records import LabellingRecord
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
@@ -33,10 +34,6 @@ def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
         do(store, "embed", corpus="C", model=MODEL)
 
     return make_home(fill)
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(str(e.value) for kind in (at.markdown, at.caption, at.success, at.info, at.error) for e in kind)
 
 
 def opened(open_page: Open, record: LabellingRecord, prefix: str) -> AppTest:
@@ -70,10 +67,10 @@ def test_a_method_is_ranked_previewed_and_used(copy_home: CopyHome, home: Path, 
     at = opened(open_page, record, CHOICE)
     table = next(d.value for d in at.dataframe if "Agreement" in d.value.columns)
     assert table["Rank"].is_monotonic_increasing and table["Remark"].str.contains("default").sum() == 1
-    assert "Cohen’s kappa" in words(at)
-    assert "**The default stays.**" in words(at) or "**Chosen: " in words(at)
+    assert "Cohen’s kappa" in words_of(at)
+    assert "**The default stays.**" in words_of(at) or "**Chosen: " in words_of(at)
     click(at, "Preview")
-    assert "placed by people, and those marked as uncertain, stay where they are" in words(at)
+    assert "placed by people, and those marked as uncertain, stay where they are" in words_of(at)
     before = session.partition.to_bytes()
     click(at, "Use the best")
     after = state_of(store, record)
@@ -92,13 +89,13 @@ def test_a_metric_is_learned_used_and_stopped(
     at = click(opened(open_page, record, METRIC), "Learn a metric")
     table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
     assert list(table["Measured on"]) == ["Other sentences"]
-    assert "Learned from 20 judged sentences" in words(at) and "**It helps** with other sentences." in words(at)
+    assert "Learned from 20 judged sentences" in words_of(at) and "**It helps** with other sentences." in words_of(at)
     next(t for t in at.toggle if t.label.startswith("Re-cluster around")).set_value(True).run()
     click(at, "Use this metric")
     used = state_of(store, record)
     model = metrics.model_in_use(store, used.partition)
     assert model is not None and model.name == f"Metric of mine on {MODEL}" and used.steps[-1].operation == "metric"
-    assert f"This labelling uses **{plain(model.name)}**" in words(at)
+    assert f"This labelling uses **{plain(model.name)}**" in words_of(at)
     edit = open_page("relabel", view="Edit", labelling=record.name)
     assert next(s for s in edit.selectbox if s.label == "Suggestions from").value == model.name
     click(at, "Stop using it")

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
+from tests.webapp.hands import plain_words_of, press
 from tests.webapp.listed import listed, listing
-from tests.webapp.test_map_page import words_of
 from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.store import Store
@@ -30,10 +30,6 @@ def kept(filled_store: Store) -> int:
         return w.selections.add(selected(1, range(25, 31), SEARCH), "The Nile", "ada").id
 
 
-def press(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
-
-
 def opened(at: AppTest, popover: str) -> AppTest:
     """Open a popover of the actions."""
     at.session_state[f"{state.PANEL}-{popover}"] = True
@@ -42,7 +38,7 @@ def opened(at: AppTest, popover: str) -> AppTest:
 
 def test_a_link_opens_the_sentences_with_their_origin(kept: int, open_page: Open) -> None:
     at = open_page("selections", corpus=CORPUS, open=str(kept))
-    said = words_of(at)
+    said = plain_words_of(at)
     assert not at.exception and "6 sentences" in said and "search “nile” · all articles" in said
     assert [row["id"] for row in listed(at)] == [*range(25, 31)]
     assert listed(at)[0]["text"].startswith("Nile lead paragraph 0") and listed(at)[0]["place"] == "Nile › Introduction"
@@ -66,7 +62,7 @@ def test_sentences_become_a_theme_of_a_new_labelling(kept: int, filled_store: St
     box.set_value("River *facts*").run()
     press(at, "Create theme")
     assert not at.exception and not at.error
-    assert "River *facts* with 6 sentences, in “Rivers themes”" in words_of(at)
+    assert "River *facts* with 6 sentences, in “Rivers themes”" in plain_words_of(at)
     with filled_store.reading() as r:
         record = r.labellings.by_name("Rivers themes")
         found = r.labellings.snapshot(record.id).partition
@@ -95,14 +91,14 @@ def test_a_selection_is_saved_combined_and_deleted(kept: int, filled_store: Stor
 
 def test_a_shared_selection_opens_on_the_map_with_its_view(kept: int, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS, selection=str(kept), colour="Article", camera="1_2_3")
-    said = words_of(at)
+    said = plain_words_of(at)
     assert "6 sentences selected" in said and "search “nile” · all articles" in said
     assert (
         at.query_params[map_state.STORED] in (str(kept), [str(kept)])
         and at.selectbox(key=map_state.COLOUR).value == "Article"
     )
     press(at, "Clear selection")
-    assert "All 72 sentences shown" in words_of(at) and map_state.STORED not in at.query_params
+    assert "All 72 sentences shown" in plain_words_of(at) and map_state.STORED not in at.query_params
 
 
 def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:
@@ -153,7 +149,7 @@ def test_the_reader_offers_what_is_found_a_section_and_the_article(filled_store:
         return at
 
     at = choose("Select 12 found in Nile")
-    assert listing(at)["total"] == 12 and "search “sentence 1” · in Nile" in words_of(at)
+    assert listing(at)["total"] == 12 and "search “sentence 1” · in Nile" in plain_words_of(at)
     assert listing(choose("Select 36 found in the project"))["total"] == 36
     at = choose("Select section")
     assert {row["place"] for row in listed(at)} == {"Nile › Introduction"}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.hands import plain_words_of, press
 from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people as members
@@ -41,23 +42,13 @@ def sign_in(shared: Store, browser: Browser) -> Callable[[str], str]:
     return begin
 
 
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.info, at.warning, at.error, at.title, at.subheader)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    next(x for x in at.button if x.label == label).click()
-    return at.run()
-
-
 @pytest.mark.parametrize("page", ["home", "corpora", "relabel", "people", "jobs"])
 def test_nothing_is_shown_without_a_session(shared: Store, open_page: Open, page: str) -> None:
     at = open_page(page)
-    assert not at.exception and "your session has ended" in words(at)
+    assert not at.exception and "your session has ended" in plain_words_of(at)
     assert not (at.text_input or at.button or at.dataframe)
     with shared.reading() as r:
-        assert all(corpus.name not in words(at) for corpus in r.corpora.list())
+        assert all(corpus.name not in plain_words_of(at) for corpus in r.corpora.list())
 
 
 def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: SignIn) -> None:
@@ -65,7 +56,7 @@ def test_a_session_names_its_person(shared: Store, open_page: Open, sign_in: Sig
     at = open_page("corpora")
     assert not at.error and not at.exception
     assert "Data" in [x.value for x in at.title]
-    assert "[ada](/account) :gray[admin]" in words(at)
+    assert "[ada](/account) :gray[admin]" in plain_words_of(at)
     assert not any(x.label == "Your name" for x in at.text_input)
     with shared.reading() as r:
         assert next(person for person in r.people.list() if person.name == "ada").seen is not None
@@ -80,7 +71,7 @@ def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: Si
     assert at.run().session_state["bench-1"] == "what lea was doing"
     sign_in("val")
     at = at.run()
-    assert "bench-1" not in at.session_state and "[val](/account) :gray[viewer]" in words(at)
+    assert "bench-1" not in at.session_state and "[val](/account) :gray[viewer]" in plain_words_of(at)
 
 
 @pytest.mark.parametrize(
@@ -101,19 +92,19 @@ def test_an_open_page_notices_that_its_session_has_ended(
     at.session_state["bench-1"] = "what lea was doing"
     end(shared, token)
     at = at.run()
-    assert "your session has ended" in words(at) and not at.dataframe and "bench-1" not in at.session_state
+    assert "your session has ended" in plain_words_of(at) and not at.dataframe and "bench-1" not in at.session_state
 
 
 @pytest.mark.parametrize(("name", "view"), [("lea", "label and review"), ("val", "look")])
 def test_who_is_no_admin_imports_and_trains_nothing(open_page: Open, sign_in: SignIn, name: str, view: str) -> None:
     sign_in(name)
     at = open_page("corpora", view="Import")
-    assert "Importing requires the admin role" in words(at)
+    assert "Importing requires the admin role" in plain_words_of(at)
     assert not at.text_input
     at.switch_page(str(REGISTRY.get("train").script)).run()
-    assert "Training requires the admin role" in words(at)
+    assert "Training requires the admin role" in plain_words_of(at)
     at.switch_page(str(REGISTRY.get("themes").script)).run()
-    assert "requires the admin role" in words(at)
+    assert "requires the admin role" in plain_words_of(at)
     with pytest.raises(ValueError, match="Could not find a navigation page"):
         at.switch_page(str(REGISTRY.get("people").script))
 
@@ -125,7 +116,7 @@ def test_a_button_that_is_left_is_refused(shared: Store, open_page: Open, sign_i
     at = press(open_page("corpora", view="All projects"), "Delete this project …")
     members.set_role(shared, "lea", Role.LABELLER)
     at = press(at, "Delete")
-    assert "your session has ended" in words(at)
+    assert "your session has ended" in plain_words_of(at)
     with shared.reading() as r:
         assert r.corpora.list()
 
@@ -143,7 +134,7 @@ def test_an_admin_sees_people_and_changes_their_roles(shared: Store, open_page: 
     assert {m.person.name for m in members.members(shared)} == {"ada", "lea"}
     at.query_params["people_member"] = "ada"
     at = press(press(at.run(), "Remove …"), "Remove")
-    assert "This is the only admin" in words(at)
+    assert "This is the only admin" in plain_words_of(at)
 
 
 def test_an_admin_adds_somebody(shared: Store, open_page: Open, sign_in: SignIn) -> None:
@@ -152,7 +143,7 @@ def test_an_admin_adds_somebody(shared: Store, open_page: Open, sign_in: SignIn)
     next(x for x in at.text_input if x.label == "Name").set_value("Ida")
     next(x for x in at.text_input if x.label == "Initial password").set_value("short")
     at = press(at, "Add")
-    assert "10 to 1,000 characters" in words(at)
+    assert "10 to 1,000 characters" in plain_words_of(at)
     next(x for x in at.text_input if x.label == "Initial password").set_value("long enough, this")
     at = press(at, "Add")
     assert service.sign_in(shared, "Ida", "long enough, this", "")
@@ -162,15 +153,15 @@ def test_an_admin_adds_somebody(shared: Store, open_page: Open, sign_in: SignIn)
 
 def test_without_a_login_names_are_taken_on_trust(filled_store: Store, open_page: Open) -> None:
     at = open_page("people")
-    assert "everyone except viewers has full access" in words(at)
+    assert "everyone except viewers has full access" in plain_words_of(at)
     members.set_role(filled_store, "ada", Role.ADMIN)
     members.set_role(filled_store, "val", Role.VIEWER)
     at = open_page("corpora", view="Import")
-    assert "Importing requires the admin role" in words(at)
+    assert "Importing requires the admin role" in plain_words_of(at)
     at.text_input(key="person").set_value("ada").run()
-    assert "Importing requires the admin role" not in words(at)
+    assert "Importing requires the admin role" not in plain_words_of(at)
     at.text_input(key="person").set_value("val").run()
-    assert "Role: viewer" in words(at)
+    assert "Role: viewer" in plain_words_of(at)
 
 
 def test_a_browser_keeps_the_name(filled_store: Store, open_page: Open, browser: Browser) -> None:

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, MODEL
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import words_of
 from themescope.core.paths import default_models
 from themescope.db.records import JobStatus, ScoreRecord, VectorBlock
 from themescope.db.store import Store

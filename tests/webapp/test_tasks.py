@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
+from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.label_records import Role
@@ -27,11 +28,6 @@ from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.results import partition_queries
 
 Open = Callable[..., AppTest]
-
-
-def words(at: AppTest) -> str:
-    kinds = (at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
 def button(at: AppTest, label: str) -> AppTest:
@@ -80,23 +76,23 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
     with filled_store.reading() as r:
         (adas,) = r.labellings.list()
     at = open_page("agreement", person="ben", scope="Task: secret")
-    assert not at.exception and "blind task" in words(at) and not at.dataframe and not at.multiselect
+    assert not at.exception and "blind task" in words_of(at) and not at.dataframe and not at.multiselect
     for page in ("relabel", "codebook"):
         at = open_page(page, person="ben")
-        assert not at.exception and "No labellings yet" in words(at), page
+        assert not at.exception and "No labellings yet" in words_of(at), page
         at = open_page(page, person="ben", labelling=adas.name)
-        assert not at.exception and f"There is no labelling called “{adas.name}”" in words(at), page
+        assert not at.exception and f"There is no labelling called “{adas.name}”" in words_of(at), page
     monkeypatch.setattr(partition_queries, "current_person", lambda: "ben")
     found = partition_queries.partitions(articles[0], corpus.created)
     assert "labelling" not in {partition.kind for partition in found}
     finish(filled_store, task, "ben", 0)
     at = open_page("agreement", person="ben", scope="Task: secret")
-    assert "blind task" not in words(at) and at.multiselect
+    assert "blind task" not in words_of(at) and at.multiselect
 
 
 def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: Open) -> None:
     at = open_page("tasks", person="ada", view=state.NEW)
-    assert not at.exception and "A task needs a name, articles and people." in words(at)
+    assert not at.exception and "A task needs a name, articles and people." in words_of(at)
     at.text_input(key=f"{state.FORM}_name").set_value("first task")
     at.multiselect(key=f"{state.FORM}_people").set_value(["ada", " Jose\u0301  B"]).run()
     at.number_input(key=f"{state.FORM}_share").set_value(100)
@@ -109,7 +105,7 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
         items = r.tasks.items(made.id)
     assert (made.name, made.person, made.settings["several"]) == ("first task", "ada", 2)
     assert len(items) == 4 and {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
-    assert "first task was created" in words(at) and "0 of 4 items are done" in words(at)
+    assert "first task was created" in words_of(at) and "0 of 4 items are done" in words_of(at)
 
 
 def test_the_form_reads_no_more_records_of_articles_than_it_lists(
@@ -135,7 +131,7 @@ def test_the_form_reads_no_more_records_of_articles_than_it_lists(
 def test_my_tasks_have_a_next_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     at = open_page("tasks", person="ada")
     assert not at.exception
-    assert "pilot" in words(at) and HOSTILE in [text.value for text in at.text]
+    assert "pilot" in words_of(at) and HOSTILE in [text.value for text in at.text]
     button(at, "Open next item").click().run()
     with filled_store.reading() as r:
         first, *others = r.tasks.items(task.id, "ada")
@@ -153,15 +149,15 @@ def test_done_and_next_in_relabel(task: TaskRecord, filled_store: Store, open_pa
     view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
     at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
     assert not at.exception
-    assert "item 1 of 3" in words(at)
+    assert "item 1 of 3" in words_of(at)
     button(at, "Done, next").click().run()
     assert not at.exception
     with filled_store.reading() as r:
         states = [item.state for item in r.tasks.items(task.id, "ada")]
     assert states == [ItemState.DONE, ItemState.STARTED, ItemState.OPEN]
-    assert "item 2 of 3" in words(at)
+    assert "item 2 of 3" in words_of(at)
     other = open_page("relabel", person="ben", **view)
-    assert "item 2 of 3" not in words(other)
+    assert "item 2 of 3" not in words_of(other)
 
 
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
@@ -172,19 +168,19 @@ def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open
     progress = at.dataframe[0].value.set_index("Person")
     assert progress.loc["ada", "Items"] == "3 of 3" and progress.loc[HOSTILE, "Remaining"] == "done"
     assert at.dataframe[1].value["Agreement over time"].tolist() == ["3 items, too few"] * 2
-    assert "this person has every item" in words(at).replace("\\", "")
+    assert "this person has every item" in words_of(at).replace("\\", "")
     at.text_input(key=f"{state.REASSIGN}_name").set_value("eve").run()
     at.button(key=f"{state.REASSIGN}_add").click().run()
     at.selectbox(key=f"{state.ROUTE}_person").set_value("eve").run()
     at.number_input(key=f"{state.ROUTE}_most").set_value(1).run()
     at.button(key=f"{state.ROUTE}_send").click().run()
-    assert not at.exception and "1 item given to eve" in words(at)
+    assert not at.exception and "1 item given to eve" in words_of(at)
     with filled_store.reading() as r:
         (item,) = r.tasks.items(task.id, "eve")
         assert item.range == r.tasks.items(task.id, "ada")[0].range
     agreement = open_page("agreement", person="ada", scope="Task: pilot")
     assert not agreement.exception
-    assert "taken to be equally reliable" in words(agreement)
+    assert "taken to be equally reliable" in words_of(agreement)
     disputed = next(d.value for d in agreement.dataframe if "Most probable" in d.value)
     assert len(disputed) == 2 and disputed["Probability"].between(0, 1).all()
 
@@ -197,11 +193,11 @@ def test_a_labelling_with_open_items_does_not_count_for_agreement(
     with filled_store.writing() as w:
         w.tasks.reopen(w.tasks.items(task.id, HOSTILE)[-1].id)
     at = open_page("agreement", person="ada", scope="Task: pilot")
-    assert at.multiselect[0].value == ["pilot · ada"] and "1 of 3 items of its task are open" in words(at)
+    assert at.multiselect[0].value == ["pilot · ada"] and "1 of 3 items of its task are open" in words_of(at)
     with filled_store.writing() as w:
         w.tasks.close(task.id, True)
     at = open_page("agreement", person="ada", scope="Task: pilot")
-    assert len(at.multiselect[0].value) == 2 and "Left out" not in words(at)
+    assert len(at.multiselect[0].value) == 2 and "Left out" not in words_of(at)
 
 
 def test_items_are_given_away_and_a_task_is_closed_and_deleted(
@@ -217,7 +213,7 @@ def test_items_are_given_away_and_a_task_is_closed_and_deleted(
     with filled_store.reading() as r:
         assert [len(r.tasks.items(task.id, name)) for name in ("ada", "eve")] == [1, 2]
     button(at, "Close task").click().run()
-    assert "closed" in words(at)
+    assert "closed" in words_of(at)
     assert not [b for b in open_page("tasks", person="ada").button if b.label == "Open next item"]
     button(at, "Delete task …").click().run()
     button(at, "Delete task").click().run()
@@ -228,7 +224,7 @@ def test_items_are_given_away_and_a_task_is_closed_and_deleted(
 def test_a_done_item_can_be_taken_back(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     at = open_page("tasks", person="ada")
-    assert "All items are done" in words(at)
+    assert "All items are done" in words_of(at)
     button(at, "Not done yet").click().run()
     assert not at.exception and not at.error
     assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
@@ -253,7 +249,7 @@ def test_the_bar_in_relabel_is_about_the_item_that_is_shown(
     opened = work.open_item(filled_store, second.id)
     view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
     at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
-    assert "item 2 of 3" in words(at)
+    assert "item 2 of 3" in words_of(at)
     button(at, "Done, next").click().run()
     states = [item.state for item in items_of(filled_store, task, "ada")]
     assert states == [ItemState.STARTED, ItemState.DONE, ItemState.OPEN]
@@ -270,7 +266,7 @@ def test_an_item_with_a_change_that_is_not_saved_is_not_done(
     editing.unsaved = Unsaved(ShownChange(lambda p: op.unassign(p, p.ids[:1])), "no answer")
     button(at, "Done, next").click().run()
     assert items_of(filled_store, task, "ada")[0].state is ItemState.STARTED
-    assert "Your last change is not saved" in words(at) and editing.unsaved is not None
+    assert "Your last change is not saved" in words_of(at) and editing.unsaved is not None
 
 
 def test_checks_are_made_anew_when_items_are_given_away(

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
+from tests.webapp.hands import press, words_of
 from tests.webapp.listed import listed, listing
-from tests.webapp.test_pages import words_of
 from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
 from themescope.core.types import Article, Paragraph, Section, Split
 from themescope.db.label_records import Role
@@ -78,10 +78,6 @@ def analysed(filled_store: Store) -> Store:
 def queued(store: Store) -> list[str]:
     with store.reading() as r:
         return [job.kind for job in sorted(r.jobs.list(status=JobStatus.QUEUED), key=lambda job: job.id)]
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
 
 
 def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: Open) -> None:

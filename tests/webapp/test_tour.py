@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS as RIVERS
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import press, words_of
 from themescope.db.store import Store
 from themescope.jobs.services.installation.demo import CORPUS
 from themescope.webapp.shared.frame.tour import STEPS
@@ -23,10 +23,6 @@ def demo(filled_store: Store) -> Store:
         corpus = w.corpora.create(CORPUS, "en")
         w.corpora.finish(corpus.id, {})
     return filled_store
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
 
 
 def shown(at: AppTest) -> list[str]:

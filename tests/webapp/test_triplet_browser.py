@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, MODEL, SET
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import press, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
 from themescope.core.metrics.triplet_analysis import CorrectnessFilter
 from themescope.core.types import Article, Paragraph, Section, Split, TripletRows
@@ -36,10 +36,6 @@ def judged(store: Store) -> tuple[TripletSetRecord, list[EvaluatedModel]]:
     with store.reading() as r:
         chosen = r.triplets.by_name(SET)
     return chosen, page_queries.evaluated_models(triplet_queries.evaluations(chosen))
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    return next(b for b in at.button if b.label == label).click().run()
 
 
 def verdicts(store: Store) -> list[tuple[str, Verdict | None, str]]:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.core.models.triplet_network.themes import theme_triplets
 from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
-from tests.webapp.test_pages import words_of
+from tests.webapp.hands import words_of
 from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.models.triplet_network.word_attention import triplet_attention

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.choices import choice
 from tests.webapp.filled import MODEL, SET
-from tests.webapp.test_pages import jobs_of, words_of
+from tests.webapp.hands import jobs_of, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
 from themescope.core.metrics.statistics.intervals import paired_test
 from themescope.core.metrics.triplets import correctness
