@@ -10,17 +10,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.db.test_triplets import add_set
 from themescope.core.errors import AccessError
 from themescope.db import access
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import NewLabelling, Role, Sharing
+from themescope.db.label_records import Role
 from themescope.db.sql import bulk_insert
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
-from themescope.jobs.queue import control as commands
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.labelling import files, starts
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
@@ -101,28 +98,6 @@ def _passes(store: Store, write: Callable[[Unit], object]) -> bool:
 
 
 # --- who manages ------------------------------------------------------------------------------------------------------
-
-
-def test_an_admin_does_what_others_may_not(sqlite_store: Store) -> None:
-    people.set_role(sqlite_store, "ada", Role.ADMIN)
-    guarded = sqlite_store.by(lambda: "ada")
-    people.add(guarded, "val", Role.VIEWER, None, "ada")
-    made = add_set(sqlite_store)
-    job = commands.enqueue(guarded, "embed", {"corpus": "x", "model": "y"})
-    commands.cancel(guarded, job.id)
-    commands.forget(guarded, job.id)
-    own = NewLabelling(made.corpus_id, "own", "lea", Sharing.OWN)
-    record = starts.begin(guarded, own, starts.from_sections)
-    files.import_lines(guarded, made.corpus_id, files.export_lines(guarded, record.id).splitlines(True), "x")
-    people.remove(guarded, "val", "ada")
-    with guarded.writing() as w:
-        w.views.delete(w.views.add("map", "of lea", "a=1", "lea").id)
-        w.labellings.delete(record.id, "ada")
-        w.triplets.delete(made.id)
-        w.corpora.delete(made.corpus_id)
-    with sqlite_store.reading() as r:
-        assert r.corpora.list() == []
-        assert "val" not in {p.name for p in r.people.list()}
 
 
 def test_as_long_as_there_is_no_admin_everybody_but_viewers_manages(sqlite_store: Store) -> None:

@@ -6,13 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.db.texts import add_corpus
-from themescope.core.errors import AccessError, ConflictError, DataError, DuplicateNameError
+from themescope.core.errors import ConflictError, DataError, DuplicateNameError
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage, facts_of
-from themescope.db.label_records import Role
 from themescope.db.notebook_records import NewCase
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
 
 
 def facts(source: str = "triplet set Rivers, test split", section: str = "History") -> CaseFacts:
@@ -162,35 +160,6 @@ def test_codings_are_undone_one_by_one(store: Store) -> None:
         assert seen == [{b}, {a, b}, {a}, set()]
         k.code(of.id, b, "Ada", True)
         assert coded() == {b} and k.undo(corpus.id, "Ada") == of.id and k.undo(corpus.id, "Ada") is None
-
-
-def test_roles(sqlite_store: Store) -> None:
-    corpus = add_corpus(sqlite_store)
-    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
-        people.set_role(sqlite_store, name, role)
-    with sqlite_store.by(lambda: "lea").writing() as w:
-        added = w.error_notebook.add(case(corpus.id), "lea", "mine")
-    with sqlite_store.reading() as r:
-        (note,) = r.error_notebook.notes(corpus.id)
-    for write in (
-        lambda w: w.error_notebook.add(case(corpus.id), "val"),
-        lambda w: w.error_notebook.add(case(corpus.id), "lea"),
-        lambda w: w.error_categories.add(corpus.id, "x", "", "val"),
-        lambda w: w.error_categories.code(added.id, None, "val", True),
-    ):
-        with pytest.raises(AccessError), sqlite_store.by(lambda: "val").writing() as w:
-            write(w)
-    people.set_role(sqlite_store, "ben", Role.LABELLER)
-    for write in (
-        lambda w: w.error_notebook.delete([added.id], "ben"),
-        lambda w: w.error_notebook.change_note(note, "his", "ben"),
-        lambda w: w.error_categories.code(added.id, None, "lea", True),
-    ):
-        with pytest.raises(AccessError), sqlite_store.by(lambda: "ben").writing() as w:
-            write(w)
-    with sqlite_store.by(lambda: "ada").writing() as w:
-        w.error_notebook.delete([added.id], "ada")
-        assert w.error_notebook.list(corpus.id, deleted=True)[0].id == added.id
 
 
 def test_the_version_changes_with_the_notebook(sqlite_store: Store) -> None:

@@ -24,12 +24,8 @@ from themescope.core.labelling.error_cases import (
     CaseKind,
     Passage,
 )
-from themescope.db.access import Actor
-from themescope.db.label_records import Role
 from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from themescope.db.store import Store
-from themescope.jobs.api.parameters import Caller
-from themescope.jobs.api.routes.corpora import list_error_cases
 from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.accounts.personal_data import find_traces, forget
@@ -213,17 +209,6 @@ def test_cases_as_files(sqlite_store: Store) -> None:
     assert rows[0]["margins"] == {"default": -0.125} and rows[0]["permalink"] == "http://x"
     text = files.csv(found, lambda c: "=1+1")
     assert text.startswith("case,kind,source") and "'=1+1" in text
-
-
-def test_large_notebooks_are_read_once(monkeypatch: pytest.MonkeyPatch, sqlite_store: Store) -> None:
-    found, calls = hostile(sqlite_store), []
-    for name in ("coded", "notes_of"):
-        wanted = getattr(Notebook, name)
-        monkeypatch.setattr(Notebook, name, lambda of, wanted=wanted, name=name: (calls.append(name), wanted(of))[1])
-    assert files.jsonl(found, lambda c: "") and sorted(calls) == ["coded", "notes_of"]
-    calls.clear()
-    page = list_error_cases(Caller(sqlite_store, Actor("", Role.ADMIN)), found.cases[0].corpus_id)
-    assert len(page.items) == 3 and len(calls) == 2
 
 
 # --- copies in other stores -------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,41 +66,12 @@ def lines(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def stored_once(store: Store) -> Iterator[None]:
-    """After the test, the store holds the pretrained model once, whatever it was called."""
-    yield
-    with store.reading() as r:
-        assert [(m.name, m.method) for m in r.models.list()] == [(DEFAULT_MODEL, METHOD)]
-
-
 def test_pretrained_models_are_listed_before_and_after_their_first_use(sqlite_store: Store) -> None:
     row = call("list", "models")["models"][0]
     assert (row["name"], row["method"], row["pretrained"], row["created"]) == (DEFAULT_MODEL, METHOD, True, "")
     find_model(sqlite_store, DEFAULT)
     row = call("list", "models")["models"][0]
     assert (row["name"], row["pretrained"]) == (DEFAULT_MODEL, True) and row["created"]
-
-
-@names
-@pytest.mark.usefixtures("stored_once")
-def test_a_corpus_is_embedded_and_clustered(name: str) -> None:
-    assert call("embed", "C", "--method", name)["model"] == DEFAULT_MODEL
-    assert call("embed", "C", "--method", DEFAULT_MODEL)["cached"]
-    assert call("cluster", "C", "--method", name, "--k", "2")["k"] == 2
-
-
-@names
-@pytest.mark.usefixtures("stored_once")
-def test_it_is_evaluated(name: str, tmp_path: Path) -> None:
-    for done in (False, True):
-        (row,) = call("evaluate", "triplets", "T", "--method", name)["rows"]
-        assert (row["model"], row["cached"]) == (DEFAULT_MODEL, done)
-    (row,) = call("evaluate", "scb", "B", "--method", name, "--clusterer", "kmeans")["rows"]
-    assert row["model"] == DEFAULT_MODEL and row["scores"]["ami"]
-    documents = tmp_path / "d.jsonl"
-    documents.write_text('{"id": "a", "text": "Ada is old. Bees fly.", "summary": "Ada is old."}\n', encoding="utf-8")
-    assert call("evaluate", "summaries", documents, "--method", name)["rows"][0]["model"] == DEFAULT_MODEL
 
 
 def test_it_is_exported_and_built_upon(store: Store, tmp_path: Path) -> None:

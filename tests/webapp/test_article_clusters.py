@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
-from tests.webapp.hands import press, words_of
+from tests.webapp.hands import press
 from themescope.core.types import Split
 from themescope.db.records import ArticleRecord
 from themescope.db.store import Store
@@ -64,10 +64,6 @@ def test_sentences_have_the_clusters_of_the_legend(clustered: Store, open_page: 
     assert reader(at)["legend"] == []
 
 
-def test_another_article_has_none(clustered: Store, open_page: Open) -> None:
-    assert reader(open_page("corpora", corpus=CORPUS, view="Read", article="Danube"))["legend"] == []
-
-
 def test_they_open_in_relabel_once(clustered: Store, open_page: Open) -> None:
     for _ in range(2):
         at = press(open_page("corpora", corpus=CORPUS, view="Read", article="Nile"), "Open in Relabel")
@@ -75,10 +71,3 @@ def test_they_open_in_relabel_once(clustered: Store, open_page: Open) -> None:
     with clustered.reading() as r:
         (record,) = r.labellings.list()
         assert len(r.labellings.snapshot(record.id).partition.clusters) == 2
-
-
-def test_the_map_and_the_list_of_themes_know_them_apart(clustered: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, articles="Nile", colour=f"2 clusters of this article by {MODEL}")
-    assert not at.exception
-    assert at.session_state["map_colour"] == f"2 clusters of this article by {MODEL}"
-    assert "No themes yet" in words_of(open_page("themes", corpus=CORPUS, view="Results"))

@@ -44,9 +44,3 @@ def test_a_page_opens_on_what_has_something_to_see(open_page: OpenPage) -> None:
     assert _box(open_page("compare", corpus=CORPUS), "Benchmark") == BENCHMARK
     one = open_page("compare", tab="Pair", corpus=CORPUS)
     assert [_box(one, label) for label in ("Article", "Right")] == ["Danube", "Sections"]
-
-
-@pytest.mark.usefixtures("filled_store")
-def test_home_names_no_best_method_from_one_article(open_page: OpenPage) -> None:
-    at = open_page("home")
-    assert any("1 article: too few to name a best method (at least 6)." in caption.value for caption in at.caption)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS as RIVERS
-from tests.webapp.hands import press, words_of
+from tests.webapp.hands import press
 from themescope.db.store import Store
 from themescope.jobs.services.installation.demo import CORPUS
 from themescope.webapp.shared.frame.tour import STEPS
@@ -42,24 +41,3 @@ def test_it_leads_through_its_pages_and_back(demo: Store, open_page: Open) -> No
     assert shown(at)[0].startswith(":gray[5 of 6]")
     press(at, "End the tour")
     assert shown(at) == []
-
-
-def test_another_page_leads_back_to_it(demo: Store, open_page: Open) -> None:
-    at = open_page("jobs")
-    at.session_state["tour_step"] = 2
-    at.run()
-    assert "The tour is on another page." in words_of(at)
-    press(at, "Return to the tour")
-    assert shown(at)[0].startswith(":gray[3 of 6] **Themes**")
-
-
-def test_who_does_not_want_it_is_not_asked_again(demo: Store, open_page: Open) -> None:
-    at = press(open_page("home"), "Not now")
-    assert not any(b.label == "Start the tour" for b in at.button)
-    press(at, "Tour of the demo")
-    assert shown(at)[0].startswith(":gray[1 of 6]")
-
-
-def test_there_is_none_without_the_demo(filled_store: Store, open_page: Open) -> None:
-    at = open_page("home", corpus=RIVERS)
-    assert not any("tour" in b.label.lower() for b in at.button)

@@ -21,7 +21,6 @@ from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.models import pretrained_models
 from themescope.jobs.kinds import check_job
-from themescope.jobs.papers.document import number
 from themescope.jobs.papers.sources import triplet_files
 from themescope.jobs.papers.tables import PENDING, summary
 from themescope.jobs.queue.foreground import run_here
@@ -237,12 +236,6 @@ def test_ed18_quick_by_the_command_line(
     with pytest.raises(SystemExit):
         main(command)
     assert "All results were stored already" in capsys.readouterr().out
-
-
-def test_numbers_are_printed_as_in_papers() -> None:
-    assert [number(x, 3) for x in (0.3125, -0.0004, 1.0, -0.25)] == [".312", ".000", "1.000", "-.250"]
-    assert number(0.009, 3, sign=True) == "+.009" and number(1779417.0, 0) == "1,779,417"
-    assert number(-1779249.0, 0, sign=True) == "-1,779,249"
 
 
 def test_intervals_resample_items_after_averaging_over_seeds() -> None:

@@ -19,17 +19,14 @@ pytest.importorskip("peft")
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import WORDS, write_articles
 from tests.tiny_encoder import write_encoder
-from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.config import config_from_dict
 from themescope.core.errors import ConfigError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.thematic_encoder import model as thematic
-from themescope.core.papers.measures import Accuracy, ClusteringMeasures, Combined, Measure
+from themescope.core.papers.measures import Accuracy, Combined, Measure
 from themescope.core.papers.modern import MODERN
-from themescope.core.papers.modern.data import BENCHMARKS, CLAIMS, FULL, QUICK, VALIDATION
+from themescope.core.papers.modern.data import CLAIMS, FULL, QUICK, VALIDATION
 from themescope.core.papers.sjh17.data import BILLS
 from themescope.core.papers.spec import Paper, ResultTable
-from themescope.core.tasks.scb import ScbRules
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
@@ -215,18 +212,6 @@ def _measures(measure: Measure) -> Iterator[Measure]:
     if isinstance(measure, Combined):
         for part, _ in measure.parts.values():
             yield from _measures(part)
-
-
-@pytest.mark.parametrize("profile", MODERN.profiles, ids=lambda p: p.id)
-def test_every_setting_is_known_to_its_method(profile: Any) -> None:
-    for model in MODERN.models:
-        if model.method in METHODS:
-            METHODS.configure(model.method, {**profile.budgets.get(model.budget, {}), **model.settings})
-    for benchmark in BENCHMARKS:
-        config_from_dict(ScbRules, {**profile.benchmark_rules, **benchmark.rules})
-    for measure in (m for table in MODERN.tables for row in table.rows for m in _measures(row.measure)):
-        if isinstance(measure, ClusteringMeasures):
-            CLUSTERERS.configure(measure.clusterer, measure.settings)
 
 
 def test_only_models_that_read_the_article_are_measured_with_it() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from themescope.core.papers.sjh17 import SJH17
-from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, QUICK, REUTERS, TUNING
+from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, REUTERS, TUNING
 from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import resume_here
@@ -120,10 +120,3 @@ def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, mo
     fewer = resume_here(sqlite_store, "reproduce", args | {"seeds": 1}, quiet=True)
     assert fewer["computed"] == 0 and len(_rows(sqlite_store, "4-newsgroups")["sen2vec"]["runs"]) == 1
     assert "Seeds of this table: 0.\n" in (tmp_path / "results.md").read_text(encoding="utf-8")
-
-
-def test_the_quick_profile_names_settings_that_the_methods_know() -> None:
-    from themescope.core.models import REGISTRY as METHODS
-
-    for model in SJH17.models:
-        METHODS.configure(model.method, {**QUICK.budgets.get(model.budget, {}), **model.settings})

@@ -1,15 +1,13 @@
 """Training of the set encoder as a model."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-from themescope.core.errors import Cancelled, ConfigError, DataError
+from themescope.core.errors import ConfigError, DataError
 from themescope.core.models.set_encoder.config import SetEncoderConfig
 from themescope.core.models.set_encoder.model import SetEncoder
-from themescope.core.protocols import SILENT, NullReport
+from themescope.core.protocols import NullReport
 from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = SetEncoderConfig(width=16, layers=1, heads=2, epochs=3, threads=1, device="cpu", articles_per_batch=2)
@@ -63,21 +61,6 @@ def test_training_reports_its_progress_and_keeps_the_best_state():
     assert model.metrics["training articles"] == 6
 
 
-def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
-    class Cancelling(NullReport):
-        left = 12
-
-        def progress(self, done, total, message=""):
-            self.left -= 1
-            if not self.left:
-                raise Cancelled()
-
-    with pytest.raises(Cancelled):
-        SetEncoder(CONFIG, 0).fit(corpus(), Cancelling(tmp_path))
-    again, whole = (SetEncoder(CONFIG, 0).fit(corpus(), report) for report in (NullReport(tmp_path), SILENT))
-    assert np.array_equal(again.embed(sections(80, 2)), whole.embed(sections(80, 2)))
-
-
 def test_several_base_models_have_the_same_weight():
     model = SetEncoder(CONFIG, 0).fit(corpus(Base(), Base()))
     assert model.embed(sections(80, 1)).shape == (12, 16)
@@ -86,11 +69,6 @@ def test_several_base_models_have_the_same_weight():
 def test_sparse_models_are_refused():
     with pytest.raises(DataError, match="dense"):
         SetEncoder(CONFIG, 0).fit(corpus(Sparse()))
-
-
-def test_sections_of_both_splits_are_needed():
-    with pytest.raises(DataError, match="validation articles"):
-        SetEncoder(CONFIG, 0).fit(dataclasses.replace(corpus(), sections={Split.TRAIN: sections(0)}))
 
 
 def test_heads_must_divide_the_width():

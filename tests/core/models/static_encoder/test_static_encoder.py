@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.errors import Cancelled, ConfigError, DataError
+from themescope.core.errors import Cancelled
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.base import cosine_distances
 from themescope.core.models.static_encoder.config import StaticEncoderConfig
@@ -136,15 +136,6 @@ def test_progress_never_falls():
 
     StaticEncoder(CONFIG, 0).fit(corpus(StaticEncoder(CONFIG, 1).fit(corpus())), Log())
     assert Log.done == sorted(Log.done) and Log.done[0] >= 0 and Log.done[-1] <= 1
-
-
-def test_sections_are_needed():
-    with pytest.raises(DataError, match="sections"):
-        StaticEncoder(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))
-    with pytest.raises(DataError, match="occurs 999 times"):
-        StaticEncoder(dataclasses.replace(CONFIG, least_count=999), 0).fit(corpus())
-    with pytest.raises(ConfigError, match="at least one table"):
-        dataclasses.replace(CONFIG, word_vectors=())
 
 
 def test_the_vocabulary_contains_the_frequent_words_in_lower_case():

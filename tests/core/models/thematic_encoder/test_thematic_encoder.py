@@ -14,12 +14,12 @@ from safetensors.numpy import load_file
 
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
 from tests.tiny_encoder import write_encoder
-from themescope.core.errors import ArtifactError, Cancelled, ConfigError, DataError
+from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.thematic_encoder import model as module
 from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
 from themescope.core.models.thematic_encoder.model import ThematicEncoder
-from themescope.core.protocols import SILENT, NullReport
+from themescope.core.protocols import SILENT
 from themescope.core.text.encoders import load_encoder
 from themescope.core.types import Corpus, Sentence, Split
 
@@ -93,21 +93,6 @@ def test_the_encoder_of_a_folder_is_saved_whole(encoder, tmp_path):
     assert np.array_equal(load_model(tmp_path)[0].embed(sections(50, 1)), model.embed(sections(50, 1)))
 
 
-def test_a_cancelled_training_goes_on_to_the_same_vectors(installed, tmp_path):
-    class Cancelling(NullReport):
-        left = 15
-
-        def progress(self, done, total, message=""):
-            self.left -= 1
-            if not self.left:
-                raise Cancelled()
-
-    with pytest.raises(Cancelled):
-        fit(Cancelling(tmp_path))
-    again, whole = fit(NullReport(tmp_path)), fit()
-    assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
-
-
 def test_vectors_do_not_depend_on_the_chunks(installed):
     model = fit(epochs=1)
     sentences = [Sentence("river " * n) for n in range(1, 30)]
@@ -136,11 +121,6 @@ def test_the_first_token_is_pooled_where_the_folder_says_so(encoder, tmp_path):
     save_model(first, "thematic-encoder", tmp_path / "saved", {})
     loaded = load_model(tmp_path / "saved")[0]
     assert np.array_equal(loaded.embed(sections(50, 1)), first.embed(sections(50, 1)))
-
-
-def test_sections_are_needed(installed):
-    with pytest.raises(DataError, match="sections"):
-        ThematicEncoder(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))
 
 
 @pytest.mark.parametrize("adapter", ["lora", "full"])

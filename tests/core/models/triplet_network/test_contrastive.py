@@ -1,12 +1,10 @@
 """The BiLSTM trained by the contrastive loss."""
 
-import numpy as np
 import pytest
 
-from themescope.core.errors import Cancelled, DataError
+from themescope.core.errors import DataError
 from themescope.core.models.triplet_network.contrastive import ContrastiveNet, ContrastiveNetConfig
 from themescope.core.models.triplet_network.model import TripletNet, TripletNetConfig
-from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = ContrastiveNetConfig(
@@ -40,28 +38,8 @@ def test_training_raises_the_precision_on_validation_articles():
     assert model.distances(x[[0]], x[[1]]) < model.distances(x[[0]], x[[5]])
 
 
-def test_a_cancelled_training_goes_on_to_the_same_vectors(tmp_path):
-    class Cancelling(NullReport):
-        left = 15
-
-        def progress(self, done, total, message=""):
-            self.left -= 1
-            if not self.left:
-                raise Cancelled()
-
-    with pytest.raises(Cancelled):
-        ContrastiveNet(CONFIG, 0).fit(corpus(), Cancelling(tmp_path))
-    again, whole = (ContrastiveNet(CONFIG, 0).fit(corpus(), report) for report in (NullReport(tmp_path), SILENT))
-    assert np.array_equal(again.embed(sections(50, 1)), whole.embed(sections(50, 1)))
-
-
 def test_the_network_is_no_base_model_of_the_triplet_network():
     model = ContrastiveNet(CONFIG, 0).fit(corpus())
     triplets = Corpus(models=(model,))
     with pytest.raises(DataError):
         TripletNet(TripletNetConfig(), 0).fit(triplets)
-
-
-def test_sections_are_needed():
-    with pytest.raises(DataError, match="sections"):
-        ContrastiveNet(CONFIG, 0).fit(Corpus(sentences=sections(0, 2)))
