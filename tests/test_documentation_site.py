@@ -9,8 +9,8 @@ import pytest
 
 from tests.places import ROOT
 from tests.site import built_once, external_links, is_external, leads_somewhere, pages, read_page, shared_site
-from themescope.webapp import documentation
 from themescope.webapp.features import REGISTRY
+from themescope.webapp.routes import documentation
 from themescope.webapp.routes.middleware import documentation_policy
 
 GROUPS = ("Tutorials", "How-to guides", "Explanation", "Reference")

@@ -18,12 +18,7 @@ from tests.db.texts import add_corpus
 from tests.webapp.filled import MODEL, SET, fill
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import markup
-from themescope.core.labelling.error_cases import (
-    MOST_SENTENCES,
-    CaseFacts,
-    CaseKind,
-    Passage,
-)
+from themescope.core.labelling.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage
 from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines

@@ -11,12 +11,7 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from themescope.core.errors import (
-    ArtifactError,
-    ConfigError,
-    ReadError,
-    UnknownNameError,
-)
+from themescope.core.errors import ArtifactError, ConfigError, ReadError, UnknownNameError
 from themescope.core.projection.maps import FittedMap, sample
 from themescope.core.types import Split
 from themescope.db.records import JobStatus

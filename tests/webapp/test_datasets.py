@@ -9,7 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
-from tests.webapp.test_bundles import press, words
+from tests.webapp.hands import plain_words_of, press
 from themescope.db.label_records import NewLabelling, Role
 from themescope.db.records import JobStatus
 from themescope.db.store import Store
@@ -40,7 +40,7 @@ def test_a_dataset_is_exported_with_labels_and_downloaded(filled_store: Store, o
     assert (args["corpus"], args["labelling"], args["themes"], args["folder"]) == (CORPUS, name, False, "")
     run_here(filled_store, "export-dataset", args, quiet=True)
     at = open_page("corpora", view="All projects", details=CORPUS)
-    assert not at.exception and "sentences; deleted after a week" in words(at)
+    assert not at.exception and "sentences; deleted after a week" in plain_words_of(at)
 
 
 def test_labellers_are_offered_no_export(filled_store: Store, open_page: Open) -> None:
@@ -57,7 +57,7 @@ def test_the_zip_file_of_a_dataset_is_uploaded_and_imported(
     at = open_page("corpora", view="Import")
     uploaded = (archive.name, archive.read_bytes(), "application/zip")
     at.file_uploader(key="corpora_import_files_0").set_value(uploaded).run()
-    assert not at.exception and not at.error and "Preview" in words(at)
+    assert not at.exception and not at.error and "Preview" in plain_words_of(at)
     press(at, "Import")
     args = queued(filled_store, "import-corpus")
     run_here(filled_store, "import-corpus", args, quiet=True)

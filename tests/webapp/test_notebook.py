@@ -19,7 +19,8 @@ from themescope.jobs.services.accounts import people
 from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.notebook import agreement, cases, state
 from themescope.webapp.features.notebook.one_case import known_view
-from themescope.webapp.shared import components, error_notebook
+from themescope.webapp.shared import components
+from themescope.webapp.shared.labelling import error_notebook
 
 Open = Callable[..., AppTest]
 
