@@ -11,7 +11,6 @@ import doctest
 import importlib
 import importlib.util
 import json
-import os
 import re
 import runpy
 import shlex
@@ -20,7 +19,7 @@ import subprocess
 import sys
 import tomllib
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import pairwise
@@ -51,7 +50,6 @@ MODULES = [
     for path in sorted(ROOT.glob("core/**/*.py"))
     if ">>>" in path.read_text(encoding="utf-8")
 ]
-PLUGIN_DOCUMENT = ROOT / "CONTRIBUTING.md"
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=[path.name for path in DOCUMENTS])
 
@@ -306,55 +304,3 @@ def test_the_deployment_guide_has_every_setting() -> None:
         re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert found == set(re.findall(r"^``([A-Z_]+)``", settings.__doc__ or "", re.MULTILINE))
-
-
-# The method that CONTRIBUTING.md adds
-
-USE_IT = """
-import json
-import sys
-from pathlib import Path
-from themescope.core.models import REGISTRY
-from themescope.core.models.artifact import load_model, save_model
-from themescope.core.types import Corpus, Sentence
-id = sys.argv[1]
-model = REGISTRY.build(id, seed=0).fit(Corpus("tiny"))
-sentences = [Sentence("A banana."), Sentence("")]
-model.save(Path(sys.argv[2]))
-again = REGISTRY.get(id).resolve().load(Path(sys.argv[2]))
-print(json.dumps([model.embed(sentences).tolist(), again.embed(sentences).tolist()]))
-"""
-
-
-@pytest.fixture
-def in_a_process(tmp_path: Path) -> Callable[..., str]:
-    """Runs Python with the package that CONTRIBUTING.md shows; registries load plug-ins once in a process."""
-    (code,), (metadata,) = blocks(PLUGIN_DOCUMENT, "python"), blocks(PLUGIN_DOCUMENT, "toml")
-    ((group, entries),) = tomllib.loads(metadata)["project"]["entry-points"].items()
-    ((name, reference),) = entries.items()
-    module = tmp_path.joinpath(*reference.partition(":")[0].split(".")).with_suffix(".py")
-    module.parent.mkdir()
-    module.write_text(code, encoding="utf-8")
-    information = tmp_path / "example-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(f"[{group}]\n{name} = {reference}\n")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-
-    def run(*command: str) -> str:
-        return subprocess.run(
-            [sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout
-
-    return run
-
-
-def test_the_method_of_the_guide_is_found_fitted_saved_and_loaded(
-    in_a_process: Callable[..., str], tmp_path: Path
-) -> None:
-    listed = json.loads(in_a_process("-m", "themescope.jobs.cli", "list", "methods", "--json"))
-    assert "letter-counts" in {row["id"] for row in listed["methods"]}
-    (tmp_path / "saved").mkdir()
-    vectors, again = json.loads(in_a_process("-c", USE_IT, "letter-counts", str(tmp_path / "saved")))
-    assert vectors == again
-    assert vectors[0] != vectors[1]

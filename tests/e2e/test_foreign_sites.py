@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import FLAGS, App, chromium
-from themescope.jobs.common.files import NO_FOLDERS
 from themescope.webapp.routes.middleware import FOREIGN_HOST
 
 EVIL = "evil.example"
@@ -118,9 +117,3 @@ def test_injected_markup_runs_nothing(app: App, visitor: Page) -> None:
     assert visitor.evaluate("window.ran") is None
     assert visitor.evaluate(EVALUATES) == "EvalError"
     assert visitor.evaluate("window.refused.length") >= len(INJECTED)
-
-
-def test_the_import_form_offers_no_path_of_the_server(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/corpora?corpora_view=Import", wait_until="commit")
-    expect(page.get_by_text(NO_FOLDERS).first).to_be_visible()
-    expect(page.get_by_text("Server path")).to_have_count(0)

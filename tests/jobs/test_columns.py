@@ -20,10 +20,8 @@ from hypothesis import strategies as st
 
 from themescope.core.columns import ColumnLevel, ColumnType, plain_values
 from themescope.core.errors import ConfigError, UnknownNameError
-from themescope.core.types import Article, Paragraph, Section
 from themescope.db import tables as t
 from themescope.db.store import Store
-from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.columns import file_content
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes, raw_cell
@@ -130,26 +128,6 @@ def test_a_bundle_carries_columns(sqlite_store: Store, other: Store, tmp_path: P
     assert columns_of(other, "C") == columns_of(sqlite_store, "C")
     do(other, "export-bundle", corpus="C", file=str(second))
     assert first.read_bytes() == second.read_bytes()
-
-
-def test_columns_beyond_the_limit_are_counted(sqlite_store: Store, tmp_path: Path) -> None:
-    section = {"title": "", "level": 1, "paragraphs": ["One."]}
-    record = {"title": "A", "sections": [section]} | {f"key {n}": n for n in range(103)}
-    result = do(sqlite_store, "import-corpus", files=[write(tmp_path, "a.jsonl", json.dumps(record))], corpus="C")
-    assert result["skipped"] == {LEFT_OUT: 3} and len(columns_of(sqlite_store, "C")) == 100
-
-
-def test_names_of_columns_are_on_one_line() -> None:
-    text = (Section("", 1, (Paragraph("", ("One.",)),)),)
-    (kept,) = KeptColumns({"a b": "omit"})([Article("A", text, values={"a\n b": 1, " c\x00": 2, "": 3})])
-    assert kept.values == {"c": 2}
-
-
-def test_articles_without_columns_have_no_rows(sqlite_store: Store) -> None:
-    with sqlite_store.writing() as w:
-        corpus = w.corpora.create("C", "en")
-        w.corpora.add_articles(corpus.id, [Article("A", (Section("", 1, (Paragraph("", ("One.",)),)),))])
-        assert w.columns.list(corpus.id) == [] and w.columns.counts() == {}
 
 
 PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(

@@ -96,12 +96,6 @@ def test_themes_are_found_once(listed: Store) -> None:
     assert {labels[ids.tolist().index(i)] for i in central} == {0}
 
 
-def test_sparse_vectors_and_a_given_number(listed: Store) -> None:
-    do(listed, "train", method="tfidf", name="T", corpus="L")
-    found = do(listed, "find-themes", corpus="L", model="T", settings={"k": 3})
-    assert found["k"] == 3 and found["reason"] == ""
-
-
 def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="column called 'text'"):
         do(listed, "import-list", file=str(claims), corpus="X", column="text")
@@ -161,19 +155,3 @@ def test_the_store_is_used_by_name(listed: Store) -> None:
     assert by_both["digest"] != by_model["digest"]
     near = call("similar", "The river.", "--in", "L", "--method", "M", "--top", "1")
     assert "river" in near["nearest"][0]["sentence"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("cluster", "none.csv"), "does not exist"),
-        (("embed", "FILE", "--out", "x.pkl"), "not as '.pkl'"),
-        (("cluster", "FILE", "--k", "many"), "number or auto"),
-        (("embed", "FILE", "--method", "nope"), "no model, method or folder called 'nope'"),
-        (("embed", "FILE", "--column", "clam"), "Did you mean 'claim'"),
-    ],
-)
-def test_bad_input(arguments: tuple[str, ...], said: str, claims: Path, sqlite_store: Store) -> None:
-    result = CliRunner().invoke(main, [str(claims) if a == "FILE" else a for a in arguments])
-    assert result.exit_code == 2
-    assert said in result.stderr

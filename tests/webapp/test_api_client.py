@@ -11,15 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import themescope
-from tests.db.test_error_notebook import case
 from tests.served import served
 from tests.webapp.browsers import APP, SECRET
-from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
 from themescope.core.client import connection
 from themescope.core.client.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
-from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
@@ -63,29 +60,6 @@ def test_everything_is_read(client: Client) -> None:
     assert client.run(2).scores[0].metric == "mi" and client.clustered_articles(2) == [1]
     assert len(client.clustering(2, 1).clusters) == 24 and client.theme_runs(1) == []
     assert "embed" in {kind.id for kind in client.job_kinds()}
-
-
-def test_columns_and_selections_are_read(client: Client, sqlite_store: Store, tmp_path: Path) -> None:
-    add_columns(sqlite_store)
-    with sqlite_store.writing() as w:
-        w.selections.add(selected(1, [3, 5], Origin("list", ("by hand",))), "some", "lea")
-    assert [column.name for column in client.columns(1)] == ["note", "side", "score", "day"]
-    (selection,) = client.selections(1)
-    assert client.selection(selection.id) == selection
-    assert [sentence.id for sentence in client.selected_sentences(selection.id)] == [3, 5]
-    made = client.create_labelling(1, "with columns", "sections")
-    client.export_labels(made.id, tmp_path / "labels.parquet", columns=True)
-    assert str(pq.read_table(tmp_path / "labels.parquet").schema.field("day").type) == "timestamp[us, tz=UTC]"
-
-
-def test_cases_of_the_error_notebook_are_read(client: Client, sqlite_store: Store) -> None:
-    with sqlite_store.writing() as w:
-        added = w.error_notebook.add(case(1, (1, 2, 9)), "ada", "Why?")
-        w.error_categories.code(added.id, w.error_categories.add(1, "Same words", "", "ada").id, "ada", True)
-    (found,) = client.error_cases(1)
-    assert found.case == added and found.notes == ["Why?"]
-    assert found.categories == {"ada": ["Same words"]} and found.case.facts.margins == {"default": -0.125}
-    assert [s.role for s in found.case.facts.passages] == ["pivot", "positive", "negative"]
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.codebook import editing as codebook_editing
 from themescope.webapp.features.codebook import practice
 from themescope.webapp.features.codebook.state import ATTEMPT, CODES, FILES, PRACTICE, VERSIONS
 
@@ -61,19 +60,6 @@ def test_hostile_names_and_texts_are_shown_as_text(labelling: LabellingRecord, o
     at = open_page("codebook", view=view)
     assert not at.exception and not at.error
     assert "<script" not in words(at) and "<img" not in words(at)
-
-
-def test_the_role_is_read_once_however_many_codes_are_shown(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert len(session_of(filled_store, labelling).partition.clusters) > 1
-    asked: list[None] = []
-    read_only = codebook_editing.CodebookState.read_only.fget
-    counted = property(lambda state: (asked.append(None), read_only(state))[1])
-    monkeypatch.setattr(codebook_editing.CodebookState, "read_only", counted)
-    at = open_page("codebook", labelling=labelling.name, view=CODES)
-    assert not at.exception and len([b for b in at.button if b.label == "Edit"]) > 1
-    assert len(asked) == 1
 
 
 def test_an_entry_is_written_in_place_undone_and_found(
@@ -128,16 +114,6 @@ def test_versions_are_recorded_compared_and_restored(
     click(at, "Restore texts of For coders")
     assert entry_of(session_of(filled_store, labelling).partition, 2).include == "rules"
     assert "No differences" in words(at)
-
-
-def test_a_version_called_now_is_not_the_present_state(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    session = session_of(filled_store, labelling)
-    session.do(book.record_version(session.partition, "a1", "Now"))
-    session.do(book.write(session.partition, 2, CodebookEntry("quite another text")))
-    at = open_page("codebook", view=VERSIONS)
-    assert "1 code changed" in words(at)
 
 
 def test_practice_goes_on_without_a_cluster_that_was_deleted(

@@ -19,7 +19,6 @@ from themescope.core.metrics.statistics.multiple_comparisons import TESTS
 from themescope.db.records import ScoreRecord
 from themescope.db.store import Store
 from themescope.webapp.features.compare import exports, method_table, partition_pair
-from themescope.webapp.shared import queries
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.results import compare_queries, partition_queries
 
@@ -54,21 +53,6 @@ def test_every_tab_stands_on_a_store_with_scores(compared: Store, open_page: Ope
         assert not at.exception and not at.error, tab
 
 
-def test_three_articles_are_not_tested_and_the_page_says_so(untested: Store, open_page: Open) -> None:
-    why = "No test: 3 articles are too few. Tests need at least 6 articles."
-    at = open_page("compare", benchmark=SEVERAL)
-    assert not at.exception and why in [info.value for info in at.info]
-    table = at.dataframe[0].value
-    assert set(table["Rank"]) == {"–"} and set(table["Group"]) == {""}
-    at = open_page("compare", benchmark=SEVERAL, tab="Pair")
-    assert not at.exception and why in words_of(at) and " p =" not in words_of(at)
-    found = _comparison(next(b for b in queries.benchmarks() if b.name == SEVERAL))
-    assert found.family is not None
-    written = exports.comparisons_csv(found.family, found.names, found.test)
-    assert ",\r\n" in written and "nan" not in written
-    assert "Differences were not tested, because 6 articles are needed." in exports.paragraph(found, ["ami"], {})
-
-
 def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Open) -> None:
     at = open_page("compare", benchmark=SEVERAL)
     table = at.dataframe[0].value
@@ -81,26 +65,6 @@ def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Op
     assert list(spread.iloc[0]) == ["net · Iclust", 2, ".071", ".610, .710"]
     for test in TESTS:
         assert f"{test.title} over articles" in words_of(open_page("compare", benchmark=SEVERAL, test=test.id))
-
-
-def test_what_is_chosen_stands_in_the_address(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL, tab="Pair", test="t")
-    names = ("tab", "benchmark", "metric", "test", "first", "second", "order")
-    asked = {name: at.query_params[f"compare_{name}"] for name in names}
-    assert {name: value[0] if isinstance(value, list) else value for name, value in asked.items()} == {
-        "tab": "Pair",
-        "benchmark": SEVERAL,
-        "metric": "ami",
-        "test": "t",
-        "first": FIRST,
-        "second": SECOND,
-        "order": "first",
-    }
-    at.selectbox(key="compare_second_widget").set_value("Random labels").run()
-    assert at.query_params["compare_second"] in ("Random labels", ["Random labels"])
-    assert "net · Iclust is better than Random labels: AMI +.650 [+.650, +.650]" in _flat(at)
-    at.selectbox(key="compare_second_widget").set_value(FIRST).run()
-    assert "Choose two different methods" in words_of(at)
 
 
 def _flat(at: AppTest) -> str:

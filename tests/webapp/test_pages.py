@@ -14,7 +14,7 @@ from tests.webapp.hands import jobs_of, words_of
 from themescope.core.models import REGISTRY
 from themescope.core.paths import default_models
 from themescope.db import tables as t
-from themescope.db.records import JobStatus, ScoreRecord, TripletSetRecord
+from themescope.db.records import JobStatus, TripletSetRecord
 from themescope.db.store import Store
 from themescope.webapp.features.train import form
 from themescope.webapp.shared.choose import BROKEN
@@ -79,28 +79,6 @@ def test_home_shows_what_there_is(filled_store: Store, open_page: Open) -> None:
     assert [m.value for m in at.metric] == ["1", "3", "72", "1", "1"]
     assert [b.label for b in at.main.button if b.label][-6:-3] == ["Open the map", "Import files", "Find themes"]
     assert at.dataframe[0].value["AMI"][0] == ".400 ±.052"
-
-
-def test_a_model_tells_apart_all_that_it_was_measured_on(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        model, corpus = w.models.by_name(MODEL), w.corpora.by_name(CORPUS)
-        for reading in (False, True):
-            score = ScoreRecord(0, None, "mse", 0.4 + reading, 0.3, 0.5, 3942)
-            config = {"file": "sick", "regressor": reading}
-            w.runs.add(kind="relatedness", digest=f"r{reading}", model_id=model.id, config=config, scores=[score])
-        topics = [ScoreRecord(0, None, "macro F1", 0.8, 0.7, 0.9, 930), ScoreRecord(0, None, "AMI", 0.2, n=2640)]
-        about = {"part": "test"}
-        w.runs.add(kind="topics", digest="t", model_id=model.id, corpus_id=corpus.id, config=about, scores=topics)
-    at = open_page("train", view="Models", model=MODEL)
-    shown = next(table.value for table in at.dataframe if "Protocol" in table.value)
-    rows = {tuple(row) for row in shown[["Data", "Protocol", "Metric", "Items"]].to_numpy().tolist()}
-    assert {
-        ("sick", "Cosine", "Mean squared error", "3,942 pairs"),
-        ("sick", "Regression", "Mean squared error", "3,942 pairs"),
-        (CORPUS, "Test part", "Macro F1", "930 documents"),
-        (CORPUS, "Test part", "AMI", "2,640 sentences"),
-    } <= rows
-    assert len(rows) == len(shown)
 
 
 def test_an_article_is_found_by_its_address(filled_store: Store, open_page: Open) -> None:
@@ -213,16 +191,6 @@ def test_a_method_is_offered_the_triplets_it_was_made_for() -> None:
         assert form.fits(card, of(kind, negative))
         assert form.fits(card, of(kind, negative, "third"))  # as version 0.1 stored it
         assert not form.fits(card, of("sentences", "adjacent"))
-
-
-def test_a_mistake_is_told_at_the_form(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="New set")
-    for field in at.number_input:
-        if field.label == "Minimum tokens":
-            field.set_value(60)
-    next(b for b in at.button if b.label == "Build set").click().run()
-    assert "no sentence would remain" in words_of(at)
-    assert jobs_of(filled_store, "build-triplets") == []
 
 
 def test_comparison_and_missing_combinations(filled_store: Store, open_page: Open) -> None:

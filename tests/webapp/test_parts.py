@@ -184,29 +184,6 @@ def test_scores_are_written_as_papers_print_them() -> None:
     assert text.interval(0.5, None, None) == ".500"
 
 
-def test_facts_are_flat_and_in_words() -> None:
-    stored = {
-        "seed": 0,
-        "batch_size": 6580,
-        "rules": {"min_tokens": 5, "names": ["a", "b"], "left": None},
-        "training seconds": 200.0,
-        "triplets/s": 446.69,
-        "rate": 0.00123,
-        "extended": True,
-    }
-    assert dict(forms.flat_facts(stored)) == {
-        "Seed": "0",
-        "Batch size": "6,580",
-        "Rules · min tokens": "5",
-        "Rules · names": "a, b",
-        "Rules · left": "–",
-        "Training seconds": "3 min 20 s",
-        "Triplets/s": "447",
-        "Rate": "0.00123",
-        "Extended": "yes",
-    }
-
-
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
     for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
         assert is_loopback(address)

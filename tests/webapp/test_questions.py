@@ -146,24 +146,6 @@ def test_contradictions_are_listed_and_taken_back(
     assert list(answers(stored(filled_store, labelling))) == ["000002"]
 
 
-def test_an_answer_by_a_digit_is_told_with_its_sentences(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind
-    from themescope.jobs.services.labelling import questions as service
-
-    at = opened(open_page)
-    state = state_of(at, labelling)
-    first, second, third = state.partition.ids[:3].tolist()
-    pair = Question(QuestionKind.PAIR, Effect.MOVE, (first, second))
-    several = Question(QuestionKind.CLUSTER, Effect.MOVE, (first, second, third))
-    for asked, value in ((pair, NO), (several, "1")):
-        known = state.asking.state(state.partition)  # type: ignore[union-attr]
-        service.commit_answer(state.session, known, Answer(asked, value))
-    said = words_of(at.run())
-    assert "**2: together**" in said and "**1: apart**" in said and "cluster 1" not in said
-
-
 def test_small_clusters_are_one_step_that_can_be_undone(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:

@@ -63,29 +63,12 @@ def test_without_folders_no_path_is_offered(sqlite_store: Store, open_page: Open
 
 
 @pytest.mark.usefixtures("allowed")
-def test_a_path_inside_is_previewed_and_imported(sqlite_store: Store, open_page: Open, folder: Path) -> None:
-    at = typed(open_page, folder / ".." / "texts" / "towns.md")
-    assert "founded" in shown(at) and NO_FOLDERS not in shown(at)
-    next(button for button in at.button if button.label == "Import").click().run()
-    with sqlite_store.reading() as r:
-        (job,) = [job for job in r.jobs.list() if job.kind == "import-corpus"]
-    assert job.args["files"] == [str(folder.resolve() / "towns.md")]
-
-
-@pytest.mark.usefixtures("allowed")
 def test_a_path_outside_is_neither_previewed_nor_imported(sqlite_store: Store, open_page: Open, folder: Path) -> None:
     (folder / "link.md").symlink_to(folder.parent / "private" / "towns.md")
     for path in (folder.parent / "private" / "towns.md", folder / ".." / "private" / "towns.md", folder / "link.md"):
         at = typed(open_page, path)
         assert "is not below the folders that pages may read" in shown(at)
         assert "founded" not in shown(at) and not has_import(at)
-
-
-@pytest.mark.usefixtures("allowed")
-def test_a_folder_with_a_link_that_leads_out_is_refused(sqlite_store: Store, open_page: Open, folder: Path) -> None:
-    (folder / "link.md").symlink_to(folder.parent / "private" / "towns.md")
-    at = typed(open_page, folder)
-    assert "link.md' is not below" in shown(at) and not has_import(at)
 
 
 @pytest.mark.usefixtures("filled_store")
@@ -115,26 +98,3 @@ def words(open_page: Open) -> tuple[AppTest, Any]:
     """The form of a method with word vectors, and their field."""
     at = open_page("train", view="New model", method="Mean vectors")
     return at, next(field for field in at.text_input if field.label == "Word vectors")
-
-
-@pytest.mark.usefixtures("sqlite_store")
-def test_settings_that_name_files_are_fixed_without_folders(open_page: Open) -> None:
-    _, field = words(open_page)
-    assert field.disabled and field.value == "glove-6b-50d"
-
-
-@pytest.mark.usefixtures("allowed")
-def test_settings_that_name_files_outside_are_refused(sqlite_store: Store, open_page: Open, folder: Path) -> None:
-    at, field = words(open_page)
-    field.set_value(str(folder.parent / "private" / "towns.md"))
-    next(button for button in at.button if button.label == "Train").click().run()
-    assert "is not below the folders that pages may read" in shown(at) and queued(sqlite_store) == []
-
-
-@pytest.mark.usefixtures("allowed")
-def test_a_model_outside_is_not_added(sqlite_store: Store, open_page: Open, folder: Path) -> None:
-    at = open_page("train", view="New model")
-    next(f for f in at.text_input if f.label == "Model folder on the server").set_value(str(folder.parent / "private"))
-    [field for field in at.text_input if field.label == "Model name"][-1].set_value("m")
-    next(button for button in at.button if button.label == "Add").click().run()
-    assert "is not below the folders that pages may read" in shown(at) and queued(sqlite_store) == []

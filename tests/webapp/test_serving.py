@@ -18,13 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded_server import looked_up
 from tests.servers import free_port
 from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people, sign_in
-from themescope.webapp.routes.middleware import FOREIGN_HOST, FOREIGN_ORIGIN, SECURITY_HEADERS
+from themescope.webapp.routes.middleware import SECURITY_HEADERS
 from themescope.webapp.shared.people import cookie
 
 ROOT = Path(__file__).parents[2]
@@ -126,28 +125,6 @@ def test_every_response_has_the_security_headers(server: Server) -> None:
     for name, answer in answers.items():
         missing = {k: v for k, v in SECURITY_HEADERS.items() if answer.headers.get(k.lower()) != v}
         assert not missing, (name, answer.status)
-
-
-def test_a_foreign_host_is_refused(server: Server) -> None:
-    for path in ("/", "/_stcore/health", "/_stcore/host-config", "/static/none.js"):
-        answer = server.ask(path, Host=f"evil.example:{server.port}")
-        assert (answer.status, answer.body) == (403, FOREIGN_HOST)
-    own = f"evil.example:{server.port}"
-    answer = server.handshake(Host=own, Origin=f"http://{own}")
-    assert (answer.status, answer.body) == (403, FOREIGN_HOST)
-
-
-def test_this_machine_opens_a_websocket(server: Server) -> None:
-    for host in (f"127.0.0.1:{server.port}", f"localhost:{server.port}"):
-        assert server.handshake(Host=host, Origin=f"http://{host}").status == 101
-
-
-def test_a_foreign_origin_is_refused_without_any_look_up(server: Server) -> None:
-    """Streamlit's own check asks a foreign host for the public address of this machine, for seconds."""
-    for origin in ("http://evil.example", f"http://evil.example:{server.port}", "null"):
-        answer = server.handshake(Origin=origin)
-        assert (answer.status, answer.body) == (403, FOREIGN_ORIGIN)
-    assert looked_up(server.record) == []
 
 
 def test_probes_are_answered_under_every_host_name(server: Server) -> None:

@@ -14,7 +14,6 @@ from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.db.label_records import Role
-from themescope.db.records import ArticleRecord
 from themescope.db.store import Store
 from themescope.db.task_records import ItemRecord, ItemState, TaskRecord
 from themescope.jobs.services.accounts import people
@@ -23,7 +22,6 @@ from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.features.relabel.state import ShownChange, Unsaved
 from themescope.webapp.features.tasks import form, state
 from themescope.webapp.features.tasks import queries as task_page_queries
-from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.results import partition_queries
 
@@ -108,26 +106,6 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert "first task was created" in words_of(at) and "0 of 4 items are done" in words_of(at)
 
 
-def test_the_form_reads_no_more_records_of_articles_than_it_lists(
-    filled_store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-    articles = queries.articles
-
-    def counted(*args: int, **options: int) -> list[ArticleRecord]:
-        found = articles(*args, **options)
-        read.append(len(found))
-        return found
-
-    monkeypatch.setattr(queries, "articles", counted)
-    monkeypatch.setattr(form, "_LISTED", 2)
-    at = open_page("tasks", person="ada", view=state.NEW)
-    for which in (form.FIRST, form.RANDOM, form.CHOSEN):
-        at.button_group(key=f"{state.FORM}_articles").set_value(which).run()
-        assert not at.exception
-    assert {*read} == {2}
-
-
 def test_my_tasks_have_a_next_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     at = open_page("tasks", person="ada")
     assert not at.exception
@@ -140,24 +118,6 @@ def test_my_tasks_have_a_next_item(task: TaskRecord, filled_store: Store, open_p
         assert labelling is not None and r.labellings.get(labelling).owner == "ada"
     at = open_page("tasks", person="ada")
     assert [b.label for b in at.button if b.label in ("Continue", "Open next item")] == ["Continue"]
-
-
-def test_done_and_next_in_relabel(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
-    with filled_store.reading() as r:
-        first = r.tasks.items(task.id, "ada")[0]
-    opened = work.open_item(filled_store, first.id)
-    view = {"view": "Edit", "labelling": opened.labelling.name, "filter": "Selection"}
-    at = open_page("relabel", person="ada", selection=str(opened.selection_id), **view)
-    assert not at.exception
-    assert "item 1 of 3" in words_of(at)
-    button(at, "Done, next").click().run()
-    assert not at.exception
-    with filled_store.reading() as r:
-        states = [item.state for item in r.tasks.items(task.id, "ada")]
-    assert states == [ItemState.DONE, ItemState.STARTED, ItemState.OPEN]
-    assert "item 2 of 3" in words_of(at)
-    other = open_page("relabel", person="ben", **view)
-    assert "item 2 of 3" not in words_of(other)
 
 
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:

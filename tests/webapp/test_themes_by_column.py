@@ -10,11 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import CORPUS
-from themescope.core.metrics.crosstabs import crosstab
 from themescope.core.types import Split
 from themescope.db.store import Store
-from themescope.webapp.features.themes import by_column, state
-from themescope.webapp.shared.figures import tones
+from themescope.webapp.features.themes import state
 
 Open = Callable[..., AppTest]
 
@@ -59,13 +57,3 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     at.run()
     assert not at.exception
     assert any(box.label == "Period" and box.value == "day" for box in at.selectbox)
-
-
-def test_files_have_every_cell() -> None:
-    found = crosstab(np.array([0, 0, 1]), np.array([0, 1, 1]), (2, 3))
-    cells = by_column.cells(found, ["a", "b"], ["x", "y", "z"])
-    assert len(cells) == 6 and cells[0][:3] == ("a", "x", 1) and cells[2] == ("a", "z", 0, 0.0, 0.0, None)
-    rows = by_column.over_time(found, ["a", "b"], ["1999", "2000", "2001"])
-    assert rows[1][:5] == ("1999", "b", 0, 1, 0.0) and rows[4] == ("2001", "a", 0, 0, None, None, None)
-    figure = by_column.shares_figure(found, ["a", "b"], ["1999", "2000", "2001"], [1], tones("light"))
-    assert [trace.name for trace in figure.data] == ["b"]

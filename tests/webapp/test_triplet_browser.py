@@ -13,11 +13,11 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import CORPUS, MODEL, SET
+from tests.webapp.filled import MODEL, SET
 from tests.webapp.hands import press, words_of
 from tests.webapp.test_triplet_margins import add_evaluation
 from themescope.core.metrics.triplet_analysis import CorrectnessFilter
-from themescope.core.types import Article, Paragraph, Section, Split, TripletRows
+from themescope.core.types import Split, TripletRows
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.webapp.features.triplets import browser, filters
@@ -103,17 +103,6 @@ def test_a_verdict_is_stored_and_the_next_triplet_comes(filled_store: Store, ope
     assert "**1 of 4** in this filter reviewed" in words_of(fresh)
 
 
-def test_a_press_that_is_sent_again_cannot_count_for_the_next_triplet(filled_store: Store, open_page: Open) -> None:
-    """The browser's timers may send a press twice; what it does is bound to the triplet that it was made for."""
-    at = open_page("triplets", split="test")
-    steps = {"Good", "Bad", "Ambiguous", "Next"}
-    before = {b.label: b.key for b in at.button if b.label in steps}
-    press(at, "Good")
-    after = {b.label: b.key for b in at.button if b.label in steps}
-    assert set(before) == set(after) == steps
-    assert not set(before.values()) & set(after.values())
-
-
 def test_a_note_goes_with_the_verdict_and_can_be_changed(filled_store: Store, open_page: Open) -> None:
     at = open_page("triplets", set=SET, split="test")
     note = next(t for t in at.text_input if t.label == "Note")
@@ -151,14 +140,6 @@ def test_a_verdict_that_cannot_be_stored_is_told(filled_store: Store, open_page:
         w.triplets.connection.execute(sa.text("DELETE FROM triplet"))
     press(at, "Bad")
     assert "Verdict not saved" in words_of(at) and verdicts(filled_store) == []
-
-
-def test_the_address_names_the_triplet(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", set=SET, split="test")
-    press(at, "Next")
-    (place,) = at.query_params["triplets_triplet"]
-    again = open_page("triplets", set=SET, split="test", triplet=place)
-    assert "Triplet 2 of 4" in words_of(again)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -244,16 +225,3 @@ def test_every_key_is_handled_once_and_in_order() -> None:
     for wrong in (None, {}, {"session": state.session, "actions": [{"number": True}, "x"]}):
         components.dispatch_actions(state, "triplets_triplet", handlers, wrong)
     assert handled[5:] == ["next"]
-
-
-def test_a_project_without_sections_says_so_and_names_one_that_has_some(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        corpus = w.corpora.create("Claims", "en")
-        claims = tuple(f"Claim {n} is one of a list." for n in range(5))
-        w.corpora.add_articles(corpus.id, [Article("Claims", (Section("", 1, (Paragraph(sentences=claims),)),))])
-        w.corpora.finish(corpus.id, {})
-    for view in ("Browse", "New set"):
-        at = open_page("triplets", view=view, corpus="Claims")
-        assert "“Claims” has no sections" in words_of(at) and not at.exception
-    next(b for b in at.button if b.label == f"Triplets of {CORPUS}").click().run()
-    assert not at.exception and "no sections" not in words_of(at)

@@ -22,7 +22,6 @@ from themescope.db.store import Store
 from themescope.webapp.features.triplets import attention
 from themescope.webapp.features.triplets.browser import roles
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.results import triplet_queries
 
 Open = Callable[..., AppTest]
 BY_PAIR = {"view": "Accuracy", "triplets_by": "Section pair", "set": SET}
@@ -162,23 +161,6 @@ def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: 
     assert "**Course** and **History**" in words_of(at)
     at = open_page("triplets", set=SET, split="test", pair=["", "History"])
     assert "Triplet 1 of 2" in words_of(at)
-
-
-def test_an_evaluation_names_its_split_and_distance(filled_store: Store) -> None:
-    chosen, run = evaluated(filled_store)
-    (evaluation,) = triplet_queries.evaluations(chosen)
-    assert (evaluation.name, evaluation.run, evaluation.split) == (MODEL, run, Split.TEST)
-    assert evaluation.unit == "the model's own distance"
-    with filled_store.writing() as w:
-        model = w.models.by_name(MODEL)
-        more = ({"split": "train"}, "r1"), ({"split": "test", "relatedness": "x"}, "r2")
-        more += (({"split": "test", "context": True}, "r3"),)
-        for config, digest in more:
-            w.runs.add(kind="triplets", digest=digest, model_id=model.id, triplet_set_id=chosen.id, config=config)
-    found = {e.name: e.unit for e in triplet_queries.evaluations(chosen)}
-    variants = "test, with the article", "test, by relatedness", "train", "test"
-    assert list(found) == [f"{MODEL} ({variant})" for variant in variants]
-    assert found[f"{MODEL} (test, by relatedness)"] == "predicted relatedness"
 
 
 def test_words_are_read_by_a_network(filled_store: Store, nets: list[object], open_page: Open) -> None:

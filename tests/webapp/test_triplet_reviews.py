@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.choices import choice
-from tests.webapp.filled import MODEL, SET
+from tests.webapp.filled import SET
 from tests.webapp.hands import jobs_of, words_of
-from tests.webapp.test_triplet_margins import add_evaluation
 from themescope.core.metrics.statistics.intervals import paired_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.types import Split
@@ -111,17 +109,3 @@ def test_what_leaving_out_changed_is_shown_with_its_interval(filled_store: Store
     assert effect.measured is not None and effect.measured.test == paired_test(b, a, np.ones(4, int))
     next(b for b in at.button if b.label == "Compare margins").click().run()
     assert choice(at, "triplets_model").value == "net again" and "difference +.250" in words_of(at)
-
-
-@pytest.mark.parametrize(
-    ("by", "scored"),
-    [("Sentence length", [MODEL, "second"]), ("Paragraph distance", [MODEL, "second"]), ("Article", [MODEL, "second"])],
-)
-def test_slices_add_up(by: str, scored: list[str], filled_store: Store, open_page: Open) -> None:
-    add_evaluation(filled_store, "second", [-1.0, 1.0, 1.0, -1.0])
-    at = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL)
-    assert not at.exception and not at.error
-    assert at.dataframe[0].value["Triplets"].sum() == 4
-    both = open_page("triplets", view="Accuracy", set=SET, triplets_by=by, model=MODEL, second_model="second")
-    assert both.dataframe[0].value["Triplets"].sum() == 4
-    assert list(both.dataframe[0].value.columns[-len(scored) :]) == scored

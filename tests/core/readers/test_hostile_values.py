@@ -105,17 +105,6 @@ def test_a_workbook_of_an_unknown_version_of_zip_is_refused(workbook: bytes, tmp
     assert rows_of(tmp_path / "new.xlsx", workbook[:at] + b"\xff" + workbook[at + 1 :]) is None
 
 
-@NEAR
-@given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8))
-def test_a_damaged_workbook_is_read_or_refused(
-    changes: list[tuple[float, int]], workbook: bytes, tmp_path: Path
-) -> None:
-    content = bytearray(workbook)
-    for share, byte in changes:
-        content[int(share * len(content))] = byte
-    rows_of(tmp_path / "damaged.xlsx", bytes(content))
-
-
 def test_a_workbook_with_an_endless_row_number_ends(tmp_path: Path, workbook: bytes) -> None:
     from zipfile import ZipFile
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -322,27 +320,3 @@ def test_other_folders_are_no_datasets(tmp_path: Path) -> None:
     assert not is_dataset(tmp_path) and not is_dataset(tmp_path / "notes.txt")
     with pytest.raises(ReadError, match="folder"):
         detect(tmp_path)
-
-
-@given(data=st.data())
-@settings(max_examples=150, phases=[Phase.explicit, Phase.generate])
-def test_changed_bytes_are_read_or_refused(claims: Any, data: st.DataObject, mutated: list[Path]) -> None:
-    file = data.draw(st.sampled_from(mutated))
-    content = bytearray(file.read_bytes())
-    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=4)):
-        content[place] = data.draw(st.integers(0, 255))
-    changed = file.parent.with_name(f"changed {file.suffix[1:]}")
-    shutil.copytree(file.parent, changed, dirs_exist_ok=True)
-    (changed / file.name).write_bytes(content)
-    with suppress(ReadError):
-        read(changed)
-
-
-@pytest.fixture(scope="module")
-def mutated(claims: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A saved dataset and a Parquet file, each in a folder of its own."""
-    folder = tmp_path_factory.mktemp("mutated")
-    claims.save_to_disk(folder / "saved")
-    (folder / "parquet").mkdir()
-    claims.to_parquet(str(folder / "parquet" / "train.parquet"))
-    return [*(folder / "saved").glob("*.arrow"), folder / "parquet" / "train.parquet"]

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tests.db.texts import add_corpus
-from themescope.core.errors import AccessError, DataError, StoreError
+from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
-from themescope.db.label_records import NewLabelling, Role
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling import files, starts, training
 from themescope.jobs.services.labelling.session import LabellingSession
 
@@ -55,14 +54,3 @@ def test_attempts_are_kept_by_person(store: Store) -> None:
     assert ben.last.low < 1.0 and np.isclose(ben.last.high, 1.0)
     with pytest.raises(DataError):
         training.record_attempt(store, id, "ben", [])
-
-
-def test_nobody_stores_an_attempt_for_another_person(sqlite_store: Store) -> None:
-    people.set_role(sqlite_store, "ada", Role.ADMIN)
-    people.set_role(sqlite_store, "val", Role.VIEWER)
-    people.set_role(sqlite_store, "lea", Role.LABELLER)
-    id = started(sqlite_store).record.id
-    with pytest.raises(AccessError):
-        training.record_attempt(sqlite_store.by(lambda: "lea"), id, "ada", [(1, 1, 1)])
-    with pytest.raises((AccessError, StoreError)):
-        training.record_attempt(sqlite_store.by(lambda: "val"), id, "val", [(1, 1, 1)])

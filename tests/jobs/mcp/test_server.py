@@ -194,10 +194,6 @@ async def label(client: Client) -> None:
     await call(client, "assign", sentences=ids[:1], coder="", **arguments | {"cluster": cluster["number"]})
 
 
-def test_the_official_client_searches_and_labels_through_the_command(filled: Store) -> None:
-    talk(command(filled, "lea"), label)
-
-
 def test_a_viewer_reads_through_the_command_and_changes_nothing(filled: Store) -> None:
     async def conversation(client: Client) -> None:
         assert not await names_of(client) & LABEL
