@@ -11,26 +11,13 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, open_page
-from themescope.db.records import CorpusRecord, JobStatus
-from themescope.jobs.queue import control as commands
+from themescope.db.records import CorpusRecord
 from themescope.jobs.queue.foreground import run_here
 from themescope.webapp.features import REGISTRY
 
 CORPUS = "Towns"
 TRIPLETS = "town triplets"
 MODEL, NET = "small mean", "small net"
-
-
-def wait_for_job(app: App, job_id: int, seconds: float = 60) -> None:
-    """Wait for the good end of a job."""
-
-    def ended() -> bool:
-        with app.store.reading() as r:
-            job = r.jobs.get(job_id)
-        assert job.status is not JobStatus.FAILED, job.error
-        return job.status is JobStatus.DONE
-
-    wait_for(ended, seconds, f"the end of job {job_id}")
 
 
 def address(app: App, page: str, **asked: str) -> str:
@@ -79,9 +66,6 @@ def towns(app: App, articles_file: Path) -> None:
         run_here(app.store, "import-corpus", {"files": [str(articles_file)], "corpus": CORPUS}, quiet=True)
 
 
-CURVE = "document.querySelector('.js-plotly-plot')?._fullData?.[0]?.x?.length ?? 0"
-
-
 @pytest.fixture(scope="module")
 def learned(app: App, towns: None) -> None:
     """Triplets of the imported corpus, and a model."""
@@ -89,28 +73,6 @@ def learned(app: App, towns: None) -> None:
     run_here(app.store, "build-triplets", {"corpus": CORPUS, "name": TRIPLETS, "rules": rules}, quiet=True)
     small = {"vocabulary_limit": 20_000}
     run_here(app.store, "train", {"method": "mean-vectors", "name": MODEL, "settings": small}, quiet=True)
-
-
-@pytest.mark.slow
-def test_a_model_is_trained_and_its_curve_moves(page: Page, app: App, worker: psutil.Popen, learned: None) -> None:
-    open_page(page, address(app, "train", method="Triplet network on sentences", triplets=TRIPLETS), "Train")
-    expect(page.get_by_text("training triplets").first).to_be_visible()
-    page.get_by_text("More settings").click()
-    # Longer than anybody watches, on any machine; it is cancelled once its curve has moved.
-    wanted = {"Model name": "endless", "Hidden": "24", "Epochs": "1000", "Patience stop": "1000"}
-    for label, value in wanted.items():
-        page.locator(f'input[aria-label="{label}"]').first.fill(value)
-    page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    first = page.evaluate(CURVE)
-    wait_for(lambda: page.evaluate(CURVE) > first, 60, "a longer curve")
-    page.get_by_role("button", name="Cancel").click()
-    settings = {"hidden": 24, "attention": 16, "epochs": 2}
-    args = {"method": "triplets-sen", "name": NET, "triplets": TRIPLETS, "settings": settings}
-    wait_for_job(app, commands.enqueue(app.store, "train", args).id, 90)
-    open_page(page, address(app, "train", view="Models", model=NET), "Train")
-    expect(page.get_by_role("heading", name=NET)).to_be_visible()
-    expect(page.get_by_test_id("stMetric").filter(has_text="Validation accuracy")).to_be_visible()
 
 
 def test_triplets_are_read_by_key(page: Page, app: App, learned: None) -> None:

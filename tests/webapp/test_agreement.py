@@ -20,7 +20,6 @@ from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.methods import methods_section
 from themescope.webapp.features.agreement import groups, results, state
 from themescope.webapp.features.agreement.groups import Rater
 
@@ -220,13 +219,3 @@ def test_a_labelling_that_is_finished_later_appears_unless_the_selection_was_cha
     session.do(op.assign(session.partition, session.partition.ids[:5].tolist(), 1))
     assert at.run().multiselect[0].value == ["Ben", "Anna", "Pilot"]
     assert changed.run().multiselect[0].value == ["Anna"]
-
-
-def test_the_methods_section_has_the_measure_of_the_headline(coded: Store, open_page: Open) -> None:
-    with coded.reading() as r:
-        ids = [r.labellings.by_name(name).id for name in ("Anna", "Ben")]
-    found = methods_section(coded, ids).markdown
-    assert "Both coders judged 30 sentences, and 83% of their codes are equal." in found
-    assert re.search(r"alpha for nominal data is 0\.759 \[0\.\d+, 0\.\d+\]", found)
-    assert re.search(r"Cohen's kappa is 0\.755 \[0\.\d+, 0\.\d+\]", found)
-    assert "Rand index of the two" not in found

@@ -75,22 +75,6 @@ def test_other_themes_need_another_agreement(analysed: Store, open_page: Open) -
     assert not next(box for box in at.checkbox if box.label.startswith("Send these texts")).value
 
 
-def test_names_that_were_not_used_are_listed_and_computed_ones_restored(analysed: Store, open_page: Open) -> None:
-    with analysed.writing() as w:
-        (run,) = w.runs.list(kind="themes")
-        themes = [dict(theme) for theme in run.config["themes"]]
-        themes[0] |= {"naming": {"state": "unsupported", "reason": "no word", "suggestion": "Quarks <b>"}}
-        themes[1] |= {"name": "Lists", "default_name": "two", "description": "About *lists*.", "naming": {"reason": ""}}
-        report = {"endpoint": URL, "model": "tiny", "named": 1, "unsupported": 1, "kept": 0}
-        w.runs.set_config(run.id, {**run.config, "themes": themes, "naming": report})
-    at = opened(open_page("themes", corpus="My list", view="Results"), "themes_naming_th1")
-    assert "1 theme named, 1 suggestion not used" in words(at) and "About *lists*." in words(at)
-    assert any("Quarks <b>" in str(frame.value) for frame in at.dataframe)
-    next(b for b in at.button if b.label == "Restore computed names").click().run()
-    with analysed.reading() as r:
-        assert [theme["name"] for theme in r.runs.get(run.id).config["themes"]][1] == "two"
-
-
 @pytest.fixture
 def labelling(filled_store: Store) -> LabellingRecord:
     with filled_store.reading() as r:

@@ -9,18 +9,14 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.db.test_error_notebook import case
-from tests.webapp.filled import CORPUS, HOSTILE, MODEL, SET
+from tests.webapp.filled import CORPUS, HOSTILE
 from tests.webapp.hands import plain_words_of
-from themescope.core.labelling.selections import Origin, selected
 from themescope.db.label_records import Role
 from themescope.db.notebook_records import ErrorCase, Notebook
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.notebook import agreement, cases, state
 from themescope.webapp.features.notebook.one_case import known_view
-from themescope.webapp.shared import components
-from themescope.webapp.shared.labelling import error_notebook
 
 Open = Callable[..., AppTest]
 
@@ -125,44 +121,6 @@ def test_a_deleted_case_comes_back(collected: Store, open_page: Open, monkeypatc
     assert [c.id for c in read(collected).cases] == [1, 2, 3]
 
 
-def test_keys_do_what_the_buttons_do(collected: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    address: dict[str, str] = {state.CASE: "1"}
-    monkeypatch.setattr(components.st, "query_params", address)
-    monkeypatch.setattr(cases.queries, "write", lambda change: _written(collected, change))
-    monkeypatch.setattr(error_notebook, "read", lambda *_: read(collected))
-    found = read(collected)
-    with collected.reading() as r:
-        view = cases.CaseList(r.corpora.get(1), found, found.cases, "ada")
-    handlers = cases.handlers(view, found.current_categories())
-    key = components.Acknowledged()
-    kinds = ["category 0", "category 1", "next", "none", "previous", "category 0", "undo", "undo"]
-    sent = [{"number": number, "kind": kind} for number, kind in enumerate(kinds, 1)]
-    components.dispatch_actions(key, state.CASE, handlers, {"session": key.session, "actions": sent})
-    assert address[state.CASE] == "2", "the second undo takes back what was said about case 2"
-    assert read(collected).coded()["ada"] == {1: {1, 2}}
-
-
-def _written(store: Store, change: Callable[..., object]) -> str:
-    with store.writing() as w:
-        change(w)
-    return ""
-
-
-def test_categories_are_managed(collected: Store, open_page: Open) -> None:
-    at = open_page("notebook", person="ada", corpus=CORPUS, view="Categories")
-    assert not at.exception and "at least 5 cases; so far 3" in plain_words_of(at)
-    next(t for t in at.text_input if t.label == "Name of the new category").set_value("Lists")
-    press(at, "Add category")
-    assert [c.name for c in read(collected).current_categories()] == sorted(["Lists", "Same words", HOSTILE])
-    press(at, "Delete")
-    press(at, "Restore")
-    assert len(read(collected).current_categories()) == 3
-    press(at, "Merge categories", 1)
-    assert len(read(collected).current_categories()) == 2
-    press(at, "Restore")
-    assert len(read(collected).current_categories()) == 3
-
-
 def test_suggestions_are_accepted(collected: Store, open_page: Open) -> None:
     with collected.writing() as w:
         for n in range(4, 12):
@@ -221,44 +179,6 @@ def test_a_viewer_reads_only(collected: Store, open_page: Open) -> None:
 
 
 # --- cases from other pages -------------------------------------------------------------------------------------------
-
-
-def save(at: AppTest, note: str) -> AppTest:
-    next(t for t in at.text_area if t.label == "Note").set_value(note)
-    return press(at, "Save case")
-
-
-def test_a_triplet_becomes_a_case(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", person="ada", corpus=CORPUS, set=SET, split="test")
-    press(at, "Next")
-    press(at, error_notebook.LABEL)
-    assert f"{MODEL} puts the pivot nearer to the negative by .25" in plain_words_of(at)
-    save(at, "Why?")
-    (found,) = read(filled_store).cases
-    assert found.facts.models == (MODEL,) and found.person == "ada" and "Saved as case 1" in at.toast[0].value
-    assert found.permalink.startswith("triplets?") and f"triplets_triplet={6}" in found.permalink
-    assert "corpus=" not in found.permalink and read(filled_store).notes[0].text == "Why?"
-
-
-def test_a_disagreement_becomes_a_case(filled_store: Store, open_page: Open) -> None:
-    at = open_page("compare", corpus=CORPUS, tab="Pair", article="Danube")
-    press(at, error_notebook.LABEL)
-    assert not at.exception
-    save(at, "")
-    (found,) = read(filled_store).cases
-    assert found.kind == "disagreement" and found.facts.sentences == len(found.sentence_ids) > 1
-    assert found.facts.models and "→" in found.facts.passages[0].placed and "compare_article=Danube" in found.permalink
-
-
-def test_a_selection_becomes_a_case(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        kept = w.selections.add(selected(1, range(25, 31), Origin("lasso", ("lasso on map Rivers",))), "Nile", "ada")
-    at = open_page("map", corpus=CORPUS, selection=str(kept.id))
-    at.session_state[f"{map_state.PANEL}-Error notebook"] = True
-    save(at.run(), "Same words")
-    (found,) = read(filled_store).cases
-    assert found.kind == "group" and found.sentence_ids == (25, 26, 27, 28, 29, 30)
-    assert "lasso on map Rivers" in found.facts.source and found.permalink.startswith("map?")
 
 
 def test_only_known_parameters_of_a_permalink_are_followed() -> None:

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE
 from tests.webapp.hands import jobs_of, words_of
 from themescope.db.store import Store
-from themescope.webapp.features.paper_tables.views import common_deviation
 
 Open = Callable[..., AppTest]
 ARGUMENTS = {"paper": "ed18", "profile": "quick", "corpus": CORPUS, "sick": "pairs"}
@@ -49,23 +47,6 @@ def reproduced(filled_store: Store) -> Store:
         w.papers.put("ed18", "2", "quick", ARGUMENTS, content("Accuracy"))
         w.papers.put("ed18", "2", "full", ARGUMENTS, content("Accuracy at length"))
     return filled_store
-
-
-def test_a_deviation_of_every_row_is_said_once() -> None:
-    rows = pd.DataFrame({"Row": ["a", "b"], "Deviation": ["Fewer articles.", "Fewer articles."]})
-    frame, common = common_deviation(rows)
-    assert (list(frame), common) == (["Row"], "Fewer articles.")
-    for kept in (rows.iloc[:1], rows.assign(Deviation=["Fewer articles.", ""])):
-        frame, common = common_deviation(kept)
-        assert (list(frame), common) == (["Row", "Deviation"], "")
-
-
-def test_nothing_yet_and_what_to_do(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("paper_tables")
-    assert not at.exception and not at.error
-    assert "No table has been reproduced yet" in words_of(at).replace("\\", "")
-    at = open_page("paper_tables", view="Reproduce")
-    assert not at.exception and "No project yet" in words_of(at).replace("\\", "")
 
 
 def test_published_and_ours_side_by_side(reproduced: Store, open_page: Open) -> None:

@@ -18,7 +18,7 @@ from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.actions import DIFFERENT, dispatch
+from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.questions import question_data
 
@@ -75,22 +75,6 @@ def opened(open_page: Open, strategy: str = "") -> AppTest:
         at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Ask about")).select(strategy).run()
     assert not at.exception
     return at
-
-
-def test_a_question_is_answered_by_a_key_and_undone(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = opened(open_page)
-    before, shown = stored(filled_store, labelling), question(at, labelling)
-    assert shown["title"] == "Which of these clusters is it?"
-    assert [o["key"] for o in shown["options"]] == [str(d) for d in range(1, len(shown["options"]) + 1)]
-    assert "Danube" in shown["sentences"][0]["place"]
-    press(at, labelling, "1")
-    assert len(answers(stored(filled_store, labelling))) == 1 and "Last answer: → " in words_of(at)
-    assert question(at, labelling)["question"] != shown["question"]
-    press(at, labelling, "u")
-    assert stored(filled_store, labelling).to_bytes() == before.to_bytes()
-    assert question(at, labelling)["question"] == shown["question"]
 
 
 def test_a_late_key_and_an_unknown_value_answer_nothing(
@@ -166,21 +150,3 @@ def test_a_blind_labelling_hides_where_sentences_are_from(filled_store: Store, o
     at = opened(open_page)
     shown = question(at, labelling)
     assert shown["sentences"][0]["place"] == "" and all(o["place"] == "" for o in shown["options"])
-
-
-def test_an_answer_is_made_to_the_version_of_another_person(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    from themescope.core.labelling import operations as op
-
-    at = opened(open_page, "a3s")
-    shown = question(at, labelling)
-    other = LabellingSession(filled_store, labelling.id, "")
-    number = other.partition.numbers[0]
-    other.do(op.rename(other.partition, int(number), "Another name"))
-    moved = other.partition.ids[other.partition.numbers != number][:1]
-    other.do(op.assign(other.partition, moved, int(number)))
-    press(at, labelling, "y", shown)
-    found = stored(filled_store, labelling)
-    assert len(answers(found)) == 1
-    assert state_of(at, labelling).notice != DIFFERENT

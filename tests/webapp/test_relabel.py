@@ -172,20 +172,6 @@ def test_a_conflict_shows_both_versions(filled_store: Store, labelling: Labellin
     assert "Edit conflict" not in words_of(at)
 
 
-def test_keeping_theirs_writes_nothing(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    at = open_page("relabel")
-    state = at.session_state[f"relabel_state_{labelling.id}"]
-    ben = LabellingSession(filled_store, labelling.id, "Ben")
-    ben.do(op.rename(ben.partition, 1, HOSTILE))
-    state.apply(lambda p: op.rename(p, 1, "Mine"))
-    at.run()
-    assert "Edit conflict" in words_of(at)
-    next(b for b in at.button if b.label == "Keep their change").click().run()
-    with filled_store.reading() as r:
-        assert r.labellings.snapshot(labelling.id).partition.clusters[1].name == HOSTILE
-    assert not at.exception
-
-
 def test_hostile_names_and_notes_are_words(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
     session = LabellingSession(filled_store, labelling.id, HOSTILE)
     ids = session.partition.members(2)

@@ -53,36 +53,6 @@ def log(store: Store, labelling: LabellingRecord) -> list[str]:
         return [step.summary for step in r.label_steps.list(labelling.id)]
 
 
-def test_a_press_that_is_sent_again_counts_once(
-    filled_store: Store, labelling: LabellingRecord, state: RelabelState
-) -> None:
-    ids = state.partition.ids[:2].tolist()
-    pick, mark = {"kind": "pick", "on": ids, "off": [], "number": 1}, {"kind": "uncertain", "number": 2}
-    for _ in range(3):  # two timers and the click itself each carry it
-        send(state, pick, mark)
-    assert log(filled_store, labelling) == ["2 sentences marked uncertain"]
-    send(state, {"kind": "uncertain", "number": 3})
-    assert state.notice == "No change needed."
-    send(state, {"kind": "certain", "number": 4})
-    assert log(filled_store, labelling) == ["2 sentences marked uncertain", "2 sentences marked certain"]
-
-
-def test_presses_that_come_together_are_all_done_in_order(
-    filled_store: Store, labelling: LabellingRecord, state: RelabelState
-) -> None:
-    ids = state.partition.members(2)[:2].tolist()
-    actions = [
-        {"kind": "pick", "on": ids[:1], "off": [], "number": 1},
-        {"kind": "assign", "cluster": 1, "number": 2},
-        {"kind": "pick", "on": ids[1:], "off": [], "number": 3},
-        {"kind": "assign", "cluster": 3, "number": 4},
-        {"kind": "undo", "number": 5},
-    ]
-    send(state, *actions[::-1])
-    assert state.partition.numbers[state.partition.rows(ids)].tolist() == [1, 2]
-    assert log(filled_store, labelling) == ["1 sentence → Introduction", "1 sentence → History", "1 sentence → History"]
-
-
 def test_what_another_session_or_nobody_meant_is_not_done(
     filled_store: Store, labelling: LabellingRecord, state: RelabelState
 ) -> None:

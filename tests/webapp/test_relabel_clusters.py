@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import MODEL
 from tests.webapp.hands import words_of
-from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
@@ -23,9 +22,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import cluster_queries, filters, settings
 from themescope.webapp.features.relabel.actions import dispatch
-from themescope.webapp.features.relabel.cluster_map import canvas_of
 from themescope.webapp.features.relabel.clusters import tree_data
-from themescope.webapp.features.relabel.columns import columns_data
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, SCHEME, SCHEME_ARTICLE
 from themescope.webapp.features.relabel.toolbar import toolbar_data
@@ -229,15 +226,6 @@ def test_names_are_updated_or_kept_where_the_sentences_changed(
     assert "out of date" not in words_of(at) and stored(filled_store, labelling).clusters == before.clusters
 
 
-def test_what_a_search_leaves_out_is_grey_on_the_map(filled_store: Store, labelling: LabellingRecord) -> None:
-    state = RelabelState(LabellingSession(filled_store, labelling.id, ""))
-    ids, points = state.partition.ids, np.random.default_rng(0).normal(size=(len(state.partition.ids), 2))
-    canvas = canvas_of(state, ids[:3], points[:3].astype(np.float32), points[3:].astype(np.float32))
-    assert canvas.scene.ids.tolist() == ids[:3].tolist() and len(canvas.context) == len(ids) - 3
-    whole = canvas_of(state, ids, points.astype(np.float32))
-    assert np.array_equal(whole.units[:3], canvas.units)
-
-
 def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,15 +242,6 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     at = send(at, labelling, "recluster")
     click(at, "Divide into 2 clusters")
     assert len(stored(filled_store, labelling).clusters) == len(state.partition.clusters)
-
-
-def test_either_level_is_in_columns(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    session = LabellingSession(filled_store, labelling.id, "")
-    session.do(hierarchy.group(session.partition, [hierarchy.ClusterGroup("The river", (2, 3))], session.next_number))
-    at = open_page("relabel")
-    state = state_of(at, labelling)
-    found = {column["name"]: column["theme"] for column in columns_data(state, state.texts.ids)["columns"]}
-    assert found[state.partition.clusters[2].name] == "The river" and "The river" not in found
 
 
 def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:

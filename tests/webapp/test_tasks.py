@@ -160,27 +160,6 @@ def test_a_labelling_with_open_items_does_not_count_for_agreement(
     assert len(at.multiselect[0].value) == 2 and "Left out" not in words_of(at)
 
 
-def test_items_are_given_away_and_a_task_is_closed_and_deleted(
-    task: TaskRecord, filled_store: Store, open_page: Open
-) -> None:
-    at = open_page("tasks", person="ada", view=state.ALL)
-    at.text_input(key=f"{state.REASSIGN}_name").set_value("eve").run()
-    at.button(key=f"{state.REASSIGN}_add").click().run()
-    at.selectbox(key=f"{state.REASSIGN}_from").set_value("ada")
-    at.selectbox(key=f"{state.REASSIGN}_to").set_value("eve").run()
-    at.number_input(key=f"{state.REASSIGN}_most").set_value(2).run()
-    at.button(key=f"{state.REASSIGN}_give").click().run()
-    with filled_store.reading() as r:
-        assert [len(r.tasks.items(task.id, name)) for name in ("ada", "eve")] == [1, 2]
-    button(at, "Close task").click().run()
-    assert "closed" in words_of(at)
-    assert not [b for b in open_page("tasks", person="ada").button if b.label == "Open next item"]
-    button(at, "Delete task …").click().run()
-    button(at, "Delete task").click().run()
-    with filled_store.reading() as r:
-        assert not r.tasks.list()
-
-
 def test_a_done_item_can_be_taken_back(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     at = open_page("tasks", person="ada")
