@@ -34,49 +34,29 @@ def preload() -> None:
     """Import what pages need and open the store in advance, which takes seconds on a small machine."""
     for library in _LIBRARIES:
         importlib.import_module(library)
-    _wait_for_the_server()
-    _import_pages()
-    logs.redirect()
-    _open_store()
-    _draw_chart()
-    _exempt_from_collection()
-
-
-def _import_pages() -> None:
-    """Import the modules of all pages, except their scripts: importing a script would draw the page."""
-    for module in pkgutil.walk_packages(features.__path__, f"{features.__name__}."):
-        if not module.name.endswith(".page"):
-            importlib.import_module(module.name)
-
-
-def _wait_for_the_server() -> None:
-    """Wait until Streamlit runs; it warns about every cache that is created before."""
+    # Wait until Streamlit runs; it warns about every cache that is created before.
     from streamlit import runtime
 
     until = time.monotonic() + _START_S
     while not runtime.exists() and time.monotonic() < until:
         time.sleep(0.02)
-
-
-def _open_store() -> None:
-    """Migrate the store and run the queries of every page; pages report errors themselves."""
+    # Import the modules of all pages, except their scripts: importing a script would draw the page.
+    for module in pkgutil.walk_packages(features.__path__, f"{features.__name__}."):
+        if not module.name.endswith(".page"):
+            importlib.import_module(module.name)
+    logs.redirect()
+    # Migrate the store and run the queries of every page; pages report errors themselves.
     from themescope.webapp.shared import queries
 
     with suppress(ThemescopeError):
         queries.fingerprint()
         queries.active_jobs()
         queries.worker_alive()
-
-
-def _draw_chart() -> None:
-    """Draw a chart without showing it, because plotly imports its parts on first use."""
+    # Draw a chart without showing it, because plotly imports its parts on first use.
     from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
 
     interval_figure([IntervalRow("", 0.5, 0.4, 0.6)], "", tones("light"), chance=0.5).to_json()
-
-
-def _exempt_from_collection() -> None:
-    """Exempt what has been imported from garbage collection, which would stop all people's pages to traverse it."""
+    # Collecting garbage would stop all people's pages to traverse what has been imported.
     gc.collect()
     gc.freeze()
 
@@ -85,43 +65,26 @@ def main() -> None:
     """Serve the pages with the flags of the command line, as ``streamlit run`` does."""
     from streamlit.web import cli
 
-    logs.set_up("web", _log_format())
+    try:
+        settings = Settings.from_environment()
+    except ConfigError:  # reported by the pages
+        settings = None
+    logs.set_up("web", settings.log_format if settings else "text")
     # The application needs it. If two threads import pandas at the same time, one may find it half initialised.
     importlib.import_module("themescope.webapp.routes.sign_in")
     threading.Thread(target=preload, daemon=True).start()
     flags = sys.argv[1:]
     script = str(Path(__file__).with_name("asgi.py"))
-    _share_key()
-    sys.argv = ["streamlit", "run", script, *_secrets_flags(), *_log_flags(), *_host_flags(flags), *flags]
+    own = _host_flags(flags)
+    if settings is not None:
+        own += ["--secrets.files", str(settings.secrets_file)]
+        # All web servers of the installation sign Streamlit's own cookies with one key.
+        key = hashlib.sha256(signing_key(settings.home).encode()).hexdigest()
+        os.environ.setdefault("STREAMLIT_SERVER_COOKIE_SECRET", key)
+        if settings.log_format == "json":  # the welcome message is no log record
+            own += ["--logger.hideWelcomeMessage", "true"]
+    sys.argv = ["streamlit", "run", script, *own, *flags]
     cli.main()
-
-
-def _share_key() -> None:
-    """Let Streamlit sign its own cookies with a key that all web servers of the installation have."""
-    with suppress(ConfigError):  # reported by the pages
-        home = Settings.from_environment().home
-        os.environ.setdefault("STREAMLIT_SERVER_COOKIE_SECRET", hashlib.sha256(signing_key(home).encode()).hexdigest())
-
-
-def _secrets_flags() -> list[str]:
-    """Return flags that name the secrets file; none if the settings are invalid, which the pages report."""
-    try:
-        return ["--secrets.files", str(Settings.from_environment().secrets_file)]
-    except ConfigError:
-        return []
-
-
-def _log_format() -> str:
-    """Return the format of log records; the default if the settings are invalid, which the pages report."""
-    try:
-        return Settings.from_environment().log_format
-    except ConfigError:
-        return "text"
-
-
-def _log_flags() -> list[str]:
-    """Return the flag that prevents the welcome message, which is no log record."""
-    return ["--logger.hideWelcomeMessage", "true"] if _log_format() == "json" else []
 
 
 def _host_flags(flags: list[str]) -> list[str]:

@@ -103,7 +103,9 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     """Start web server and worker, print the address once the server responds, and stop both together."""
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONUNBUFFERED": "1"}
     manager = Manager(_Quiet(sys.stdout, verbose=verbose))
-    manager.add_process("web", _command(_web(address, port)), env=environment)
+    options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
+    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+    manager.add_process("web", _command([sys.executable, "-m", "themescope.webapp.server", *flags]), env=environment)
     manager.add_process("worker", _command([sys.executable, "-m", "themescope.jobs.cli", "worker"]), env=environment)
     shown = f"[{address}]" if ":" in address else address
     # honcho forks: start the thread afterwards, so that no child process inherits it.
@@ -113,12 +115,6 @@ def serve(address: str, port: int, home: Path, verbose: bool) -> int:
     manager.loop()
     stopped = {-signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGINT}
     return 0 if manager.returncode in stopped else int(manager.returncode or 0)
-
-
-def _web(address: str, port: int) -> list[str]:
-    options = {"server.address": address, "server.port": str(port), "server.headless": "true"}
-    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return [sys.executable, "-m", "themescope.webapp.server", *flags]
 
 
 def _command(parts: list[str]) -> str:

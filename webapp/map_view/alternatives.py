@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.webapp.map_view.geometry import Units
+from themescope.webapp.map_view.scene import channels
 
 WIDTH, HEIGHT = 960, 600
 _ZOOM_OUT = 1.06
@@ -36,7 +37,7 @@ def map_png(
     step = _ZOOM_OUT * max((right - left) / WIDTH, (top - bottom) / HEIGHT, 0.01)
     x = np.floor((units[:, 0] - (left + right) / 2) / step + WIDTH / 2).astype(np.int64)
     y = np.floor(HEIGHT / 2 - (units[:, 1] - (bottom + top) / 2) / step).astype(np.int64)
-    table = np.array([_channels(colour) for colour in colours], dtype=np.float64)
+    table = np.array([channels(colour) for colour in colours], dtype=np.float64)
     counts, sums = np.zeros(WIDTH * HEIGHT), np.zeros((3, WIDTH * HEIGHT))
     for dx, dy in _disc(size):
         inside = (x + dx >= 0) & (x + dx < WIDTH) & (y + dy >= 0) & (y + dy < HEIGHT)
@@ -47,7 +48,7 @@ def map_png(
             sums[channel] += np.bincount(pixels, painted[:, channel], minlength=len(counts))
     means = sums / np.maximum(counts, 1)
     opacity = np.where(counts > 0, _FAINTEST + (1 - _FAINTEST) * np.log1p(counts) / np.log1p(max(counts.max(), 1)), 0)
-    pixels = np.rint(means * opacity + np.array(_channels(paper))[:, None] * (1 - opacity)).astype(np.uint8)
+    pixels = np.rint(means * opacity + np.array(channels(paper))[:, None] * (1 - opacity)).astype(np.uint8)
     stream = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(pixels.T.reshape(HEIGHT, WIDTH, 3))).save(stream, "PNG")
     return stream.getvalue()
@@ -58,10 +59,6 @@ def _disc(size: float) -> list[tuple[int, int]]:
     radius = int(size // 2)
     steps = range(-radius, radius + 1)
     return [(dx, dy) for dx in steps for dy in steps if dx * dx + dy * dy <= radius * radius]
-
-
-def _channels(colour: str) -> tuple[int, ...]:
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
 
 
 _NEAR, _SENTENCES = 3, 5

@@ -81,31 +81,18 @@ class Scene:
         return geometry.rows_of(self.ids, ids)
 
 
-@st.cache_resource(show_spinner="Opening the map …", max_entries=4)
-def _opened(digest: str, _record: MapRecord) -> Scene:
-    placed = queries.map_points(_record.id)
-    places = queries.sentence_places(placed.sentence_ids)
-    points = placed.points[geometry.rows_of(placed.sentence_ids, places.ids)]
-    if not len(points):
-        raise DataError(f"The sentences of the map “{_record.name}” no longer exist. Draw the map again.")
-    known = queries.articles_by_id(np.unique(places.articles))
-    grid = Grid.around(points)
-    return Scene(
-        places.ids,
-        points,
-        grid.units(points),
-        places.articles,
-        places.positions,
-        places.sections,
-        list(places.titles),
-        known,
-        grid,
-    )
-
-
+@st.cache_resource(show_spinner="Opening the map …", max_entries=4, hash_funcs=queries.HASHES)
 def opened(record: MapRecord) -> Scene:
     """Return the scene of a stored map, cached by the digest of its content."""
-    return _opened(record.digest, record)
+    placed = queries.map_points(record.id)
+    places = queries.read(lambda r: r.maps.places(placed.sentence_ids))
+    points = placed.points[geometry.rows_of(placed.sentence_ids, places.ids)]
+    if not len(points):
+        raise DataError(f"The sentences of the map “{record.name}” no longer exist. Draw the map again.")
+    known = queries.articles_by_id(np.unique(places.articles))
+    grid = Grid.around(points)
+    articles = places.articles, places.positions, places.sections, list(places.titles)
+    return Scene(places.ids, points, grid.units(points), *articles, known, grid)
 
 
 def texts(scene: Scene, rows: npt.NDArray[np.intp]) -> list[Sentence]:
@@ -186,7 +173,7 @@ def _ramp(tones: Tones, position: float) -> str:
 
 def _mixed(first: str, second: str, share: float) -> str:
     """Return a colour between two, with a share of the second."""
-    pairs = zip(_channels(first), _channels(second), strict=True)
+    pairs = zip(channels(first), channels(second), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
@@ -194,9 +181,9 @@ def _on_scale(tones: Tones, position: float) -> str:
     """Return the colour of a number between the lowest (0) and the highest (1)."""
     place = position * (len(tones.scale) - 1)
     low = min(int(place), len(tones.scale) - 2)
-    pairs = zip(_channels(tones.scale[low]), _channels(tones.scale[low + 1]), strict=True)
-    return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in pairs)
+    return _mixed(tones.scale[low], tones.scale[low + 1], place - low)
 
 
-def _channels(colour: str) -> list[int]:
+def channels(colour: str) -> list[int]:
+    """Return red, green and blue (0…255) of a colour."""
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]

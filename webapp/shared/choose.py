@@ -20,6 +20,7 @@ from themescope.core.text.languages import Shares
 from themescope.db.access import Right
 from themescope.db.label_records import Role
 from themescope.db.records import CorpusRecord, ModelRecord
+from themescope.db.store import Unit
 from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
 from themescope.jobs.common.models import NOT_STORED
 from themescope.webapp.shared import people, projects, queries
@@ -247,7 +248,7 @@ def _admins() -> str:
     return f"an admin: {listed}.{own}" if named else "an admin."
 
 
-def delete_button(noun: str, name: str, along: str, delete: Callable[[Any], None]) -> None:
+def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], None]) -> None:
     """Draw a button that confirms before it calls ``delete`` with the store's repositories; admins only."""
     if may(Right.MANAGE) and st.button(
         f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
@@ -255,7 +256,7 @@ def delete_button(noun: str, name: str, along: str, delete: Callable[[Any], None
         st.dialog(f"Delete this {noun}?")(_confirm)(name, along, delete)
 
 
-def _confirm(name: str, along: str, delete: Callable[[Any], None]) -> None:
+def _confirm(name: str, along: str, delete: Callable[[Unit], None]) -> None:
     outcome = st.session_state.pop("deletion", None)
     if outcome == "":
         st.rerun()
@@ -265,6 +266,6 @@ def _confirm(name: str, along: str, delete: Callable[[Any], None]) -> None:
     st.button("Delete", type="primary", icon=":material/delete:", on_click=_delete, args=(delete,))
 
 
-def _delete(delete: Callable[[Any], None]) -> None:
+def _delete(delete: Callable[[Unit], None]) -> None:
     """Delete, and keep the error message, or "" for success, for the next run of the dialog."""
     st.session_state["deletion"] = queries.write(delete)

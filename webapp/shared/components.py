@@ -89,6 +89,14 @@ def attempt(call: Callable[[], T]) -> T | None:
         return None
 
 
+def toast_error(change: Callable[[], object]) -> None:
+    """Call ``change`` in a callback; show its error as a toast."""
+    try:
+        change()
+    except ThemescopeError as error:
+        st.toast(plain(error), icon=":material/error:", duration="long")
+
+
 def download(label: str, data: Callable[[], str | bytes], file: str, **options: Any) -> None:
     """Draw a button that downloads ``file``, made when the button is clicked; its suffix decides the media type."""
     options = {"icon": ":material/download:", **options}

@@ -12,8 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
-from themescope.core.errors import ConfigError
 from themescope.webapp.shared import input_files
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import duration, plain, words
 
 _ACROSS = 3
@@ -33,11 +33,7 @@ def config_fields(cls: type[Config], key: str, *, shown: int = 6) -> dict[str, A
 
 def checked(cls: type[C], values: Mapping[str, Any]) -> C | None:
     """Return the config with ``values``; if they are invalid, show the reason and return None."""
-    try:
-        return config_from_dict(cls, values)
-    except ConfigError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
+    return attempt(lambda: config_from_dict(cls, values))
 
 
 def _grid(fields: list[tuple[str, Field[Any], Any, OptionInfo]], key: str) -> dict[str, Any]:

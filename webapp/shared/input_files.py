@@ -19,12 +19,12 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.columns import OMIT, ColumnType, Profile, column_name
-from themescope.core.errors import AccessError
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, read_sheet
 from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
 from themescope.jobs.services.selections import HEADER
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import count, plain, shorten
 
 UPLOAD, SERVER_PATH = "Upload", "Server path"
@@ -51,11 +51,7 @@ def choose_server_path(question: str, key: str) -> bool:
 
 def server_path(text: str) -> Path | None:
     """Return the resolved path of a typed path; None, with an error on the page, if pages may not read there."""
-    try:
-        return readable(Settings.from_environment(), Path(expanded_path(text)))
-    except AccessError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
+    return attempt(lambda: readable(Settings.from_environment(), Path(expanded_path(text))))
 
 
 def expanded_path(text: str) -> str:
@@ -213,28 +209,19 @@ def column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:
             for place, name in zip(st.columns(_ACROSS), others[start : start + _ACROSS], strict=False):
                 with place:
                     chosen[column_name(name)] = _type(sheet, name, key)
-        _numbered(list(chosen))
+        taken = [name for name in chosen if name in _OF_FILES]
+        if taken:
+            numbered = ", ".join(f"“{plain(name)} (2)”" for name in taken)
+            st.caption(f"Called {numbered} in exported tables, whose own columns have the same name.")
     return {name: type for name, type in chosen.items() if type}
 
 
-def _numbered(names: Sequence[str]) -> None:
-    """Say which columns get another name in exported tables."""
-    taken = [name for name in names if name in _OF_FILES]
-    if taken:
-        numbered = ", ".join(f"“{plain(name)} (2)”" for name in taken)
-        st.caption(f"Called {numbered} in exported tables, whose own columns have the same name.")
-
-
 def _type(sheet: Sheet, name: str, key: str) -> str:
-    detected = _detected(sheet, name)
+    profile = Profile()
+    profile.add(sheet.column(name)[:SAMPLE_ROWS])
+    detected = profile.type.value
 
     def label(type: str) -> str:
         return _TYPES[type] if type else f"{detected.capitalize()} (detected)"
 
     return st.selectbox(plain(shorten(name, 40)), ["", *_TYPES], format_func=label, key=f"{key}_type_{name}")
-
-
-def _detected(sheet: Sheet, name: str) -> str:
-    profile = Profile()
-    profile.add(sheet.column(name)[:SAMPLE_ROWS])
-    return profile.type.value

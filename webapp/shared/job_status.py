@@ -8,12 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.errors import ThemescopeError
 from themescope.db.records import JobRecord, JobStatus, MetricPoint
 from themescope.jobs.kinds import shown_on
 from themescope.jobs.queue import control as commands
 from themescope.webapp.shared import forms, queries
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, toast_error
 from themescope.webapp.shared.figures import curve_figure, tones
 from themescope.webapp.shared.text import ago, count, duration, plain, shorten, words
 
@@ -119,19 +118,7 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
 
 def cancel(job_id: int) -> None:
     """Cancel a job; for callbacks."""
-    _or_toast(lambda: commands.cancel(queries.store(), job_id))
-
-
-def _retry(job_id: int) -> None:
-    _or_toast(lambda: commands.retry(queries.store(), job_id))
-
-
-def _or_toast(change: Callable[[], object]) -> None:
-    """Call ``change`` in a callback; show its error as a toast."""
-    try:
-        change()
-    except ThemescopeError as error:
-        st.toast(plain(error), icon=":material/error:", duration="long")
+    toast_error(lambda: commands.cancel(queries.store(), job_id))
 
 
 def elapsed(job: JobRecord) -> float:
@@ -169,7 +156,7 @@ def _curve_rows(by_name: Mapping[str, Sequence[MetricPoint]], names: Sequence[st
 def cancelled(page: str) -> None:
     """Draw the jobs that were cancelled last and whose kinds name this page, with a button that resumes each."""
     kinds = shown_on(page)
-    found = queries.jobs_with_status(JobStatus.CANCELLED)
+    found = queries.read(lambda r: r.jobs.list(limit=500, status=(JobStatus.CANCELLED,)))
     for job in [job for job in found if job.kind in kinds and job.id not in _hidden()][:_CANCELLED]:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"cancelled-{job.id}"):
             badge(job)
@@ -197,7 +184,26 @@ def ended(job: JobRecord) -> None:
     line = st.expander(label, key=f"job-{job.id}", on_change="rerun")
     if line.open:
         with line:
-            _everything(job)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                badge(job)
+                attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
+                st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
+                st.space("stretch")
+                if job.status is not JobStatus.DONE:
+                    retry_button(job)
+            if job.status is JobStatus.FAILED:
+                st.error(plain(job.error), icon=":material/error:")
+            if job.traceback:
+                with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
+                    st.code(job.traceback, language=None)
+            curves(queries.metrics(job.id), key=f"ended-{job.id}")
+            left, right = st.columns(2, gap="medium")
+            with left:
+                st.caption("Arguments")
+                forms.facts_table(job.args)
+            with right:
+                st.caption("Result")
+                forms.facts_table(job.result, ("Name", "Value"))
 
 
 def retry_button(job: JobRecord) -> None:
@@ -205,31 +211,8 @@ def retry_button(job: JobRecord) -> None:
     resumed = job.status is JobStatus.CANCELLED
     st.button(
         "Resume" if resumed else "Try again", icon=":material/resume:" if resumed else ":material/replay:",
-        key=f"retry-{job.id}", on_click=_retry, args=(job.id,),
+        key=f"retry-{job.id}", on_click=lambda: toast_error(lambda: commands.retry(queries.store(), job.id)),
     )  # fmt: skip
-
-
-def _everything(job: JobRecord) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        badge(job)
-        attempts = f", attempt {job.attempt}" if job.attempt > 1 else ""
-        st.caption(f"Job {job.id}, {plain(words(job.kind)).lower()}{attempts}")
-        st.space("stretch")
-        if job.status is not JobStatus.DONE:
-            retry_button(job)
-    if job.status is JobStatus.FAILED:
-        st.error(plain(job.error), icon=":material/error:")
-    if job.traceback:
-        with st.popover("Technical details", icon=":material/bug_report:", type="tertiary"):
-            st.code(job.traceback, language=None)
-    curves(queries.metrics(job.id), key=f"ended-{job.id}")
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.caption("Arguments")
-        forms.facts_table(job.args)
-    with right:
-        st.caption("Result")
-        forms.facts_table(job.result, ("Name", "Value"))
 
 
 def no_worker(waiting: int = 0) -> None:

@@ -49,7 +49,10 @@ def open_named(name: str, asked: bool) -> None:
     st.session_state[_KNOWN] = known
     missing = st.session_state.get(_UNKNOWN, "") if not asked else name if found is None else ""
     if found is None and not missing:
-        found = _fallback(known)
+        # The last one of this session, of this browser, or of all.
+        by_id, by_name = {corpus.id: corpus for corpus in known}, {corpus.name: corpus for corpus in known}
+        last = by_name.get(str(st.session_state.get(CORPUS, ""))) or by_id.get(_remembered())
+        found = last or next(iter(by_activity(known)), None)
     st.session_state[_UNKNOWN] = missing
     st.session_state[CORPUS], st.session_state[_CURRENT] = found.name if found is not None else "", found
     if found is not None and st.query_params.get(CORPUS) != found.name:
@@ -70,13 +73,6 @@ def unknown() -> str:
 def name_of(project_id: int) -> str:
     """Return the name of a project; "" if there is none with that id."""
     return next((corpus.name for corpus in queries.corpora() if corpus.id == project_id), "") if project_id else ""
-
-
-def _fallback(known: list[CorpusRecord]) -> CorpusRecord | None:
-    """Return the project to show where none is named: the last one of this session, of this browser, or of all."""
-    by_id, by_name = {corpus.id: corpus for corpus in known}, {corpus.name: corpus for corpus in known}
-    last = by_name.get(str(st.session_state.get(CORPUS, ""))) or by_id.get(_remembered())
-    return last or next(iter(by_activity(known)), None)
 
 
 def owner(keys: PageKeys | None, query: Mapping[str, str | Sequence[str]]) -> int:

@@ -1,7 +1,7 @@
 """Queries that several pages use. They read through the read-only engine, so a page never waits for a writer.
 
-Only immutable data is cached: sentences, map points and labels. Cache keys contain a digest or a time of creation,
-because ids may be reused after a deletion.
+Only immutable data is cached: sentences, map points and labels. Caches know a record by a digest or a time of creation
+(:data:`HASHES`), because ids may be reused after a deletion.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ from themescope.db.records import (
     ModelRecord,
     RunRecord,
     ScoreRecord,
-    SentencePlaces,
     TripletSetRecord,
     WorkerRecord,
 )
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.jobs.common import model_choice
 from themescope.jobs.common import models as stored
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
@@ -46,6 +45,13 @@ HEADLINE = "ami"
 """Metric shown where there is room for one: corrected for chance, and a column of the paper's table."""
 ACTIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
 _HEARTBEAT_S = 6.0  # workers send a heartbeat every 2 s
+HASHES: dict[str | type[Any], Callable[[Any], Any]] = {
+    BenchmarkRecord: lambda benchmark: (benchmark.id, benchmark.digest),
+    CorpusRecord: lambda corpus: (corpus.id, corpus.created),
+    MapRecord: lambda record: record.digest,
+    TripletSetRecord: lambda found: (found.id, found.created),
+}
+"""What identifies a record in a cache (``hash_funcs``)."""
 
 
 def store() -> Store:
@@ -61,13 +67,13 @@ def store() -> Store:
     return people.server_store().by(people.writing_person)
 
 
-def read(query: Callable[[Any], T]) -> T:
+def read(query: Callable[[Unit], T]) -> T:
     """Return the result of a query over the read-only repositories of the store."""
     with store().reading() as repositories:
         return query(repositories)
 
 
-def write(change: Callable[[Any], object]) -> str:
+def write(change: Callable[[Unit], object]) -> str:
     """Write to the store; return the error message, or "" for success."""
     try:
         with store().writing() as repositories:
@@ -130,11 +136,6 @@ def triplet_sets_to_read(corpus_id: int) -> list[TripletSetRecord]:
     runs = read(lambda r: r.runs.list(kind="triplets"))
     evaluated = {run.triplet_set_id for run in runs}
     return sorted(triplet_sets(corpus_id), key=lambda found: found.id not in evaluated)
-
-
-def triplet_runs(set_id: int) -> list[RunRecord]:
-    """Return the evaluations on a triplet set, newest first."""
-    return read(lambda r: r.runs.list(kind="triplets", triplet_set_id=set_id))[::-1]
 
 
 # ---------------------------------------------------------------- models, benchmarks, runs
@@ -229,11 +230,6 @@ def map_points(map_id: int) -> MapPoints:
     return read(lambda r: r.maps.points(map_id))
 
 
-def sentence_places(ids: Ids) -> SentencePlaces:
-    """Return the places of sentences in the order of their ids, without deleted ones."""
-    return read(lambda r: r.maps.places(ids))
-
-
 def sentence_ids_with(corpus_id: int, text: str) -> Ids:
     """Return the ids of the sentences of a corpus that contain ``text``, ignoring case."""
     return read(lambda r: r.corpora.sentences_with(corpus_id, text))
@@ -250,11 +246,6 @@ def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
 def jobs(limit: int = 100) -> list[JobRecord]:
     """Return jobs, newest first."""
     return read(lambda r: r.jobs.list(limit=limit))
-
-
-def jobs_with_status(status: JobStatus) -> list[JobRecord]:
-    """Return the jobs with a status, newest first."""
-    return read(lambda r: r.jobs.list(limit=500, status=(status,)))
 
 
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
@@ -285,7 +276,7 @@ def metrics(job_id: int) -> list[MetricPoint]:
 
 def worker_alive() -> bool:
     """Return whether a worker has sent a heartbeat lately; pages notice a stopped worker within 10 seconds."""
-    return bool(read(lambda r: r.workers.alive(within_s=_HEARTBEAT_S)))
+    return bool(workers())
 
 
 def usable_corpus_name(wanted: str) -> str:
@@ -296,7 +287,7 @@ def usable_corpus_name(wanted: str) -> str:
 def usable_model_name(wanted: str) -> str:
     """Return ``wanted``, numbered if a model of that name exists; "" stays "", which the form refuses."""
     wanted = wanted.strip()
-    return str(read(lambda r: r.models.usable_name(wanted))) if wanted else ""
+    return read(lambda r: r.models.usable_name(wanted)) if wanted else ""
 
 
 def usable_set_name(wanted: str) -> str:
@@ -306,12 +297,9 @@ def usable_set_name(wanted: str) -> str:
 
 def fingerprint() -> tuple[int, ...]:
     """Return a value that changes whenever a corpus, model, benchmark, run or map is added or deleted."""
-
-    def query(r: Any) -> tuple[int, ...]:
+    with store().reading() as r:
         lists = (r.corpora.list(), r.models.list(), r.benchmarks.list(), r.runs.list(), r.maps.list())
         return tuple(hash(tuple(record.id for record in found)) for found in lists)
-
-    return read(query)
 
 
 def job_states() -> tuple[tuple[int, str], ...]:
@@ -327,14 +315,10 @@ def workers() -> list[WorkerRecord]:
 # --- column queries ---------------------------------------------------------------------------------------------------
 
 
+@st.cache_data(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def columns(corpus: CorpusRecord) -> list[ColumnRecord]:
     """Return the columns of a corpus, those of articles first."""
-    return _columns(corpus.id, corpus.created)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _columns(corpus_id: int, created: datetime) -> list[ColumnRecord]:
-    return read(lambda r: r.columns.list(corpus_id))
+    return read(lambda r: r.columns.list(corpus.id))
 
 
 def column_values(column: ColumnRecord, sentences: Ids, articles: Ids) -> Values:

@@ -15,7 +15,7 @@ from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.frame import job_tray, tour
-from themescope.webapp.shared.pages import DOCUMENTATION, PageCard, Place, by_place, place_of
+from themescope.webapp.shared.pages import DOCUMENTATION, PageCard, by_place, place_of
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 
@@ -88,7 +88,8 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         with st.container(key="frame-breadcrumb", **row):
             switcher()
             if place is not None and place.title != current.title:
-                _step(place)
+                _separator()
+                st.html(f'<span class="frame-place">{escape(place.title)}</span>', width="content")
             _separator()
             st.title(current.title, anchor=False)
         search_button(current.id)
@@ -118,11 +119,6 @@ def missing(page: str) -> bool:
 
 def _separator() -> None:
     st.html('<span class="frame-separator" aria-hidden="true">›</span>', width="content")
-
-
-def _step(place: Place) -> None:
-    _separator()
-    st.html(f'<span class="frame-place">{escape(place.title)}</span>', width="content")
 
 
 def _link(card: PageCard, label: str, icon: str, is_current: bool) -> None:
@@ -176,25 +172,22 @@ def switcher() -> None:
         menu = st.popover(plain(label), key=key, type="tertiary", on_change="rerun")
     if menu.open:
         with menu:
-            _choice(projects.by_activity(queries.corpora()), chosen)
-
-
-def _choice(listed: list[CorpusRecord], chosen: CorpusRecord | None) -> None:
-    wanted = ""
-    if len(listed) > _SEARCHED:
-        wanted = st.text_input("Find a project", key=_FIND, icon=":material/search:").strip().casefold()
-    found = [corpus for corpus in listed if wanted in corpus.name.casefold()]
-    for corpus in found[:_SEARCHED]:
-        if _entry(corpus, chosen is not None and corpus.id == chosen.id):
-            navigation.open_project(corpus.name)
-            st.rerun()
-    if len(found) > _SEARCHED:
-        st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
-    elif listed and not found:
-        st.caption("No project matches.")
-    for name, icon, view in _LINKS if listed else _LINKS[:1]:
-        if navigation.page_link("corpora", name, icon=icon, view={"view": view}, key=f"{_SWITCH}_{view}"):
-            st.rerun()
+            listed = projects.by_activity(queries.corpora())
+            wanted = ""
+            if len(listed) > _SEARCHED:
+                wanted = st.text_input("Find a project", key=_FIND, icon=":material/search:").strip().casefold()
+            found = [corpus for corpus in listed if wanted in corpus.name.casefold()]
+            for corpus in found[:_SEARCHED]:
+                if _entry(corpus, chosen is not None and corpus.id == chosen.id):
+                    navigation.open_project(corpus.name)
+                    st.rerun()
+            if len(found) > _SEARCHED:
+                st.caption(f"and {count(len(found) - _SEARCHED, 'more project')}")
+            elif listed and not found:
+                st.caption("No project matches.")
+            for name, icon, view in _LINKS if listed else _LINKS[:1]:
+                if navigation.page_link("corpora", name, icon=icon, view={"view": view}, key=f"{_SWITCH}_{view}"):
+                    st.rerun()
 
 
 def _entry(corpus: CorpusRecord, is_current: bool) -> bool:

@@ -48,7 +48,12 @@ def _live(kinds: tuple[str, ...]) -> None:
         st.rerun()
     latest = st.session_state.get(FOLLOWED, [])[-_FOLLOWED:]
     followed = [job for job in map(queries.job, latest) if job is not None]
-    _tell(followed)
+    told: dict[int, JobStatus] = st.session_state.setdefault(_TOLD, {})
+    news = [job for job in followed if told.get(job.id) is not _stage(job)]
+    told |= {job.id: _stage(job) for job in news}
+    for stage, show in _NOTICES.items():
+        if found := [job for job in news if _stage(job) is stage]:
+            show(found)
     running = [job for job in active if job.status is JobStatus.RUNNING]
     ended = [job for job in followed if job.status.ended][-_ENDED:]
     label, icon = _label(active, running, alive)
@@ -119,16 +124,6 @@ def result_link(job: JobRecord, key: str) -> bool:
 
 
 # ---------------------------------------------------------------- notices
-
-
-def _tell(followed: list[JobRecord]) -> None:
-    """Show each change of the jobs of this session once, as an overlay."""
-    told: dict[int, JobStatus] = st.session_state.setdefault(_TOLD, {})
-    news = [job for job in followed if told.get(job.id) is not _stage(job)]
-    told |= {job.id: _stage(job) for job in news}
-    for stage, show in _NOTICES.items():
-        if found := [job for job in news if _stage(job) is stage]:
-            show(found)
 
 
 def _stage(job: JobRecord) -> JobStatus:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
-from themescope.core.errors import ThemescopeError
 from themescope.db.access import Right
 from themescope.db.records import CorpusRecord, JobRecord, JobStatus
+from themescope.db.store import Store
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import PipelineStep
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import toast_error
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed, no_worker
 from themescope.webapp.shared.labelling.task_queries import correct_button
 from themescope.webapp.shared.navigation import open_project, page_link
@@ -79,7 +81,7 @@ def show(corpus: str) -> None:
 
 def start(corpus: CorpusRecord) -> None:
     """Queue the steps of a project that have no result; for callbacks."""
-    _or_toast(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
+    toast_error(lambda: pipeline.queue_pipeline(queries.store(), corpus.name, corpus.language))
 
 
 def _draw(corpus: str, known: tuple[str, ...]) -> None:
@@ -92,7 +94,16 @@ def _draw(corpus: str, known: tuple[str, ...]) -> None:
         _heading(corpus, record, steps)
         for column, step in zip(st.columns(len(steps)), steps, strict=True):
             with column, st.container(gap="xxsmall"):
-                _step(step, record)
+                icon, colour, word = _ICONS[_state(step)]
+                st.markdown(f":{colour}[{icon}] **{step.name}** :gray[{word}]")
+                job = step.job
+                if _state(step) == "running" and job is not None:
+                    left = remaining(job)
+                    time = f"about {duration(left)} left" if left is not None else f"for {duration(elapsed(job))}"
+                    about = " · ".join(filter(None, [job.message, time]))
+                    st.progress(min(max(job.progress, 0.0), 1.0), text=plain(about))
+                elif step.ready and record is not None:
+                    _RESULTS[step.name](record, job)
         failed = next((step.job for step in steps if step.failed), None)
         if failed is not None and failed.status is JobStatus.FAILED:
             st.error(f"**{plain(failed.title)}** failed. {plain(failed.error)}", icon=":material/error:")
@@ -107,9 +118,9 @@ def _heading(corpus: str, record: CorpusRecord | None, steps: list[PipelineStep]
         if not may(Right.MANAGE):
             return
         if any(step.active for step in steps):
-            _button("Cancel all", ":material/stop_circle:", corpus, _cancel)
+            _button("Cancel all", ":material/stop_circle:", corpus, pipeline.cancel_pipeline)
         elif any(step.failed for step in steps):
-            _button("Retry", ":material/replay:", corpus, _retry)
+            _button("Retry", ":material/replay:", corpus, pipeline.retry_pipeline)
         elif record is not None and not all(step.ready for step in steps):
             st.button(
                 "Find themes and draw the map", key=f"pipeline-start-{record.id}", icon=":material/play_arrow:",
@@ -134,24 +145,10 @@ def _key(corpus: str) -> str:
     return hashlib.sha256(corpus.encode()).hexdigest()[:12]
 
 
-def _button(label: str, icon: str, corpus: str, act: Callable[[str], None]) -> None:
+def _button(label: str, icon: str, corpus: str, act: Callable[[Store, str], object]) -> None:
     key = f"pipeline-{label}-{_key(corpus)}"
-    st.button(label, key=key, icon=icon, type="tertiary", on_click=act, args=(corpus,))
-
-
-def _cancel(corpus: str) -> None:
-    _or_toast(lambda: pipeline.cancel_pipeline(queries.store(), corpus))
-
-
-def _retry(corpus: str) -> None:
-    _or_toast(lambda: pipeline.retry_pipeline(queries.store(), corpus))
-
-
-def _or_toast(change: Callable[[], object]) -> None:
-    try:
-        change()
-    except ThemescopeError as error:
-        st.toast(plain(error), icon=":material/error:", duration="long")
+    change = partial(toast_error, lambda: act(queries.store(), corpus))
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=change)
 
 
 def _state(step: PipelineStep) -> str:
@@ -160,23 +157,6 @@ def _state(step: PipelineStep) -> str:
     if step.failed and step.job is not None:
         return "cancelled" if step.job.status is JobStatus.CANCELLED else "failed"
     return "ready" if step.ready else "none"
-
-
-def _step(step: PipelineStep, record: CorpusRecord | None) -> None:
-    icon, colour, word = _ICONS[_state(step)]
-    st.markdown(f":{colour}[{icon}] **{step.name}** :gray[{word}]")
-    job = step.job
-    if _state(step) == "running" and job is not None:
-        st.progress(min(max(job.progress, 0.0), 1.0), text=plain(_running(job)))
-    elif step.ready and record is not None:
-        _RESULTS[step.name](record, job)
-
-
-def _running(job: JobRecord) -> str:
-    """Return the message of a job, how long it has run, and how long it will still take, if that can be told."""
-    left = remaining(job)
-    time = f"about {duration(left)} left" if left is not None else f"for {duration(elapsed(job))}"
-    return " · ".join(filter(None, [job.message, time]))
 
 
 _TELLS_FROM = 0.05
@@ -211,7 +191,7 @@ def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
 
 
 def _themed(record: CorpusRecord, job: JobRecord | None) -> None:
-    found = next((a for a in partition_queries.analyses() if a.corpus.id == record.id), None)
+    found = next(iter(partition_queries.analyses(record.id)), None)
     if found is None:
         return
     clustered = int(found.run.config["sentences"])
@@ -225,11 +205,9 @@ def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:
     maps = [found for found in queries.maps(record.id) if not found.config.get("articles")]
     if not maps:
         return
-    limit = int(maps[0].config.get("limit", 0) or maps[0].sampled_from)
-    sample = (
-        f"A sample of {limit:,} sentences" if limit < maps[0].sampled_from else f"{maps[0].sampled_from:,} sentences"
-    )
-    st.caption(f"{sample}{_took(job)}")
+    every = maps[0].sampled_from
+    limit = int(maps[0].config.get("limit", 0) or every)
+    st.caption(f"{'A sample of ' if limit < every else ''}{min(limit, every):,} sentences{_took(job)}")
     page_link("map", "Open the map", view=map_view(record, maps[0].name))
     if record.sections > 2 * record.articles:
         page_link("compare", "Compare methods", view={"corpus": record.name})
@@ -237,8 +215,7 @@ def _drawn(record: CorpusRecord, job: JobRecord | None) -> None:
 
 def map_view(corpus: CorpusRecord, name: str) -> Mapping[str, str]:
     """Return the view of a map that is coloured by the newest themes of the whole corpus, if there are any."""
-    themes = (a for a in partition_queries.analyses() if a.corpus.id == corpus.id)
-    newest = next(themes, None)
+    newest = next(iter(partition_queries.analyses(corpus.id)), None)
     view = {"corpus": corpus.name, "map": name}
     return view if newest is None else view | {"colour": newest.colour_name}
 

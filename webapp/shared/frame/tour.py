@@ -104,7 +104,11 @@ def show(current: str) -> None:
     if project is not None and isinstance(step, int):
         _note(project, step, current)
     elif project is not None and current == STEPS[0].page and not _seen():
-        _invitation(project)
+        with st.container(border=True, key="tour", horizontal=True, vertical_alignment="center"):
+            st.markdown("**New here?** Six pages of the demo, in a minute.", width="stretch")
+            if st.button("Start the tour", type="primary", icon=":material/tour:", key="tour-start"):
+                _go(project, 0)
+            st.button("Not now", type="tertiary", key="tour-not-now", on_click=_end)
     if st.session_state.get(_ENDED):
         draw_component("kept_cookie", data={"name": _cookie(), "value": "seen"}, key="tour-cookie", height=0)
 
@@ -145,14 +149,6 @@ def _end() -> None:
     if st.session_state.pop(_STEP, None) is not None and project is not None:
         navigation.forget_views(project.id)
     st.session_state[_ENDED] = True
-
-
-def _invitation(project: CorpusRecord) -> None:
-    with st.container(border=True, key="tour", horizontal=True, vertical_alignment="center"):
-        st.markdown("**New here?** Six pages of the demo, in a minute.", width="stretch")
-        if st.button("Start the tour", type="primary", icon=":material/tour:", key="tour-start"):
-            _go(project, 0)
-        st.button("Not now", type="tertiary", key="tour-not-now", on_click=_end)
 
 
 def _note(project: CorpusRecord, number: int, current: str) -> None:

@@ -158,7 +158,9 @@ def _options(known: Iterable[int], offered: Ids) -> list[int]:
 
 def difference_html(found: Difference, texts: Mapping[int, str]) -> str:
     """Return what differs in one code: removed words are struck through, added ones underlined."""
-    rows = [(title, _pieces_html(pieces), "definition") for title, pieces in found.texts.items()]
+    rows = [
+        (title, "".join(_piece_html(piece) for piece in pieces), "definition") for title, pieces in found.texts.items()
+    ]
     for title in SENTENCES.values():
         items = [f"<li><del>{escape(texts.get(id, ''))}</del></li>" for id in found.gone.get(title, ())]
         items += [f"<li><ins>{escape(texts.get(id, ''))}</ins></li>" for id in found.added.get(title, ())]
@@ -173,10 +175,6 @@ def _headline(found: Difference) -> str:
         return f"{found.old.cluster.name} is now {code.cluster.name}"
     words = {"added": "New: ", "removed": "Removed: "}
     return f"{words.get(found.kind, '')}{code.cluster.name}"
-
-
-def _pieces_html(pieces: Iterable[Piece]) -> str:
-    return "".join(_piece_html(piece) for piece in pieces)
 
 
 def _piece_html(piece: Piece) -> str:

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from themescope.core.errors import ThemescopeError
 from themescope.db.access import Right
 from themescope.db.notebook_records import ErrorCase, NewCase, Notebook
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.navigation import current_page, shown_view
 from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.people import current_person, may
@@ -63,10 +63,8 @@ def form(key: str, case: Callable[[], NewCase], after: Callable[[], object] = _c
     if not may(Right.LABEL):
         st.info("You may view, but not change anything. Ask an admin.", icon=":material/lock:")
         return
-    try:
-        new = case()
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
+    new = attempt(case)
+    if new is None:
         return
     show_summary(new)
     corpus = queries.read(lambda r: r.corpora.get(new.corpus_id))
@@ -83,7 +81,7 @@ def form(key: str, case: Callable[[], NewCase], after: Callable[[], object] = _c
         )  # fmt: skip
         st.caption("Ctrl+Enter in the note saves.")
         pressed = st.form_submit_button("Save case", type="primary", icon=":material/save:")
-    if pressed and (added := _store(new, note or "", chosen)) is not None:
+    if pressed and (added := attempt(lambda: _store(new, note or "", chosen))) is not None:
         st.session_state[_ADDED] = (added.id, corpus.name)
         after()
         st.rerun()
@@ -101,21 +99,17 @@ def show_summary(new: NewCase) -> None:
         st.caption(plain(statement))
 
 
-def _store(new: NewCase, note: str, names: list[str]) -> ErrorCase | None:
-    """Store a case with its note and categories; None, with the error on the page, if that fails."""
+def _store(new: NewCase, note: str, names: list[str]) -> ErrorCase:
+    """Store a case with its note and categories."""
     person = current_person()
-    try:
-        with queries.store().writing() as w:
-            known = {one.name.casefold(): one.id for one in w.error_notebook.read(new.corpus_id).current_categories()}
-            added = w.error_notebook.add(new, person, note)
-            for name in names:
-                id = known.get(name.strip().casefold())
-                if id is None:
-                    id = w.error_categories.add(new.corpus_id, name, "", person).id
-                w.error_categories.code(added.id, id, person, True)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
+    with queries.store().writing() as w:
+        known = {one.name.casefold(): one.id for one in w.error_notebook.read(new.corpus_id).current_categories()}
+        added = w.error_notebook.add(new, person, note)
+        for name in names:
+            id = known.get(name.strip().casefold())
+            if id is None:
+                id = w.error_categories.add(new.corpus_id, name, "", person).id
+            w.error_categories.code(added.id, id, person, True)
     return added
 
 

@@ -69,6 +69,9 @@ class ArticleScores:
     """For each requested method, whether it has scores of single articles and so a column."""
 
 
+HASHES = {**queries.HASHES, Method: lambda method: method.digest, SignificanceTest: lambda test: test.id}
+
+
 # ---------------------------------------------------------------- rows
 
 
@@ -80,7 +83,7 @@ def methods(benchmark: BenchmarkRecord) -> list[Method]:
     for run in queries.clusterings(benchmark.id):  # newest first
         model = models.get(run.model_id or -1)
         family = families[model.id] if model else NO_VECTORS
-        seeds = found.setdefault((family, run.clusterer, _settings(run)), {})
+        seeds = found.setdefault((family, run.clusterer, json.dumps(run.config, sort_keys=True)), {})
         seeds.setdefault((model.seed if model else 0, run.seed), run)
     places = {id: place for place, id in enumerate(CLUSTERERS.ids())}
     rows: list[Method] = []
@@ -93,10 +96,6 @@ def methods(benchmark: BenchmarkRecord) -> list[Method]:
         rows.append(Method(name, family, title, runs, floor, places.get(clusterer, len(places))))
     names = distinct(method.name for method in rows)
     return [replace(method, name=name) for method, name in zip(rows, names, strict=True)]
-
-
-def _settings(run: RunRecord) -> str:
-    return json.dumps(run.config, sort_keys=True)
 
 
 def _differing_settings(run: RunRecord, keys: Sequence[tuple[str, str, str]]) -> str:
@@ -141,18 +140,18 @@ def means(found: Sequence[Method], metrics: Sequence[str]) -> list[dict[str, Sco
     for method in found:
         row = {m: s for m, s in stored.get(method.runs[0].id, {}).items() if m in metrics}
         if len(method.runs) > 1:
-            row |= {m: score for m in row if (score := _mean_over_seeds(method.digest, m, method)) is not None}
+            row |= {m: score for m in row if (score := _mean_over_seeds(m, method)) is not None}
         rows.append(row)
     return rows
 
 
-@st.cache_resource(show_spinner=False, max_entries=512)
-def _mean_over_seeds(digest: tuple[str, ...], metric: str, _method: Method) -> ScoreRecord | None:
-    scores = article_scores([_method], metric)
+@st.cache_resource(show_spinner=False, max_entries=512, hash_funcs=HASHES)
+def _mean_over_seeds(metric: str, method: Method) -> ScoreRecord | None:
+    scores = article_scores([method], metric)
     if not scores.measured[0]:
         return None
     e = bootstrap_mean(scores.values[:, 0])
-    return ScoreRecord(_method.runs[0].id, None, metric, e.value, e.low, e.high, e.n)
+    return ScoreRecord(method.runs[0].id, None, metric, e.value, e.low, e.high, e.n)
 
 
 def seed_spread(method: Method, metric: str) -> tuple[list[float], float] | None:
@@ -162,17 +161,13 @@ def seed_spread(method: Method, metric: str) -> tuple[list[float], float] | None
     return (values, float(np.std(values, ddof=1))) if len(values) > 1 else None
 
 
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def article_scores(found: Sequence[Method], metric: str) -> ArticleScores:
-    """Return scores by article, cached under the digests of the runs."""
-    return _article_scores(tuple(method.digest for method in found), metric, found)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _article_scores(digests: tuple[tuple[str, ...], ...], metric: str, _methods: Sequence[Method]) -> ArticleScores:
-    ids = [run.id for method in _methods for run in method.runs]
+    """Return scores by article."""
+    ids = [run.id for method in found for run in method.runs]
     values = queries.read(lambda r: r.runs.article_values(ids, metric))
-    measured = tuple(all(run.id in values for run in method.runs) for method in _methods)
-    used = [method for method, has in zip(_methods, measured, strict=True) if has]
+    measured = tuple(all(run.id in values for run in method.runs) for method in found)
+    used = [method for method, has in zip(found, measured, strict=True) if has]
     if not used:
         return ArticleScores(np.empty(0, np.int64), np.empty((0, 0)), np.empty(0, np.int64), measured)
     articles = reduce(np.intersect1d, (values[run.id][0] for method in used for run in method.runs))
@@ -186,20 +181,13 @@ def _at(articles: Ids, known: Ids, values: npt.NDArray[Any]) -> npt.NDArray[Any]
     return values[np.searchsorted(known, articles)]
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _family(
-    digests: tuple[tuple[str, ...], ...], metric: str, test: str, _s: ArticleScores, _t: SignificanceTest
-) -> Family:
-    return compare_all(_s.values, _t, _s.sizes if (_s.sizes > 1).any() else None)
-
-
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def family(found: Sequence[Method], metric: str, test: SignificanceTest) -> tuple[ArticleScores, Family] | None:
     """Return the comparisons of methods with scores of single articles; None if there are none."""
     scores = article_scores(found, metric)
     if not len(scores.articles):
         return None
-    digests = tuple(method.digest for method in found)
-    return scores, _family(digests, metric, test.id, scores, test)
+    return scores, compare_all(scores.values, test, scores.sizes if (scores.sizes > 1).any() else None)
 
 
 # ---------------------------------------------------------------- triplets
@@ -238,36 +226,21 @@ class Articles:
         return np.searchsorted(self.ids, articles)
 
 
+@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=HASHES)
 def articles(benchmark: BenchmarkRecord) -> Articles:
     """Return titles and properties of the articles of a benchmark."""
-    return _articles(benchmark.id, benchmark.digest)
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _articles(benchmark_id: int, digest: str) -> Articles:
     with queries.store().reading() as r:
-        items = sorted(r.benchmarks.items(benchmark_id), key=lambda item: item.article_id)
+        items = sorted(r.benchmarks.items(benchmark.id), key=lambda item: item.article_id)
         records = r.corpora.articles_by_id([item.article_id for item in items])
     traits = {t.id: np.array([t.of(item.truth) for item in items]) for t in TRAITS}
     ids = np.array([item.article_id for item in items], dtype=np.int64)
     return Articles(ids, tuple(records[int(i)].title for i in ids), traits)
 
 
+@st.cache_resource(show_spinner="Slicing the articles …", max_entries=64, hash_funcs=HASHES)
 def slices(benchmark: BenchmarkRecord, first: Method, second: Method, metric: str) -> dict[str, list[ArticleSlice]]:
     """Return property → slices with the means of both methods and of their difference."""
-    return _slices(benchmark.digest, first.digest, second.digest, metric, benchmark, (first, second))
-
-
-@st.cache_resource(show_spinner="Slicing the articles …", max_entries=64)
-def _slices(
-    digest: str,
-    first: tuple[str, ...],
-    second: tuple[str, ...],
-    metric: str,
-    _benchmark: BenchmarkRecord,
-    _pair: tuple[Method, Method],
-) -> dict[str, list[ArticleSlice]]:
-    scores, about = article_scores(_pair, metric), articles(_benchmark)
+    scores, about = article_scores((first, second), metric), articles(benchmark)
     values = np.column_stack([scores.values, scores.values[:, 0] - scores.values[:, 1]])
     rows = about.rows(scores.articles)
     return {trait: article_slices(values, found[rows]) for trait, found in about.traits.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +85,7 @@ def evaluations(chosen: TripletSetRecord) -> list[Evaluation]:
     """Return the newest evaluation of every model on every split of a set, in every variant, newest first."""
     models = {model.id: model for model in queries.models()}
     newest: dict[tuple[int, str, tuple[str, ...]], RunRecord] = {}
-    for run in queries.triplet_runs(chosen.id):
+    for run in queries.read(lambda r: r.runs.list(kind="triplets", triplet_set_id=chosen.id))[::-1]:
         if run.model_id in models:
             newest.setdefault((run.model_id, run.config["split"], _variants(run)), run)
     of_model = [model for model, _, _ in newest]
@@ -104,43 +103,37 @@ def best_first(found: Sequence[Evaluation]) -> list[Evaluation]:
     return sorted(found, key=lambda e: (e.split is not Split.TEST, -accuracy(e)))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _margins(run_id: int, split: Split, created: datetime) -> tuple[Ids, Margins]:
-    with queries.store().reading() as r:
-        ids, values = r.runs.margins(run_id, split)
-    order = np.argsort(ids, kind="stable")
-    return ids[order], values[order]
+HASHES = {**queries.HASHES, Evaluation: lambda evaluation: (evaluation.run.id, evaluation.run.created)}
 
 
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=HASHES)
 def margins(evaluation: Evaluation) -> tuple[Ids, Margins]:
     """Return (n,) triplet ids in ascending order and (n,) margins."""
-    return _margins(evaluation.run.id, evaluation.split, evaluation.run.created)
+    ids, values = queries.read(lambda r: r.runs.margins(evaluation.run.id, evaluation.split))
+    order = np.argsort(ids, kind="stable")
+    return ids[order], values[order]
 
 
 # ---------------------------------------------------------------- all triplets of a set, column by column
 
 
-@st.cache_resource(show_spinner="Reading triplets …", max_entries=12)
-def _rows(set_id: int, split: Split, created: datetime) -> TripletRows:
-    return queries.read(lambda r: r.triplets.rows(set_id, split))
+@st.cache_resource(show_spinner="Reading triplets …", max_entries=12, hash_funcs=HASHES)
+def _rows(chosen: TripletSetRecord, split: Split) -> TripletRows:
+    return queries.read(lambda r: r.triplets.rows(chosen.id, split))
 
 
 def rows(chosen: TripletSetRecord, split: Split | None) -> TripletRows:
     """Return the triplets of a split (None: of all splits) as arrays of ids."""
-    parts = [_rows(chosen.id, one, chosen.created) for one in splits_of(split)]
+    parts = [_rows(chosen, one) for one in splits_of(split)]
     if len(parts) == 1:
         return parts[0]
     return TripletRows(*(np.concatenate([getattr(part, name) for part in parts]) for name in TripletRows.__slots__))
 
 
-@st.cache_resource(show_spinner="Reading triplets …", max_entries=12)
-def _ids(set_id: int, split: Split | None, created: datetime) -> Ids:
-    return queries.read(lambda r: r.triplets.ids(set_id, split))
-
-
+@st.cache_resource(show_spinner="Reading triplets …", max_entries=12, hash_funcs=HASHES)
 def ids(chosen: TripletSetRecord, split: Split | None) -> Ids:
     """Return the ids of :func:`rows` alone, which is faster."""
-    return _ids(chosen.id, split, chosen.created)
+    return queries.read(lambda r: r.triplets.ids(chosen.id, split))
 
 
 def splits_of(split: Split | None) -> Sequence[Split]:
@@ -195,18 +188,11 @@ def effect(source: TripletSetRecord, before: ModelRecord, after: ModelRecord) ->
     return TrainingEffect(before, after, measured)
 
 
+@st.cache_data(show_spinner="Comparing the two models …", max_entries=32, hash_funcs=HASHES)
 def _measured(source: TripletSetRecord, before: Evaluation, after: Evaluation) -> Measured:
     a, b, articles = on_same_triplets(after, before, source)
-    runs = (after.run.id, after.run.created), (before.run.id, before.run.created)
     means = float(correctness(b).mean()), float(correctness(a).mean())
-    return Measured(before, after, *means, _tested(*runs, a, b, articles))
-
-
-@st.cache_data(show_spinner="Comparing the two models …", max_entries=32)
-def _tested(
-    after: tuple[int, datetime], before: tuple[int, datetime], _a: Margins, _b: Margins, _articles: Ids
-) -> PairedTest:
-    return paired_test(correctness(_a), correctness(_b), _articles)
+    return Measured(before, after, *means, paired_test(correctness(a), correctness(b), articles))
 
 
 def show_difference(effect: TrainingEffect, found: Measured, labels: tuple[str, str]) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.selections import Selection, digest_of_ids
@@ -26,7 +25,7 @@ from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.selections import SelectedSentences
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.navigation import is_open, page_link, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may, shown
@@ -92,21 +91,16 @@ def _popover(of: Subject, label: str, icon: str, draw: Callable[[Subject], None]
 def _make_theme(of: Subject) -> None:
     """Draw the form that makes the sentences a new cluster."""
     st.caption(f"{count(len(of.selection), 'sentence')} become a new cluster. The result itself does not change.")
-    name = st.text_input("Name of the theme", value=_suggested(of), key=of.name("theme-name"), max_chars=200)
+    rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
+    found = selections.comparison(of.selection.digest, digest_of_ids(rest), of.selection.ids, rest)
+    name = st.text_input(
+        "Name of the theme", value=" · ".join(found.words[0][:3]), key=of.name("theme-name"), max_chars=200
+    )
     labelling = _choose_labelling(of, "In", "theme")
     if st.button("Create theme", type="primary", icon=":material/add:", key=of.name("create"), disabled=not name):
         _change(of, labelling, lambda record: service.new_cluster(
             queries.store(), of.selection, record, name or "", current_person()
         ))  # fmt: skip
-
-
-def _suggested(of: Subject) -> str:
-    """Return the first distinctive words of the selection as a name."""
-    corpus = selections.corpus_of(of.selection)
-    everything = selections.everything(corpus.id, corpus.created)
-    rest = np.setdiff1d(everything, of.selection.ids, assume_unique=True)
-    found = selections.comparison(of.selection.digest, digest_of_ids(rest), of.selection.ids, rest)
-    return " · ".join(found.words[0][:3])
 
 
 def _label(of: Subject) -> None:
@@ -154,15 +148,15 @@ def _labelling(of: Subject, target: Target) -> LabellingRecord:
 
 def _change(of: Subject, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
     """Change a labelling and draw the page again with the outcome."""
-    try:
+
+    def apply() -> None:
         record = _labelling(of, target)
         step = change(record)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return
-    said = f"{step.summary}, in “{record.name}”" if step is not None else f"No change needed in “{record.name}”"
-    st.session_state[f"{of.key}-outcome"] = (of.selection.digest, said, record.name)
-    st.rerun()
+        said = f"{step.summary}, in “{record.name}”" if step is not None else f"No change needed in “{record.name}”"
+        st.session_state[f"{of.key}-outcome"] = (of.selection.digest, said, record.name)
+        st.rerun()
+
+    attempt(apply)
 
 
 def _outcome(of: Subject) -> None:
@@ -179,12 +173,9 @@ def _relabel(of: Subject) -> None:
     """Draw the choice of a labelling in which these sentences are the working set."""
     target = _choose_labelling(of, "Labelling", "relabel")
     if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("relabel")):
-        try:
-            record, kept = _labelling(of, target), selections.store(of.selection)
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
-            return
-        switch_page("relabel", partition_queries.selection_view(record.name, kept.id))
+        opened = attempt(lambda: (_labelling(of, target), selections.store(of.selection)))
+        if opened is not None:
+            switch_page("relabel", partition_queries.selection_view(opened[0].name, opened[1].id))
 
 
 def _error_case(of: Subject) -> None:
@@ -231,13 +222,10 @@ def _content(of: Subject, write: Callable[..., Any]) -> str | bytes:
 
 def _share(of: Subject) -> None:
     """Store the selection and draw its link."""
-    try:
-        record = selections.store(of.selection)
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return
-    st.caption("Opens this view with these sentences, for everyone who may use this store.")
-    st.code(selections.link_to(record, of.url_key, of.replaced, of.view), language=None, wrap_lines=True)
+    record = attempt(lambda: selections.store(of.selection))
+    if record is not None:
+        st.caption("Opens this view with these sentences, for everyone who may use this store.")
+        st.code(selections.link_to(record, of.url_key, of.replaced, of.view), language=None, wrap_lines=True)
 
 
 # ---------------------------------------------------------------- saved selections
@@ -249,7 +237,14 @@ def _more(of: Subject) -> None:
         _save(of)
     saved = selections.saved(of.selection.corpus_id)
     if saved:
-        _combine(of, saved)
+        by_name = {record.name: record for record in saved}
+        chosen = st.selectbox("Combine with", list(by_name), key=of.name(f"combine-{len(saved)}"))
+        with st.container(horizontal=True):
+            for label, (help, combine) in _WAYS.items():
+                st.button(
+                    label, key=of.name(f"combine-{label}"), help=f"{help}.",
+                    on_click=_combined, args=(of, by_name[chosen], combine),
+                )  # fmt: skip
     st.button(
         "Select all other sentences",
         icon=":material/flip:",
@@ -267,12 +262,7 @@ def _save(of: Subject) -> None:
         pressed = st.button(
             "Save", icon=":material/bookmark_add:", key=of.name("save"), disabled=not (name or "").strip()
         )
-    if pressed:
-        try:
-            record = selections.store(of.selection, name or "")
-        except ThemescopeError as error:
-            st.error(plain(error), icon=":material/error:")
-            return
+    if pressed and (record := attempt(lambda: selections.store(of.selection, name or ""))):
         st.success(f"Saved as “{plain(record.name)}”. It is listed on the page Selections.", icon=":material/check:")
 
 
@@ -283,16 +273,6 @@ _WAYS: dict[str, tuple[str, Callable[[Selection, Selection], Selection]]] = {
 }
 
 
-def _combine(of: Subject, saved: Sequence[SelectionRecord]) -> None:
-    """Draw the choice of a saved selection and the ways to combine it with this one."""
-    by_name = {record.name: record for record in saved}
-    chosen = st.selectbox("Combine with", list(by_name), key=of.name(f"combine-{len(saved)}"))
-    with st.container(horizontal=True):
-        for label, (help, combine) in _WAYS.items():
-            st.button(label, key=of.name(f"combine-{label}"), on_click=_combined, args=(of, by_name[chosen], combine),
-                      help=f"{help}.")  # fmt: skip
-
-
 def _combined(of: Subject, record: SelectionRecord, combine: Callable[[Selection, Selection], Selection]) -> None:
     other = selections.stored(record.id)
     if other is not None:
@@ -300,8 +280,7 @@ def _combined(of: Subject, record: SelectionRecord, combine: Callable[[Selection
 
 
 def _complement(of: Subject) -> None:
-    corpus = selections.corpus_of(of.selection)
-    _offer(of, of.selection.complement(selections.everything(corpus.id, corpus.created)))
+    _offer(of, of.selection.complement(selections.everything(of.selection)))
 
 
 def _offer(of: Subject, selection: Selection) -> None:
@@ -339,6 +318,5 @@ def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> N
 
 
 def _delete(selection_id: int) -> None:
-    refused = queries.write(lambda w: w.selections.delete(selection_id))
-    if refused:
+    if refused := queries.write(lambda w: w.selections.delete(selection_id)):
         st.toast(plain(refused), icon=":material/error:")

@@ -89,7 +89,13 @@ def show(panel: Panel) -> None:
 
 
 def _show(panel: Panel) -> None:
-    _head(panel)
+    origin = str(panel.selection.origin)
+    with st.container(gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(panel.heading or count(len(panel.selection), 'sentence'))}**", width="stretch")
+            if panel.on_clear is not None:
+                st.button("Clear selection", icon=":material/close:", on_click=panel.on_clear, type="tertiary")
+        st.caption(plain(shorten(origin, _ORIGIN)), help=plain(origin) if len(origin) > _ORIGIN else None)
     if not len(panel.selection):
         st.info("No sentences. Select some on the map, or change the search.", icon=":material/info:")
         return
@@ -115,17 +121,6 @@ def _show(panel: Panel) -> None:
         _words(panel)
     else:
         _sentences(panel)
-
-
-def _head(panel: Panel) -> None:
-    """Draw the number of sentences, the button that clears the selection, and where the sentences come from."""
-    origin = str(panel.selection.origin)
-    with st.container(gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{plain(panel.heading or count(len(panel.selection), 'sentence'))}**", width="stretch")
-            if panel.on_clear is not None:
-                st.button("Clear selection", icon=":material/close:", on_click=panel.on_clear, type="tertiary")
-        st.caption(plain(shorten(origin, _ORIGIN)), help=plain(origin) if len(origin) > _ORIGIN else None)
 
 
 # ---------------------------------------------------------------- sentences
@@ -166,10 +161,7 @@ def _sentences(panel: Panel) -> None:
 
 
 def _whole(panel: Panel) -> Ids:
-    if panel.whole is not None:
-        return panel.whole
-    corpus = selections.corpus_of(panel.selection)
-    return selections.everything(corpus.id, corpus.created)
+    return panel.whole if panel.whole is not None else selections.everything(panel.selection)
 
 
 def _against(panel: Panel, others: Ids) -> SelectionComparison:

@@ -7,9 +7,9 @@ map or a list of their own draw :func:`themescope.webapp.shared.selections.selec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+import numpy as np
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
@@ -120,12 +120,14 @@ def _sentences(
     return service.read_sentences(queries.store(), _ids, _run, _places() if _places is not None else None)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
-def everything(corpus_id: int, created: datetime) -> Ids:
-    """Return the ids of all sentences of a project, ascending; ``created`` makes the cache key unique."""
-    ids: Ids = queries.read(lambda r: r.corpora.sentence_ids(corpus_id))
-    ids.sort()
-    return ids
+def everything(selection: Selection) -> Ids:
+    """Return the ids of all sentences of the project of a selection, ascending."""
+    return _everything(corpus_of(selection))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=queries.HASHES)
+def _everything(corpus: CorpusRecord) -> Ids:
+    return np.sort(queries.read(lambda r: r.corpora.sentence_ids(corpus.id)))
 
 
 @st.cache_data(show_spinner="Comparing words …", max_entries=32)

@@ -80,7 +80,8 @@ def _draw(listing: Listing, key: str, height: int, focus: int, on_pick: Callable
 
 def view_data(listing: Listing, sent: Sent | None = None, height: int = 300) -> dict[str, Any]:
     """Return what the browser needs: the first group, and those that it requested."""
-    digest = _digest(listing)
+    themes = digest_of_ids(listing.found.themes[listing.rows].astype(np.int64))
+    digest = f"{digest_of_ids(listing.ids)}{themes[:8]}"
     last = max(len(listing.rows) - 1, 0) // PER_GROUP
     wanted = sent.groups if sent is not None and sent.digest == digest else ()
     numbers = sorted({0, *(number for number in wanted if number <= last)})
@@ -93,11 +94,6 @@ def view_data(listing: Listing, sent: Sent | None = None, height: int = 300) -> 
         "mark": listing.mark,
         "groups": {str(number): group_rows(listing, number) for number in numbers},
     }
-
-
-def _digest(listing: Listing) -> str:
-    themes = digest_of_ids(listing.found.themes[listing.rows].astype(np.int64))
-    return f"{digest_of_ids(listing.ids)}{themes[:8]}"
 
 
 def group_rows(listing: Listing, number: int) -> list[dict[str, Any]]:
