@@ -30,7 +30,14 @@ _ROUTINE = re.compile(r"You can now view|URL: |Uvicorn|Press CTRL|Stopping|The w
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until stopped; return the exit code of the first process that ended by itself."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m themescope", description=__doc__)
+    add = parser.add_argument
+    add("--port", type=int, default=DEFAULT_PORT, help="port, or the next free one (default: %(default)s)")
+    reach = "address to listen on (default: %(default)s); other addresses require sign-in"
+    add("--address", default="127.0.0.1", help=reach)
+    add("--no-demo", action="store_true", help="do not build the demo in an empty store")
+    add("--verbose", action="store_true", help="show all output of the web server and the worker")
+    options = parser.parse_args(arguments)
     try:
         home = prepare(options.address, demo=not options.no_demo)
         port = free_port(options.address, options.port)
@@ -38,21 +45,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"themescope: {error}", file=sys.stderr)  # noqa: T201
         return 2
     return serve(options.address, port, home, options.verbose)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m themescope", description=__doc__)
-    parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help="port, or the next free one (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--address",
-        default="127.0.0.1",
-        help="address to listen on (default: %(default)s); other addresses require sign-in",
-    )
-    parser.add_argument("--no-demo", action="store_true", help="do not build the demo in an empty store")
-    parser.add_argument("--verbose", action="store_true", help="show all output of the web server and the worker")
-    return parser
 
 
 def free_port(address: str, first: int) -> int:
@@ -152,12 +144,8 @@ class _Quiet(Printer):
 
     def write(self, message: Message) -> None:
         text = message.data.decode(errors="replace") if isinstance(message.data, bytes) else str(message.data)
-        if self._verbose or _is_relevant(message.name, text):
+        if self._verbose or (text.strip() and message.name != "system" and not _ROUTINE.search(text)):
             super().write(message)
-
-
-def _is_relevant(name: str, text: str) -> bool:
-    return bool(text.strip()) and name != "system" and not _ROUTINE.search(text)
 
 
 if __name__ == "__main__":

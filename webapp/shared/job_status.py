@@ -42,8 +42,7 @@ def submit(kind: str, args: Mapping[str, Any], title: str = "", after: int | Non
 
 def queue_job(queue: Callable[[], JobRecord]) -> JobRecord | None:
     """Call ``queue`` and follow its job in this session; None, with the reason on the page, if it queues nothing."""
-    jobs = follow(lambda: [queue()])
-    return jobs[0] if jobs else None
+    return next(iter(follow(lambda: [queue()])), None)
 
 
 def follow(queue: Callable[[], Sequence[JobRecord]]) -> Sequence[JobRecord]:
@@ -72,19 +71,15 @@ def _live(kinds: tuple[str, ...]) -> None:
 
 def progress(job: JobRecord) -> None:
     """Draw title, progress, message and a button to cancel; a queued job has no progress bar."""
+    if commands.abandoned(job):
+        since = ago(job.heartbeat)
+    else:
+        since = f"for {duration(elapsed(job))}" if job.started else f"queued {ago(job.created)}"
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         badge(job)
         st.markdown(f"**{plain(job.title)}**" if job.started else plain(job.title), width="stretch")
-        st.caption(_since(job), width="content")
-        st.button(
-            "Cancel",
-            key=f"cancel-{job.id}",
-            icon=":material/stop_circle:",
-            type="tertiary",
-            disabled=job.cancel and not commands.abandoned(job),
-            on_click=cancel,
-            args=(job.id,),
-        )
+        st.caption(since, width="content")
+        cancel_button(job, f"cancel-{job.id}")
     if job.started:
         st.progress(min(max(job.progress, 0.0), 1.0), text=message(job) or None)
 
@@ -92,12 +87,6 @@ def progress(job: JobRecord) -> None:
 def message(job: JobRecord) -> str:
     """Return what a running job does now."""
     return INTERRUPTED if commands.abandoned(job) else "Cancelling …" if job.cancel else plain(job.message)
-
-
-def _since(job: JobRecord) -> str:
-    if commands.abandoned(job):
-        return ago(job.heartbeat)
-    return f"for {duration(elapsed(job))}" if job.started else f"queued {ago(job.created)}"
 
 
 def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
@@ -116,9 +105,13 @@ def active(jobs: Sequence[JobRecord], key: str, listed: int = _LISTED) -> None:
                 st.caption(f"and {len(waiting) - listed:,} more queued; see the Jobs page")
 
 
-def cancel(job_id: int) -> None:
-    """Cancel a job; for callbacks."""
-    toast_error(lambda: commands.cancel(queries.store(), job_id))
+def cancel_button(job: JobRecord, key: str) -> None:
+    """Draw the button that cancels a job."""
+    st.button(
+        "Cancel", key=key, icon=":material/stop_circle:", type="tertiary",
+        disabled=job.cancel and not commands.abandoned(job),
+        on_click=lambda: toast_error(lambda: commands.cancel(queries.store(), job.id)),
+    )  # fmt: skip
 
 
 def elapsed(job: JobRecord) -> float:

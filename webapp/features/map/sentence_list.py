@@ -20,7 +20,7 @@ from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.selections import selection_panel
-from themescope.webapp.shared.selections.selection_panel import Ranking
+from themescope.webapp.shared.selections.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, plain
 
 
@@ -50,7 +50,7 @@ def show(panel: ListPanel) -> None:
     _details(panel)
     rows, ranking = _listed(panel)
     chosen = selected(panel.corpus.id, panel.scene.ids[rows], _origin(panel))
-    shown = selection_panel.Panel(
+    shown = Panel(
         chosen,
         state.PANEL,
         state.STORED,

@@ -7,7 +7,8 @@ from themescope.db.records import CorpusRecord, SelectionRecord
 from themescope.webapp.features.selections import state
 from themescope.webapp.shared.choose import nothing, project
 from themescope.webapp.shared.selections import selection_actions, selections
-from themescope.webapp.shared.selections.selection_panel import Panel, show
+from themescope.webapp.shared.selections.selection_panel import show
+from themescope.webapp.shared.selections.selections import Panel
 
 _HEIGHT = 520
 

@@ -15,7 +15,7 @@ from themescope.webapp.features.themes import state
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.selections import selection_panel
-from themescope.webapp.shared.selections.selection_panel import Ranking
+from themescope.webapp.shared.selections.selections import Panel, Ranking
 
 _HEIGHT = 430
 
@@ -58,7 +58,7 @@ def show(shown: Shown) -> None:
         "Least sure first" if shown.low else "Surest first", ids, [f"{value:.2f}" for value in listed.margins[rows]]
     )
     selection_panel.show(
-        selection_panel.Panel(
+        Panel(
             selected(shown.analysis.corpus.id, ids, origin(shown)),
             state.PANEL,
             state.STORED,

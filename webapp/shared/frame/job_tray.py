@@ -13,7 +13,6 @@ import streamlit as st
 from themescope.db.records import JobRecord, JobStatus
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds import shown_on
-from themescope.jobs.queue import control as commands
 from themescope.jobs.services.remaining import remaining_s
 from themescope.webapp.shared import job_status, queries
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed
@@ -48,15 +47,16 @@ def _live(kinds: tuple[str, ...]) -> None:
         st.rerun()
     latest = st.session_state.get(FOLLOWED, [])[-_FOLLOWED:]
     followed = [job for job in map(queries.job, latest) if job is not None]
-    told: dict[int, JobStatus] = st.session_state.setdefault(_TOLD, {})
-    news = [job for job in followed if told.get(job.id) is not _stage(job)]
-    told |= {job.id: _stage(job) for job in news}
-    for stage, show in _NOTICES.items():
-        if found := [job for job in news if _stage(job) is stage]:
-            show(found)
+    _tell(followed)
     running = [job for job in active if job.status is JobStatus.RUNNING]
     ended = [job for job in followed if job.status.ended][-_ENDED:]
-    label, icon = _label(active, running, alive)
+    label, icon = "No jobs", ":material/task_alt:"
+    if not alive:
+        label, icon = "No worker", ":material/pause_circle:"
+    elif running:
+        label, icon = f"{count(len(active), 'job')} · {running[0].progress:.0%}", ":material/autorenew:"
+    elif active:
+        label, icon = f"{count(len(active), 'job')} queued", ":material/schedule:"
     with st.popover(label, key=_TRAY, type="tertiary", icon=icon):
         if not alive:
             job_status.no_worker(len(active) - len(running))
@@ -73,25 +73,11 @@ def _live(kinds: tuple[str, ...]) -> None:
             st.rerun()
 
 
-def _label(active: list[JobRecord], running: list[JobRecord], alive: bool) -> tuple[str, str]:
-    """Return the label of the control and its icon."""
-    if not alive:
-        return "No worker", ":material/pause_circle:"
-    if running:
-        return f"{count(len(active), 'job')} · {running[0].progress:.0%}", ":material/autorenew:"
-    if active:
-        return f"{count(len(active), 'job')} queued", ":material/schedule:"
-    return "No jobs", ":material/task_alt:"
-
-
 def _job(job: JobRecord, history: list[JobRecord]) -> None:
     with st.container(key=f"{_TRAY}-{job.id}", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             st.markdown(plain(shorten(job.title, _TITLE_CHARS)), width="stretch")
-            st.button(
-                "Cancel", key=f"{_TRAY}-cancel-{job.id}", icon=":material/stop_circle:", type="tertiary",
-                disabled=job.cancel and not commands.abandoned(job), on_click=job_status.cancel, args=(job.id,),
-            )  # fmt: skip
+            job_status.cancel_button(job, f"{_TRAY}-cancel-{job.id}")
         if job.started is None:
             st.caption(f"queued {ago(job.created)}")
             return
@@ -124,6 +110,16 @@ def result_link(job: JobRecord, key: str) -> bool:
 
 
 # ---------------------------------------------------------------- notices
+
+
+def _tell(followed: list[JobRecord]) -> None:
+    """Show each change of the jobs of this session once, as an overlay."""
+    told: dict[int, JobStatus] = st.session_state.setdefault(_TOLD, {})
+    news = [job for job in followed if told.get(job.id) is not _stage(job)]
+    told |= {job.id: _stage(job) for job in news}
+    for stage, show in _NOTICES.items():
+        if found := [job for job in news if _stage(job) is stage]:
+            show(found)
 
 
 def _stage(job: JobRecord) -> JobStatus:

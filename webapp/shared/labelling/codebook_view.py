@@ -38,13 +38,10 @@ _OPTIONS, _LONGEST = 400, 160
 
 def title_html(cluster: Cluster, tones: Tones, sentences: int) -> str:
     """Return the heading of a code: its colour and shape, its name, and its number of sentences."""
-    mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{_shape(cluster, tones)}</span>"
+    shape = _SHAPES[tones.symbol(cluster.colour)]
+    mark = f"<span style='color:{tones.colour(cluster.colour)}' aria-hidden='true'>{shape}</span>"
     size = f"<span class='size'>{count(sentences, 'sentence')}</span>"
     return f"<h3 class='code-title'>{mark} {escape(cluster.name)} {size}</h3>"
-
-
-def _shape(cluster: Cluster, tones: Tones) -> str:
-    return _SHAPES[tones.symbol(cluster.colour)]
 
 
 def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> str:
@@ -68,12 +65,8 @@ def _fields_html(rows: Iterable[tuple[str, str, str]]) -> str:
 
 def _example_html(id: int, own: int | None, partition: Partition, texts: Mapping[int, str]) -> str:
     number = int(partition.numbers[partition.rows([id])[0]])
-    elsewhere = "" if own in (None, number) else f" <em>({escape(_place(partition, number))})</em>"
-    return f"<li>{escape(texts.get(id, ''))}{elsewhere}</li>"
-
-
-def _place(partition: Partition, number: int) -> str:
-    return "now unassigned" if number == UNASSIGNED else f"now in {partition.clusters[number].name}"
+    place = "now unassigned" if number == UNASSIGNED else f"now in {escape(partition.clusters[number].name)}"
+    return f"<li>{escape(texts.get(id, ''))}{'' if own in (None, number) else f' <em>({place})</em>'}</li>"
 
 
 def editor(
@@ -122,7 +115,18 @@ def _form(
     }
     shown = texts([id for ids in offered.values() for id in ids])
     with st.form(key, border=False):
-        typed = {name: _text_field(key, name, getattr(entry, name)) for name in TEXTS}
+        typed = {
+            name: st.text_area(
+                title,
+                value=getattr(entry, name),
+                key=f"{key}_{name}",
+                max_chars=TEXT_LIMIT,
+                height=90,
+                placeholder=_HELP[name],
+            )
+            or ""
+            for name, title in TEXTS.items()
+        }
         chosen = {
             name: st.multiselect(
                 SENTENCES[name],
@@ -142,13 +146,6 @@ def _form(
     )
 
 
-def _text_field(key: str, name: str, value: str) -> str:
-    typed = st.text_area(
-        TEXTS[name], value=value, key=f"{key}_{name}", max_chars=TEXT_LIMIT, height=90, placeholder=_HELP[name]
-    )
-    return typed or ""
-
-
 def _options(known: Iterable[int], offered: Ids) -> list[int]:
     return list(dict.fromkeys([*known, *offered[:_OPTIONS].tolist()]))
 
@@ -165,16 +162,12 @@ def difference_html(found: Difference, texts: Mapping[int, str]) -> str:
         items = [f"<li><del>{escape(texts.get(id, ''))}</del></li>" for id in found.gone.get(title, ())]
         items += [f"<li><ins>{escape(texts.get(id, ''))}</ins></li>" for id in found.added.get(title, ())]
         rows += [(title, f"<ul>{''.join(items)}</ul>", "definition")] if items else []
-    return f"<p class='code-kind'>{escape(_headline(found))}</p>{_fields_html(rows) if rows else ''}"
-
-
-def _headline(found: Difference) -> str:
     code = found.new or found.old
     assert code is not None
+    headline = {"added": "New: ", "removed": "Removed: "}.get(found.kind, "") + code.cluster.name
     if found.kind == "renamed" and found.old is not None:
-        return f"{found.old.cluster.name} is now {code.cluster.name}"
-    words = {"added": "New: ", "removed": "Removed: "}
-    return f"{words.get(found.kind, '')}{code.cluster.name}"
+        headline = f"{found.old.cluster.name} is now {code.cluster.name}"
+    return f"<p class='code-kind'>{escape(headline)}</p>{_fields_html(rows) if rows else ''}"
 
 
 def _piece_html(piece: Piece) -> str:

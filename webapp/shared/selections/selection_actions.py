@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,6 @@ import streamlit as st
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.selections import Selection, digest_of_ids
-from themescope.core.types import Ids
 from themescope.db.access import Right, only_its_maker
 from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
 from themescope.db.notebook_records import NewCase
@@ -22,7 +20,6 @@ from themescope.jobs.services import selections as service
 from themescope.jobs.services.columns import file_content
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
-from themescope.jobs.services.selections import SelectedSentences
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download
@@ -30,39 +27,15 @@ from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.navigation import is_open, page_link, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may, shown
 from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.selections import selections
+from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _NEW = "New labelling"
 _NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A selection with what its actions need."""
-
-    selection: Selection
-    key: str
-    """Prefix of the session keys of the widgets."""
-    url_key: str
-    """URL key for the id of the stored selection in links."""
-    replaced: Sequence[str]
-    """URL keys that the stored selection replaces in links."""
-    view: Mapping[str, str]
-    """Values of URL keys that links name also where they are the defaults."""
-    read: Callable[[], SelectedSentences]
-    analysis: Analysis | None
-    """The themes that a new labelling can start from."""
-    columns: Callable[[Ids], Mapping[str, Sequence[Any]]] | None = None
-    """Returns further columns of files, for sentences by their ids."""
-
-    def name(self, part: str) -> str:
-        """Return the key of a widget of this selection."""
-        return f"{self.key}-{part}-{self.selection.digest[:8]}"
-
-
-def show(of: Subject) -> None:
+def show(of: Panel) -> None:
     """Draw the actions."""
     with st.container(horizontal=True, gap="xsmall", key=f"{of.key}-selection-actions"):
         if may(Right.LABEL):
@@ -77,7 +50,7 @@ def show(of: Subject) -> None:
     error_notebook.announce()
 
 
-def _popover(of: Subject, label: str, icon: str, draw: Callable[[Subject], None]) -> None:
+def _popover(of: Panel, label: str, icon: str, draw: Callable[[Panel], None]) -> None:
     """Draw a button with a panel whose content is drawn when it is open."""
     shut = st.popover(label, icon=icon, key=f"{of.key}-{label}", on_change="rerun")
     if shut.open:
@@ -88,7 +61,7 @@ def _popover(of: Subject, label: str, icon: str, draw: Callable[[Subject], None]
 # ---------------------------------------------------------------- labels
 
 
-def _make_theme(of: Subject) -> None:
+def _make_theme(of: Panel) -> None:
     """Draw the form that makes the sentences a new cluster."""
     st.caption(f"{count(len(of.selection), 'sentence')} become a new cluster. The result itself does not change.")
     rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
@@ -103,7 +76,7 @@ def _make_theme(of: Subject) -> None:
         ))  # fmt: skip
 
 
-def _label(of: Subject) -> None:
+def _label(of: Panel) -> None:
     """Draw the form that puts the sentences into a cluster that exists."""
     labelling = _choose_labelling(of, "Labelling", "label")
     if not isinstance(labelling, LabellingRecord):
@@ -125,10 +98,10 @@ def _label(of: Subject) -> None:
 Target = LabellingRecord | starts.Begin
 
 
-def _choose_labelling(of: Subject, label: str, part: str) -> Target:
+def _choose_labelling(of: Panel, label: str, part: str) -> Target:
     """Choose a labelling that this person may change, or a new one from the themes or without clusters."""
     options: dict[str, Target] = {record.name: record for record in selections.own_labellings(of.selection.corpus_id)}
-    themes = of.analysis
+    themes = of.themes
     if themes is not None:
         options[f"{_NEW} from {len(themes.themes)} themes by {themes.model.name}"] = starts.from_themes(themes.run.id)
     options[f"{_NEW} without clusters"] = starts.from_nothing
@@ -136,7 +109,7 @@ def _choose_labelling(of: Subject, label: str, part: str) -> Target:
     return options[chosen]
 
 
-def _labelling(of: Subject, target: Target) -> LabellingRecord:
+def _labelling(of: Panel, target: Target) -> LabellingRecord:
     """Return the chosen labelling, which is created if it is a new one."""
     if isinstance(target, LabellingRecord):
         return target
@@ -146,7 +119,7 @@ def _labelling(of: Subject, target: Target) -> LabellingRecord:
         return starts.begin(queries.store(), new, target)
 
 
-def _change(of: Subject, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
+def _change(of: Panel, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
     """Change a labelling and draw the page again with the outcome."""
 
     def apply() -> None:
@@ -159,7 +132,7 @@ def _change(of: Subject, target: Target, change: Callable[[LabellingRecord], Ste
     attempt(apply)
 
 
-def _outcome(of: Subject) -> None:
+def _outcome(of: Panel) -> None:
     """Say what the last action did, with a link to the labelling, until something else is selected."""
     digest, said, labelling = st.session_state.get(f"{of.key}-outcome") or ("", "", "")
     if digest != of.selection.digest:
@@ -169,7 +142,7 @@ def _outcome(of: Subject) -> None:
         page_link("relabel", "Open in Relabel", view=partition_queries.edit_view(labelling), key=of.name("open"))
 
 
-def _relabel(of: Subject) -> None:
+def _relabel(of: Panel) -> None:
     """Draw the choice of a labelling in which these sentences are the working set."""
     target = _choose_labelling(of, "Labelling", "relabel")
     if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("relabel")):
@@ -178,16 +151,16 @@ def _relabel(of: Subject) -> None:
             switch_page("relabel", partition_queries.selection_view(opened[0].name, opened[1].id))
 
 
-def _error_case(of: Subject) -> None:
+def _error_case(of: Panel) -> None:
     """Draw the form that adds the sentences to the error notebook as one case."""
     error_notebook.form(of.name("error-case"), lambda: _case(of), lambda: None)
 
 
-def _case(of: Subject) -> NewCase:
+def _case(of: Panel) -> NewCase:
     """Return the selection as a case; its permalink opens this view with the stored selection."""
     found, ids = of.read(), of.selection.ids
     themes = {int(found.ids[row]): found.theme(row) for row in found.rows_of(ids[:MOST_PASSAGES]).tolist()}
-    models = (of.analysis.model.name,) if of.analysis is not None and any(themes.values()) else ()
+    models = (of.themes.model.name,) if of.themes is not None and any(themes.values()) else ()
     finding = Finding(f"selection: {shorten(str(of.selection.origin), 200)}", models, placed=themes)
     return sentence_case(queries.store(), of.selection.corpus_id, ids, finding, error_notebook.permalink(of.view))
 
@@ -195,7 +168,7 @@ def _case(of: Subject) -> NewCase:
 # ---------------------------------------------------------------- files and links
 
 
-def _export(of: Subject) -> None:
+def _export(of: Panel) -> None:
     """Draw the downloads."""
     formats: tuple[tuple[str, str, Callable[..., str | bytes]], ...] = (
         ("CSV", "csv", csv_text),
@@ -209,7 +182,7 @@ def _export(of: Subject) -> None:
             download(label, partial(_content, of, write), f"selection.{suffix}", key=of.name(f"file-{suffix}"))
 
 
-def _content(of: Subject, write: Callable[..., Any]) -> str | bytes:
+def _content(of: Panel, write: Callable[..., Any]) -> str | bytes:
     found = of.read()
     further = of.columns(found.ids) if of.columns is not None else {}
     rows = service.rows(queries.store(), found)
@@ -220,7 +193,7 @@ def _content(of: Subject, write: Callable[..., Any]) -> str | bytes:
     return content
 
 
-def _share(of: Subject) -> None:
+def _share(of: Panel) -> None:
     """Store the selection and draw its link."""
     record = attempt(lambda: selections.store(of.selection))
     if record is not None:
@@ -231,7 +204,7 @@ def _share(of: Subject) -> None:
 # ---------------------------------------------------------------- saved selections
 
 
-def _more(of: Subject) -> None:
+def _more(of: Panel) -> None:
     """Draw the form that saves the selection, the combinations with saved ones, and their list."""
     if may(Right.LABEL):
         _save(of)
@@ -256,7 +229,7 @@ def _more(of: Subject) -> None:
         switch_page(selections.PAGE, {"corpus": selections.corpus_of(of.selection).name})
 
 
-def _save(of: Subject) -> None:
+def _save(of: Panel) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name of the selection", key=of.name("save-name"), max_chars=200)
         pressed = st.button(
@@ -273,17 +246,17 @@ _WAYS: dict[str, tuple[str, Callable[[Selection, Selection], Selection]]] = {
 }
 
 
-def _combined(of: Subject, record: SelectionRecord, combine: Callable[[Selection, Selection], Selection]) -> None:
+def _combined(of: Panel, record: SelectionRecord, combine: Callable[[Selection, Selection], Selection]) -> None:
     other = selections.stored(record.id)
     if other is not None:
         _offer(of, combine(of.selection, other))
 
 
-def _complement(of: Subject) -> None:
+def _complement(of: Panel) -> None:
     _offer(of, of.selection.complement(selections.everything(of.selection)))
 
 
-def _offer(of: Subject, selection: Selection) -> None:
+def _offer(of: Panel, selection: Selection) -> None:
     selections.offer(selection.corpus_id, selection.ids, selection.origin)
     if is_open(selections.PAGE):
         st.query_params.pop(of.url_key, None)

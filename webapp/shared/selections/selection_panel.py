@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.selections import Selection, digest_of_ids
+from themescope.core.labelling.selections import digest_of_ids
 from themescope.core.types import Ids
-from themescope.db.records import SentencePlaces
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.results.partition_queries import Analysis
 from themescope.webapp.shared.selections import selection_actions, selections, sentence_view
+from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.selections.sentence_view import Listing
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -28,58 +25,6 @@ _REST = "Everything else"
 _COUNTED = 200_000
 """Up to this number of other sentences, their themes, sections and articles are counted beside those selected."""
 _ORIGIN = 160
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """An order of the sentences that the page has, such as similarity to a search."""
-
-    name: str
-    ids: Ids
-    notes: Sequence[str] = ()
-    """A short text for each, such as its similarity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A selection and how the page shows it."""
-
-    selection: Selection
-    key: str
-    """Prefix of the session keys of its widgets."""
-    url_key: str
-    """URL key of the page for the id of a stored selection."""
-    height: int = 420
-    replaced: tuple[str, ...] = ()
-    """URL keys of the page that a stored selection replaces in links, such as the shape of a lasso."""
-    view: Mapping[str, str] = field(default_factory=dict)
-    """Values of URL keys that links name also where they are the defaults, which may change."""
-    tab_key: str = ""
-    """URL key of the part that is open; empty: it is not in the address."""
-    analysis: Analysis | None = None
-    """The themes that are named beside the sentences; by default the newest of the project."""
-    ranking: Ranking | None = None
-    columns: Callable[[Ids], Mapping[str, Sequence[Any]]] | None = None
-    """Returns further columns of files, for sentences by their ids."""
-    places: Callable[[], SentencePlaces] | None = None
-    """Returns the places of the sentences, where the page knows them."""
-    whole: Ids | None = None
-    """The sentences that the selection is compared with, ascending; by default those of the project."""
-    heading: str = ""
-    """Title instead of the number of sentences."""
-    focus: int = -1
-    """Id of the sentence that is marked in the list."""
-    on_pick: Callable[[int], None] | None = None
-    on_clear: Callable[[], None] | None = None
-
-    @property
-    def themes(self) -> Analysis | None:
-        """The themes that are named beside the sentences."""
-        return self.analysis or selections.analysis_of(self.selection.corpus_id)
-
-    def read(self) -> SelectedSentences:
-        """Return the sentences."""
-        return selections.sentences(self.selection.ids, self.selection.digest, self.themes, self.places)
 
 
 def show(panel: Panel) -> None:
@@ -99,18 +44,7 @@ def _show(panel: Panel) -> None:
     if not len(panel.selection):
         st.info("No sentences. Select some on the map, or change the search.", icon=":material/info:")
         return
-    selection_actions.show(
-        selection_actions.Subject(
-            panel.selection,
-            panel.key,
-            panel.url_key,
-            panel.replaced,
-            panel.view,
-            panel.read,
-            panel.themes,
-            panel.columns,
-        )
-    )
+    selection_actions.show(panel)
     bound = {"key": panel.tab_key, "bind": "query-params"} if panel.tab_key else {"key": f"{panel.key}-tab"}
     part = st.segmented_control(
         "Part", [SENTENCES, WORDS, COMPARE], default=SENTENCES, required=True, label_visibility="collapsed", **bound

@@ -6,7 +6,9 @@ map or a list of their own draw :func:`themescope.webapp.shared.selections.selec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import numpy as np
@@ -28,6 +30,62 @@ from themescope.webapp.shared.results.partition_queries import Analysis
 
 _OFFERED = "selection_offered"
 PAGE = "selections"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """An order of the sentences that the page has, such as similarity to a search."""
+
+    name: str
+    ids: Ids
+    notes: Sequence[str] = ()
+    """A short text for each, such as its similarity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A selection and how the page shows it."""
+
+    selection: Selection
+    key: str
+    """Prefix of the session keys of its widgets."""
+    url_key: str
+    """URL key of the page for the id of a stored selection."""
+    height: int = 420
+    replaced: tuple[str, ...] = ()
+    """URL keys of the page that a stored selection replaces in links, such as the shape of a lasso."""
+    view: Mapping[str, str] = field(default_factory=dict)
+    """Values of URL keys that links name also where they are the defaults, which may change."""
+    tab_key: str = ""
+    """URL key of the part that is open; empty: it is not in the address."""
+    analysis: Analysis | None = None
+    """The themes that are named beside the sentences; by default the newest of the project."""
+    ranking: Ranking | None = None
+    columns: Callable[[Ids], Mapping[str, Sequence[Any]]] | None = None
+    """Returns further columns of files, for sentences by their ids."""
+    places: Callable[[], SentencePlaces] | None = None
+    """Returns the places of the sentences, where the page knows them."""
+    whole: Ids | None = None
+    """The sentences that the selection is compared with, ascending; by default those of the project."""
+    heading: str = ""
+    """Title instead of the number of sentences."""
+    focus: int = -1
+    """Id of the sentence that is marked in the list."""
+    on_pick: Callable[[int], None] | None = None
+    on_clear: Callable[[], None] | None = None
+
+    @property
+    def themes(self) -> Analysis | None:
+        """The themes that are named beside the sentences."""
+        return self.analysis or next(iter(partition_queries.analyses(self.selection.corpus_id)), None)
+
+    def read(self) -> SelectedSentences:
+        """Return the sentences."""
+        return sentences(self.selection.ids, self.selection.digest, self.themes, self.places)
+
+    def name(self, part: str) -> str:
+        """Return the key of a widget that belongs to this selection."""
+        return f"{self.key}-{part}-{self.selection.digest[:8]}"
 
 
 def offer(corpus_id: int, ids: Iterable[int] | Ids, origin: Origin) -> None:
@@ -97,11 +155,6 @@ def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view
 
 
 # ---------------------------------------------------------------- what is shown of a selection
-
-
-def analysis_of(corpus_id: int) -> Analysis | None:
-    """Return the newest themes of a project."""
-    return next(iter(partition_queries.analyses(corpus_id)), None)
 
 
 def sentences(
