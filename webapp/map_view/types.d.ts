@@ -1,4 +1,9 @@
 // Types of the map: what the server sends, and the parts of the view that its scripts share.
+interface Window {
+  themescopeActions?: any;
+  themescopeMaps?: any;
+  themescopeViews?: any;
+}
 type Pair = [number, number];
 type Box = { left: number; top: number; width: number; height: number };
 type Placed = Box & { text: string; size: number };

@@ -52,10 +52,10 @@ def asset(folder: Path, *names: str) -> str:
 def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any) -> None:
     """Draw a component in a ``div`` whose class is ``name``.
 
-    Its files in ``folder`` are ``<name>.css`` and ``<name>.js``, which may use the other ``scripts``; by default they
-    are files that pages share. ``call`` holds data, key and callbacks.
+    Its files in ``folder`` are ``<name>.css`` and ``<name>.js``, which may use ``elements.js`` and the other ``scripts``;
+    by default they are files that pages share. ``call`` holds data, key and callbacks.
     """
-    css, js = asset(folder, f"{name}.css"), asset(folder, *scripts, f"{name}.js")
+    css, js = asset(folder, f"{name}.css"), asset(folder, "elements.js", *scripts, f"{name}.js")
     draw = st.components.v2.component(f"themescope_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
     draw(**call)
 
@@ -125,7 +125,6 @@ def _keep_download(content: bytes, mime: str, file: str) -> None:
 # --- action keys ------------------------------------------------------------------------------------------------------
 
 
-_SCRIPTS = ("action_queue.js", "keys.js", "action_view.js")
 _WORDS = {
     "saving": "Saving …",
     "late": "Not saved yet: the server does not answer. Your keys are kept and sent again.",
@@ -171,7 +170,7 @@ def action_keys(
     draw_component(
         "action_keys",
         ASSETS,
-        *_SCRIPTS,
+        "actions.js",
         data={
             "session": state.session, "acknowledged": state.number, "words": _WORDS,
             "keys": {letter.lower(): kind for letter, kind in keys.items()},

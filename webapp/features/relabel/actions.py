@@ -1,6 +1,6 @@
 """Actions that a user dispatches with a button, a key or the mouse; each is applied once, in order.
 
-The browser numbers actions and sends them again until they are acknowledged (``action_queue.js``). Buttons of
+The browser numbers actions and sends them again until they are acknowledged (``actions.js``). Buttons of
 Streamlit are not suitable here: a timer of the page sends a pending press along with its own message, so that one press
 counts twice; and two presses that arrive while the page is being drawn are merged into one.
 """

@@ -30,7 +30,7 @@ from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("action_queue.js", "keys.js", "action_view.js", "cluster_editor.js")
+SCRIPTS = ("actions.js", "cluster_editor.js")
 """Scripts that the components of the page share."""
 _POLL_S = 5.0
 _GROUPS = {

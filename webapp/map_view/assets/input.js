@@ -94,7 +94,7 @@ const INPUT = {
     if (again && this.mode === "polygon") return this.close();
     this.corners.push(this.unit(place));
     if (this.mode === "box" && this.corners.length === 2) {
-      const path = box(...this.corners.map((corner) => this.screen(corner)));
+      const path = box(this.screen(this.corners[0]), this.screen(this.corners[1]));
       this.stop();
       return this.area(path);
     }
@@ -256,6 +256,7 @@ const INPUT = {
   },
 };
 
+/** @param {number[]} from @param {number[]} to */
 function box([x, y], [u, v]) {
   return [[x, y], [u, y], [u, v], [x, v]];
 }

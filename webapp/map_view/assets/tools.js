@@ -81,7 +81,7 @@ const FRAME = {
     field.append(label, input);
     Object.assign(input, { type: "number", value, min: least, max: most, step: "any" });
     input.onchange = () => {
-      input.value = Math.min(Math.max(Number(input.value) || value, least), most);
+      input.value = String(Math.min(Math.max(Number(input.value) || value, least), most));
       change();
     };
     return input;

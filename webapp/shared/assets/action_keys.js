@@ -7,7 +7,7 @@ class ActionKeys extends ActionView {
 
   press(key) {
     const kind = this.data.keys[key], label = this.data.fields[key];
-    const field = label && document.querySelector(`textarea[aria-label="${CSS.escape(label)}"]`);
+    const field = label && /** @type {HTMLElement} */ (document.querySelector(`textarea[aria-label="${CSS.escape(label)}"]`));
     if (field) field.focus();
     else if (kind) actionQueue.push({ kind });
     return Boolean(field || kind);
@@ -15,8 +15,7 @@ class ActionKeys extends ActionView {
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".action_keys");
-  root.setAttribute("role", "status");
-  root.keys ??= new ActionKeys(root);
-  root.keys.show(data, setStateValue);
+  const view = viewOf(parentElement, "action_keys", ActionKeys);
+  view.root.setAttribute("role", "status");
+  view.show(data, setStateValue);
 }

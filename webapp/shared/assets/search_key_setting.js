@@ -1,24 +1,10 @@
-// Switch of all shortcuts of a single key, which this browser keeps.
-const OFF = "themescope-single-keys-off";
-
+// Switch of all shortcuts of a single key, which this browser keeps; they are on where it keeps nothing.
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".search_key_setting");
-  const label = document.createElement("label");
-  const box = document.createElement("input");
-  box.type = "checkbox";
-  try {
-    box.checked = localStorage.getItem(OFF) !== "1";
-  } catch {
-    box.checked = true; // the browser keeps nothing, so shortcuts are on
-  }
+  const label = make("label"), box = make("input", "", "", { type: "checkbox" });
+  box.checked = kept(OFF) !== "1";
   box.onchange = () => {
-    try {
-      if (box.checked) localStorage.removeItem(OFF);
-      else localStorage.setItem(OFF, "1");
-    } catch {
-      box.checked = true;
-    }
+    if (!keep(OFF, box.checked ? "" : "1")) box.checked = true;
   };
   label.append(box, data.label);
-  root.replaceChildren(label);
+  parentElement.querySelector(".search_key_setting").replaceChildren(label);
 }

@@ -1,5 +1,5 @@
 // A list of sentences of any length. The server sends groups of sentences; a group that comes into view and is not here
-// is requested. Texts are set through textContent, so that they never become elements.
+// is requested.
 const ROW_HEIGHT = 64; // pixels, for groups that were not drawn yet
 
 class SentenceView {
@@ -37,8 +37,7 @@ class SentenceView {
     this.seen.clear();
     const count = Math.ceil(this.data.total / this.data.per);
     this.lists = Array.from({ length: count }, (_, number) => {
-      const list = document.createElement("ol");
-      list.dataset.number = number;
+      const list = make("ol", "", "", { "data-number": String(number) });
       list.start = number * this.data.per + 1;
       return list;
     });
@@ -59,37 +58,14 @@ class SentenceView {
   }
 
   item({ id, text, place, theme, note }) {
-    const item = document.createElement("li");
-    item.dataset.id = id;
-    item.tabIndex = -1;
-    const body = this.part("p", "text", text);
-    body.dir = "auto";
-    const where = this.part("p", "where", "");
-    const position = this.part("span", "place", place);
-    position.title = place;
-    where.append(position);
-    if (theme) {
-      const name = this.part("span", "theme", theme);
-      name.title = theme;
-      where.append(name);
-    }
-    if (note) where.append(this.part("span", "note", note));
+    const item = make("li", "", "", { "data-id": String(id), tabindex: "-1" });
+    const body = make("p", "text", "", { dir: "auto" }), where = make("p", "where");
+    highlight(body, text, [this.data.mark]);
+    where.append(make("span", "place", place, { title: place }));
+    if (theme) where.append(make("span", "theme", theme, { title: theme }));
+    if (note) where.append(make("span", "note", note));
     item.append(body, where);
     return item;
-  }
-
-  part(name, kind, text) {
-    const made = document.createElement(name);
-    made.className = kind;
-    const at = kind === "text" && this.data.mark ? text.toLowerCase().indexOf(this.data.mark.toLowerCase()) : -1;
-    if (at < 0) {
-      made.textContent = text;
-      return made;
-    }
-    const mark = document.createElement("mark");
-    mark.textContent = text.slice(at, at + this.data.mark.length);
-    made.append(text.slice(0, at), mark, text.slice(at + this.data.mark.length));
-    return made;
   }
 
   inView(entries) {
@@ -136,7 +112,5 @@ class SentenceView {
 }
 
 export default function (component) {
-  const root = component.parentElement.querySelector(".sentence_view");
-  root.view ??= new SentenceView(root);
-  root.view.show(component);
+  viewOf(component.parentElement, "sentence_view", SentenceView).show(component);
 }

@@ -11,7 +11,8 @@ function hold(event) {
 function restore() {
   if (!held || document.activeElement !== document.body) return;
   const drawn = document.querySelectorAll(`.${CSS.escape(held.key)} [role="tab"][tabindex]`);
-  [...drawn].find((tab) => tab.textContent === held.name)?.focus({ preventScroll: true });
+  const tab = /** @type {HTMLElement | undefined} */ ([...drawn].find((one) => one.textContent === held.name));
+  tab?.focus({ preventScroll: true });
 }
 
 function release() {

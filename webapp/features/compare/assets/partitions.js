@@ -1,11 +1,4 @@
-// Two partitions of the sentences of an article, side by side. Texts are set through textContent only.
-function make(kind, name, text) {
-  const made = document.createElement(kind);
-  if (name) made.className = name;
-  if (text) made.textContent = text;
-  return made;
-}
-
+// Two partitions of the sentences of an article, side by side.
 function line(sentence) {
   const item = make("li", sentence.moved ? "moved" : "");
   if (sentence.moved) item.append(make("span", "where", sentence.moved));
@@ -42,8 +35,7 @@ export default function ({ data, parentElement }) {
   for (const name of [data.left, data.right]) names.append(make("strong", "", name));
   root.append(names);
   for (const group of data.groups) {
-    const row = make("section", "pair");
-    row.setAttribute("aria-label", group.name);
+    const row = make("section", "pair", "", { "aria-label": group.name });
     row.append(side(group.left, data.empty), side(group.right, data.empty));
     root.append(row);
   }

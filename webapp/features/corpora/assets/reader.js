@@ -1,20 +1,4 @@
-// Text of an article with its section tree. Texts are set through textContent, so that they never become elements.
-function words(parent, text, query) {
-  if (!query) {
-    parent.append(text);
-    return;
-  }
-  const lower = text.toLowerCase();
-  let from = 0;
-  for (let at = lower.indexOf(query); at >= 0; at = lower.indexOf(query, from)) {
-    parent.append(text.slice(from, at));
-    const hit = document.createElement("mark");
-    hit.textContent = text.slice(at, at + query.length);
-    parent.append(hit);
-    from = at + query.length;
-  }
-  parent.append(text.slice(from));
-}
+// Text of an article with its section tree.
 
 // scrollIntoView() would scroll the page as well.
 function reveal(article, part) {
@@ -32,25 +16,16 @@ function mark(span, number, before, legend) {
   span.style.setProperty("--cluster", cluster.colour);
   span.title = `${number + 1}. ${cluster.name}`;
   if (number === before) return;
-  const label = document.createElement("b");
-  label.textContent = number + 1;
-  label.setAttribute("aria-label", `Cluster ${number + 1}, ${cluster.name}:`);
-  span.append(label);
+  span.append(make("b", "", number + 1, { "aria-label": `Cluster ${number + 1}, ${cluster.name}:` }));
 }
 
 function legendOf(article, entries) {
-  const list = document.createElement("div");
-  list.className = "legend";
-  list.setAttribute("role", "group");
-  list.setAttribute("aria-label", "Clusters");
+  const list = make("div", "legend", "", { role: "group", "aria-label": "Clusters" });
   entries.forEach((entry, number) => {
-    const button = document.createElement("button");
+    const button = make("button", "", "", { "aria-pressed": "false" });
     button.style.setProperty("--cluster", entry.colour);
     button.title = `Highlight the sentences of “${entry.name}”`;
-    button.setAttribute("aria-pressed", "false");
-    const label = document.createElement("b");
-    label.textContent = number + 1;
-    button.append(label, ` ${entry.name} (${entry.size})`);
+    button.append(make("b", "", number + 1), ` ${entry.name} (${entry.size})`);
     button.onclick = () => {
       const chosen = button.getAttribute("aria-pressed") !== "true";
       for (const other of list.children) other.setAttribute("aria-pressed", String(chosen && other === button));
@@ -64,30 +39,21 @@ function legendOf(article, entries) {
 }
 
 function section(article, nav, part, query, legend) {
-  const heading = document.createElement("h4");
-  heading.dir = "auto";
-  heading.textContent = part.title || "Introduction";
-  heading.classList.toggle("deep", part.level > 2);
+  const title = part.title || "Introduction", heading = make("h4", part.level > 2 ? "deep" : "", title, { dir: "auto" });
   article.append(heading);
-  const link = document.createElement("button");
-  link.dir = "auto";
-  link.textContent = heading.textContent;
+  const link = make("button", "", title, { dir: "auto" });
   link.style.paddingLeft = `${0.4 + 0.8 * Math.max(0, part.level - 2)}rem`;
   link.onclick = () => article.scrollTo({ top: heading.offsetTop - article.offsetTop, behavior: "smooth" });
   nav.append(link);
   for (const paragraph of part.paragraphs) {
-    const block = document.createElement("p");
-    block.dir = "auto";
+    const block = make("p", "", "", { dir: "auto" });
     let before = -1;
     for (const sentence of paragraph) {
-      const span = document.createElement("span");
-      span.classList.toggle("opens", Boolean(sentence.opens));
-      span.classList.toggle("eligible", Boolean(sentence.eligible));
-      span.classList.toggle("focus", Boolean(sentence.focus));
+      const span = make("span", ["opens", "eligible", "focus"].filter((state) => sentence[state]).join(" "));
       if (sentence.why) span.title = sentence.why;
       if (legend.length) mark(span, sentence.cluster, before, legend);
       before = sentence.cluster;
-      words(span, sentence.text, query);
+      highlight(span, sentence.text, [query]);
       block.append(span, " ");
     }
     article.append(block);
@@ -96,11 +62,8 @@ function section(article, nav, part, query, legend) {
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".reader");
-  const nav = document.createElement("nav");
-  const article = document.createElement("article");
-  article.tabIndex = 0;
-  const query = data.query.toLowerCase();
-  for (const part of data.sections) section(article, nav, part, query, data.legend);
+  const nav = make("nav"), article = make("article", "", "", { tabindex: "0" });
+  for (const part of data.sections) section(article, nav, part, data.query, data.legend);
   root.replaceChildren(...(data.legend.length ? [legendOf(article, data.legend)] : []), nav, article);
   reveal(article, article.querySelector(".focus") ?? article.querySelector("mark"));
 }

@@ -6,49 +6,26 @@ const SIDES = {
   below: { property: "--list-height", usual: 420, orientation: "horizontal", room: () => 2 * innerHeight, at: (event) => event.clientY, less: "ArrowDown", more: "ArrowUp" },
 };
 
-function kept(property) {
-  try {
-    return Number(localStorage.getItem(`themescope-map${property}`)) || 0;
-  } catch {
-    return 0; // the browser keeps nothing
-  }
-}
-
-function keep(property, size) {
-  try {
-    localStorage.setItem(`themescope-map${property}`, String(size));
-  } catch {
-    // The size holds until the page is left.
-  }
-}
-
 function button(root, label, name, press) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.title = label;
-  made.setAttribute("aria-label", label);
-  made.className = name;
+  const made = make("button", name, "", { type: "button", title: label, "aria-label": label });
   made.onclick = press;
   root.append(made);
 }
 
 export default function ({ parentElement }) {
-  const root = parentElement.querySelector(".map_edge"), bar = document.createElement("div");
+  const root = parentElement.querySelector(".map_edge");
+  const bar = make("div", "bar", "", { tabindex: "0", role: "separator", "aria-label": "Size of the list" });
   const body = parentElement.getRootNode().host.closest(".st-key-map_body");
   root.replaceChildren(bar);
-  bar.className = "bar";
-  bar.tabIndex = 0;
-  bar.setAttribute("role", "separator");
-  bar.setAttribute("aria-label", "Size of the list");
   let from = null;
 
   const side = () => SIDES[matchMedia("(max-width: 47.99rem)").matches ? "below" : "beside"];
   const most = () => Math.max(LEAST, side().room(body));
-  const size = () => Math.min(kept(side().property) || side().usual, most());
+  const size = () => Math.min(Number(kept(`themescope-map${side().property}`)) || side().usual, most());
 
   function resize(wanted, keeping = true) {
     const { property, orientation } = side(), now = Math.round(Math.min(Math.max(wanted, LEAST), most()));
-    if (keeping) keep(property, now);
+    if (keeping) keep(`themescope-map${property}`, String(now));
     body.style.setProperty(property, `${now}px`);
     root.dataset.orientation = orientation;
     bar.setAttribute("aria-orientation", orientation);

@@ -1,11 +1,4 @@
-// Name field and colour palette that edit a cluster in place. Texts are set through textContent only.
-function make(tag, className, text) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text) element.textContent = text;
-  return element;
-}
-
+// Name field and colour palette that edit a cluster in place, and dragging to clusters.
 function swatch(tag, { colour, shape }) {
   const element = make(tag, `swatch ${shape}`);
   element.style.setProperty("--colour", colour);
@@ -14,10 +7,8 @@ function swatch(tag, { colour, shape }) {
 
 // Enter and leaving the field save a name that is not empty, Escape cancels.
 function nameField(value, label, onSave, onClose) {
-  const input = make("input", "name");
+  const input = make("input", "name", "", { maxlength: "200", "aria-label": label });
   input.value = value;
-  input.maxLength = 200;
-  input.setAttribute("aria-label", label);
   let closed = false;
   const close = (save) => {
     if (closed) return;
@@ -54,4 +45,28 @@ function paletteOf(cluster, palette, words) {
     box.append(button);
   });
   return box;
+}
+
+// What is dragged, until it is dropped; `ids` returns it.
+function draggable(element, ids, view) {
+  element.draggable = true;
+  element.addEventListener("dragstart", (event) => {
+    view.dragged = ids();
+    event.dataTransfer.setData("text/plain", "");
+    event.dataTransfer.effectAllowed = "move";
+  });
+}
+
+function dropTarget(element, view, drop) {
+  element.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    element.classList.add("target");
+  });
+  element.addEventListener("dragleave", () => element.classList.remove("target"));
+  element.addEventListener("drop", (event) => {
+    event.preventDefault();
+    element.classList.remove("target");
+    if (view.dragged) drop(view.dragged);
+    view.dragged = null;
+  });
 }

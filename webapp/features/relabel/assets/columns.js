@@ -61,30 +61,16 @@ class Columns {
   }
 
   column(column) {
-    const box = make("section", "column");
-    box.setAttribute("aria-label", column.name);
+    const box = make("section", "column", "", { "aria-label": column.name });
     if (column.theme) box.append(make("p", "theme", column.theme));
     box.append(this.head(column));
-    const list = make("ol");
+    const list = make("ol", "", "", { role: "listbox", "aria-multiselectable": "true", "aria-label": column.name });
     list.dataset.number = column.number;
-    list.setAttribute("role", "listbox");
-    list.setAttribute("aria-multiselectable", "true");
-    list.setAttribute("aria-label", column.name);
     column.sentences.forEach((sentence) => list.append(this.item(sentence, column)));
     if (!column.sentences.length) list.append(make("p", "placeholder", column.empty));
     if (column.more) list.append(make("p", "placeholder", column.more));
     box.append(list);
-    box.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      box.classList.add("target");
-    });
-    box.addEventListener("dragleave", () => box.classList.remove("target"));
-    box.addEventListener("drop", (event) => {
-      event.preventDefault();
-      box.classList.remove("target");
-      if (this.dragged) actionQueue.push({ kind: "move", ids: this.dragged, cluster: column.number });
-      this.dragged = null;
-    });
+    dropTarget(box, this, (ids) => actionQueue.push({ kind: "move", ids, cluster: column.number }));
     return box;
   }
 
@@ -102,7 +88,11 @@ class Columns {
     head.append(colour);
     if (column.digit) head.append(make("kbd", "", column.digit));
     head.append(name, make("small", "", column.count));
-    colour.addEventListener("click", () => this.togglePalette(head, column));
+    colour.addEventListener("click", () => {
+      const open = head.querySelector(".palette");
+      if (open) open.remove();
+      else head.append(paletteOf(column, this.data.palette, this.data.words));
+    });
     name.addEventListener("click", () => this.rename(name, column));
     return head;
   }
@@ -118,23 +108,12 @@ class Columns {
     input.select();
   }
 
-  togglePalette(head, column) {
-    const open = head.querySelector(".palette");
-    if (open) return open.remove();
-    head.append(paletteOf(column, this.data.palette, this.data.words));
-  }
-
   item(sentence, column) {
-    const item = make("li");
+    const item = make("li", "", "", { role: "option", tabindex: "0", dir: "auto" });
     item.dataset.id = sentence.id;
-    item.tabIndex = 0;
-    item.setAttribute("role", "option");
     if (sentence.mark) item.append(make("b", "mark", sentence.mark));
-    item.dir = "auto";
     item.append(make("span", "text", sentence.text));
-    if (sentence.article) item.append(make("small", "article", sentence.article));
-    if (sentence.suggestion) item.append(make("small", "suggestion", sentence.suggestion));
-    if (sentence.note) item.append(make("small", "note", sentence.note));
+    for (const kind of ["article", "suggestion", "note"]) if (sentence[kind]) item.append(make("small", kind, sentence[kind]));
     this.paint(item);
     item.addEventListener("click", (event) => this.pick(sentence.id, column, event.shiftKey));
     item.addEventListener("keydown", (event) => {
@@ -143,17 +122,8 @@ class Columns {
       event.stopPropagation();
       this.pick(sentence.id, column, event.shiftKey);
     });
-    this.makeDraggable(item, sentence.id);
+    draggable(item, () => (this.selected.has(sentence.id) ? [...this.selected] : [sentence.id]), this);
     return item;
-  }
-
-  makeDraggable(item, id) {
-    item.draggable = true;
-    item.addEventListener("dragstart", (event) => {
-      this.dragged = this.selected.has(id) ? [...this.selected] : [id];
-      event.dataTransfer.setData("text/plain", "");
-      event.dataTransfer.effectAllowed = "move";
-    });
   }
 
   paint(item) {
@@ -195,7 +165,5 @@ class Columns {
 }
 
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".columns");
-  root.columns ??= new Columns(root);
-  root.columns.show(data);
+  viewOf(parentElement, "columns", Columns).show(data);
 }

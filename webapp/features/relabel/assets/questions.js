@@ -1,14 +1,11 @@
 // A question with its answers. Buttons and keys push the same actions to the queue; an answer names its question, so that
-// a key pressed before the next question is drawn does not answer it. Texts are set through textContent.
+// a key pressed before the next question is drawn does not answer it.
 class Questions extends ActionView {
   constructor(root) {
     super(root);
     this.body = make("div", "body");
     this.body.style.display = "contents";
-    this.notice = make("p", "notice");
-    this.notice.setAttribute("role", "alert");
-    this.status = make("p", "status");
-    this.status.setAttribute("role", "status");
+    this.makeLines();
     root.append(this.notice, this.body, this.status);
   }
 
@@ -21,11 +18,8 @@ class Questions extends ActionView {
 
   draw() {
     const { data } = this, focus = this.root.getRootNode().activeElement?.dataset?.kind;
-    this.notice.textContent = data.notice;
-    this.notice.hidden = !data.notice;
-    const heading = make("h3", "", data.title);
-    heading.setAttribute("aria-live", "polite");
-    this.body.replaceChildren(heading);
+    this.drawNotice();
+    this.body.replaceChildren(make("h3", "", data.title, { "aria-live": "polite" }));
     for (const sentence of data.sentences) this.body.append(this.sentence(sentence));
     if (data.options.length) this.body.append(this.group(data.options, data.title, data.short ? "short" : ""));
     if (data.hint) this.body.append(make("p", "hint", data.hint));
@@ -43,17 +37,14 @@ class Questions extends ActionView {
   }
 
   group(options, name, className) {
-    const box = make("div", `options ${className}`);
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", name);
+    const box = make("div", `options ${className}`, "", { role: "group", "aria-label": name });
     for (const option of options) {
-      const button = make("button"), text = make("span");
+      const key = option.key.toUpperCase(), button = make("button", "", "", { "aria-keyshortcuts": key }), text = make("span");
       text.append(make("strong", "", option.label));
       if (option.example) text.append(make("span", "example", option.example));
       if (option.place) text.append(make("span", "place", option.place));
-      button.append(make("kbd", "", option.key.toUpperCase()), text);
+      button.append(make("kbd", "", key), text);
       button.dataset.kind = option.kind === "answer" ? option.value : option.kind;
-      button.setAttribute("aria-keyshortcuts", option.key.toUpperCase());
       button.setAttribute("aria-disabled", String(Boolean(option.disabled)));
       button.addEventListener("click", () => this.act(option));
       box.append(button);
@@ -77,7 +68,5 @@ class Questions extends ActionView {
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".questions");
-  root.questions ??= new Questions(root);
-  root.questions.show(data, setStateValue);
+  viewOf(parentElement, "questions", Questions).show(data, setStateValue);
 }

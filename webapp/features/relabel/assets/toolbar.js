@@ -2,10 +2,7 @@
 class Toolbar extends ActionView {
   constructor(root) {
     super(root);
-    this.status = make("p", "status");
-    this.status.setAttribute("role", "status");
-    this.notice = make("p", "notice");
-    this.notice.setAttribute("role", "alert");
+    this.makeLines();
     this.body = make("div", "body");
     this.editor = make("div", "editor");
     this.editor.addEventListener("focusout", (event) => {
@@ -27,8 +24,7 @@ class Toolbar extends ActionView {
   }
 
   draw() {
-    this.notice.textContent = this.data.notice;
-    this.notice.hidden = !this.data.notice;
+    this.drawNotice();
     // While a name is being typed nothing is redrawn: the next keys would act as shortcuts.
     this.stale = Boolean(this.input);
     if (this.stale) return;
@@ -44,9 +40,7 @@ class Toolbar extends ActionView {
   clusters() {
     const list = make("div", "clusters");
     for (const cluster of this.data.clusters) {
-      const button = make("button", "cluster");
-      button.dataset.action = `assign ${cluster.number}`;
-      button.title = cluster.name;
+      const button = make("button", "cluster", "", { title: cluster.name, "data-action": `assign ${cluster.number}` });
       button.append(swatch("span", cluster), make("span", "name", cluster.name), make("small", "", cluster.count));
       button.append(make("kbd", "", cluster.digit));
       button.addEventListener("click", () => actionQueue.push({ kind: "assign", cluster: cluster.number }));
@@ -56,13 +50,9 @@ class Toolbar extends ActionView {
   }
 
   group({ title, actions }) {
-    const box = make("div", "group");
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", title);
+    const box = make("div", "group", "", { role: "group", "aria-label": title });
     for (const action of actions) {
-      const button = make("button", "action");
-      button.dataset.action = action.name;
-      button.title = action.help;
+      const button = make("button", "action", "", { title: action.help, "data-action": action.name });
       button.append(make("span", "", action.label), make("kbd", "", action.key));
       button.classList.toggle("on", action.on);
       button.classList.toggle("switch", action.switch);
@@ -140,7 +130,5 @@ class Toolbar extends ActionView {
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".toolbar");
-  root.toolbar ??= new Toolbar(root);
-  root.toolbar.show(data, setStateValue);
+  viewOf(parentElement, "toolbar", Toolbar).show(data, setStateValue);
 }

@@ -20,10 +20,8 @@ class Tree {
 
   draw() {
     const focused = this.root.getRootNode().activeElement?.dataset?.number;
-    const list = make("ul", "rows");
-    list.setAttribute("role", "tree");
-    list.setAttribute("aria-label", this.data.words.tree);
-    list.setAttribute("aria-multiselectable", "true");
+    const about = { role: "tree", "aria-label": this.data.words.tree, "aria-multiselectable": "true" };
+    const list = make("ul", "rows", "", about);
     for (const row of this.data.rows) if (!this.closed.has(row.parent)) list.append(this.row(row));
     const out = make("p", "out", this.data.words.out);
     this.accept(out, -1);
@@ -47,12 +45,9 @@ class Tree {
   }
 
   row(row) {
-    const item = make("li", row.parent === null ? "theme" : "part");
+    const [kind, level] = row.parent === null ? ["theme", "1"] : ["part", "2"];
+    const item = make("li", kind, "", { tabindex: "0", role: "treeitem", "aria-level": level });
     item.dataset.number = row.number;
-    item.tabIndex = 0;
-    item.draggable = true;
-    item.setAttribute("role", "treeitem");
-    item.setAttribute("aria-level", row.parent === null ? "1" : "2");
     item.setAttribute("aria-selected", String(this.chosen.has(row.number)));
     if (row.parts) item.setAttribute("aria-expanded", String(!this.closed.has(row.number)));
     item.setAttribute("aria-label", [row.name, row.count, row.stale].filter(Boolean).join(", "));
@@ -62,19 +57,15 @@ class Tree {
     item.title = row.name;
     item.addEventListener("click", () => this.choose(row.number));
     item.addEventListener("keydown", (event) => this.key(event, row));
-    item.addEventListener("dragstart", (event) => {
-      this.dragged = this.chosen.has(row.number) ? [...this.chosen] : [row.number];
-      event.dataTransfer.setData("text/plain", "");
-      event.dataTransfer.effectAllowed = "move";
-    });
+    draggable(item, () => (this.chosen.has(row.number) ? [...this.chosen] : [row.number]), this);
     this.accept(item, row.number);
     return item;
   }
 
   // The triangle is for the mouse; the arrow keys do the same.
   fold(row) {
-    const mark = make("span", "fold", row.parts ? (this.closed.has(row.number) ? "▸" : "▾") : "");
-    mark.setAttribute("aria-hidden", "true");
+    const sign = this.closed.has(row.number) ? "▸" : "▾";
+    const mark = make("span", "fold", row.parts ? sign : "", { "aria-hidden": "true" });
     if (!row.parts) return mark;
     mark.addEventListener("click", (event) => {
       event.stopPropagation();
@@ -90,17 +81,7 @@ class Tree {
   }
 
   accept(element, theme) {
-    element.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      element.classList.add("target");
-    });
-    element.addEventListener("dragleave", () => element.classList.remove("target"));
-    element.addEventListener("drop", (event) => {
-      event.preventDefault();
-      element.classList.remove("target");
-      if (this.dragged) actionQueue.push({ kind: "put_under", clusters: this.dragged, theme });
-      this.dragged = null;
-    });
+    dropTarget(element, this, (clusters) => actionQueue.push({ kind: "put_under", clusters, theme }));
   }
 
   choose(number) {
@@ -129,7 +110,5 @@ class Tree {
 }
 
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".tree");
-  root.tree ??= new Tree(root);
-  root.tree.show(data);
+  viewOf(parentElement, "tree", Tree).show(data);
 }

@@ -1,26 +1,16 @@
-// A search box with its results (combobox and listbox of ARIA). Texts are set through textContent, never as HTML.
+// A search box with its results (combobox and listbox of ARIA).
 const WAIT_MS = 180;
 
 class SearchBox {
   constructor(root) {
     this.root = root;
     this.active = -1;
-    this.input = document.createElement("input");
-    Object.assign(this.input, { type: "search", placeholder: "Search everything", autocomplete: "off", spellcheck: false });
-    for (const [name, value] of Object.entries({
-      role: "combobox",
-      "aria-label": "Search",
-      "aria-controls": "search-results",
-      "aria-autocomplete": "list",
-      "aria-expanded": "false",
-    }))
-      this.input.setAttribute(name, value);
-    this.status = document.createElement("p");
-    this.status.setAttribute("role", "status");
-    this.list = document.createElement("div");
-    this.list.id = "search-results";
-    this.list.setAttribute("role", "listbox");
-    this.list.setAttribute("aria-label", "Results");
+    this.input = make("input", "", "", {
+      type: "search", placeholder: "Search everything", autocomplete: "off", spellcheck: "false", role: "combobox",
+      "aria-label": "Search", "aria-controls": "search-results", "aria-autocomplete": "list", "aria-expanded": "false",
+    });
+    this.status = make("p", "", "", { role: "status" });
+    this.list = make("div", "", "", { id: "search-results", role: "listbox", "aria-label": "Results" });
     this.input.oninput = () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.send(), WAIT_MS);
@@ -30,7 +20,8 @@ class SearchBox {
   }
 
   show(data, setStateValue, setTriggerValue) {
-    Object.assign(this, { setStateValue, setTriggerValue });
+    this.setStateValue = setStateValue;
+    this.setTriggerValue = setTriggerValue;
     const first = this.sent === undefined;
     if (first) {
       this.input.value = this.sent = data.query;
@@ -48,7 +39,7 @@ class SearchBox {
 
   draw({ query, groups, marked }) {
     this.options = [];
-    const words = marked ? query.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    const words = marked ? query.split(/\s+/) : [];
     this.list.replaceChildren(...groups.map((group) => this.group(group, words)));
     this.input.setAttribute("aria-expanded", String(this.options.length > 0));
     this.activate(-1);
@@ -57,36 +48,18 @@ class SearchBox {
   }
 
   group({ title, count, icon, items }, words) {
-    const box = document.createElement("div");
-    box.className = "group";
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", title);
-    const heading = document.createElement("h2");
-    heading.textContent = title;
-    const number = document.createElement("small");
-    number.textContent = count;
-    heading.append(number);
+    const box = make("div", "group", "", { role: "group", "aria-label": title }), heading = make("h2", "", title);
+    heading.append(make("small", "", count));
     box.append(heading, ...items.map((item) => this.option(item, icon, words)));
     return box;
   }
 
   option({ title, detail, address }, icon, words) {
     const place = this.options.length;
-    const option = document.createElement("div");
-    option.id = `search-result-${place}`;
-    option.setAttribute("role", "option");
-    option.setAttribute("aria-selected", "false");
-    const sign = document.createElement("span");
-    sign.className = "icon";
-    sign.setAttribute("aria-hidden", "true");
-    sign.textContent = icon;
-    const text = document.createElement("span");
-    text.className = "text";
-    text.dir = "auto";
+    const option = make("div", "", "", { id: `search-result-${place}`, role: "option", "aria-selected": "false" });
+    const text = make("span", "text", "", { dir: "auto" });
     highlight(text, title, words);
-    const more = document.createElement("small");
-    more.textContent = detail;
-    option.append(sign, text, more);
+    option.append(make("span", "icon", icon, { "aria-hidden": "true" }), text, make("small", "", detail));
     option.onclick = () => this.open(place, address);
     option.onpointermove = () => this.activate(place);
     this.options.push({ option, address });
@@ -124,30 +97,10 @@ class SearchBox {
   }
 }
 
-function highlight(parent, text, words) {
-  const lower = text.toLowerCase();
-  let from = 0;
-  while (from < text.length) {
-    let [at, length] = [-1, 0];
-    for (const word of words) {
-      const found = lower.indexOf(word, from);
-      if (found >= 0 && (at < 0 || found < at)) [at, length] = [found, word.length];
-    }
-    if (at < 0) break;
-    parent.append(text.slice(from, at));
-    const hit = document.createElement("mark");
-    hit.textContent = text.slice(at, at + length);
-    parent.append(hit);
-    from = at + length;
-  }
-  parent.append(text.slice(from));
-}
-
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  const root = parentElement.querySelector(".search_box");
-  root.box ??= new SearchBox(root);
-  root.box.show(data, setStateValue, setTriggerValue);
-  const focus = () => root.box.input.focus(); // from the button of the header and its key
+  const box = viewOf(parentElement, "search_box", SearchBox);
+  box.show(data, setStateValue, setTriggerValue);
+  const focus = () => box.input.focus(); // from the button of the header and its key
   document.addEventListener("themescope-search", focus);
   return () => document.removeEventListener("themescope-search", focus);
 }

@@ -1,14 +1,11 @@
-// Text whose sentences are shaded by score. Texts are set through textContent, so that they never become elements.
+// Text whose sentences are shaded by score.
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".shaded");
   const blocks = data.paragraphs.map((paragraph) => {
-    const block = document.createElement("p");
+    const block = make("p");
     for (const sentence of paragraph) {
-      const span = document.createElement("span");
-      span.textContent = sentence.text;
-      span.title = sentence.why;
+      const span = make("span", sentence.chosen ? "chosen" : "", sentence.text, { title: sentence.why });
       span.style.setProperty("--strength", `${sentence.strength}%`);
-      span.classList.toggle("chosen", sentence.chosen);
       block.append(span, " ");
     }
     return block;

@@ -1,0 +1,140 @@
+// Actions of a page by keys and buttons: a queue that loses and repeats none, and the components that push to it.
+//
+// Every action has a number and is kept until the server acknowledges it: timers in the browser send pending state along
+// with their own messages, and the server merges messages that wait.
+const RESEND_MS = 6000;
+
+class ActionQueue {
+  constructor() {
+    this.actions = [];
+    this.number = 0;
+    this.listeners = new Set();
+    this.beforePush = new Set();
+    this.deliver = null; // sends a message to the server
+    window.addEventListener("beforeunload", (event) => {
+      if (this.actions.length) event.preventDefault();
+    });
+  }
+
+  // The page was drawn by this session, which has handled every action up to this number.
+  acknowledge(session, number) {
+    if (session !== this.session) {
+      // A new session after a time without answers: actions that waited in the old one may not have been handled.
+      this.lost = Boolean(this.late && this.actions.length);
+      this.session = session;
+      this.actions = [];
+      this.number = 0;
+    }
+    this.seen = number;
+    this.number = Math.max(this.number, number);
+    this.actions = this.actions.filter((action) => action.number > number);
+    if (!this.actions.length) this.stopRetrying();
+    this.notify();
+  }
+
+  stopRetrying() {
+    window.clearTimeout(this.timer);
+    this.late = false;
+  }
+
+  push(action) {
+    this.lost = false;
+    for (const flush of this.beforePush) flush();
+    this.number += 1;
+    this.actions.push({ ...action, number: this.number });
+    this.send();
+    this.notify();
+  }
+
+  // `attempt` makes every message different; the connection may have been lost. `seen` tells which state of the page and
+  // of its address the browser had.
+  send(attempt = 0) {
+    const late = this.late || attempt > 0;
+    this.stopRetrying();
+    this.deliver?.({ session: this.session, actions: this.actions, attempt, seen: this.seen });
+    this.timer = window.setTimeout(() => this.send(attempt + 1), RESEND_MS);
+    this.late = late;
+    this.notify();
+  }
+
+  notify() {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+const actionQueue = (window.themescopeActions ??= new ActionQueue());
+
+function isTyping(event) {
+  const target = event.composedPath()[0];
+  if (!(target instanceof HTMLElement)) return false;
+  const withoutText = ["checkbox", "radio", "range", "button", "file", "submit"];
+  const isInput = target instanceof HTMLInputElement && !withoutText.includes(target.type);
+  return target.isContentEditable || target.matches("textarea, select") || isInput;
+}
+
+// Digits count on keyboards that type them with Shift, and letters on keyboards of other scripts. A key of the number
+// pad that types nothing, such as End, is itself.
+function keyOf(event) {
+  const { code, key } = event, physical = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(code);
+  if (/^[0-9?]$/.test(key)) return key;
+  if (event.shiftKey) return "";
+  return physical && key.length === 1 && !/[a-z]/i.test(key) ? physical[1].toLowerCase() : key.toLowerCase();
+}
+
+// A component whose keys push actions to the queue.
+class ActionView {
+  constructor(root) {
+    this.root = root;
+    this.onKey = (event) => this.handleKey(event);
+    this.onQueue = () => this.drawStatus();
+    document.addEventListener("keydown", this.onKey);
+    actionQueue.listeners.add(this.onQueue);
+  }
+
+  remove() {
+    document.removeEventListener("keydown", this.onKey);
+    actionQueue.listeners.delete(this.onQueue);
+  }
+
+  show(data, setState) {
+    this.data = data;
+    actionQueue.deliver = (message) => setState("actions", message);
+    actionQueue.acknowledge(data.session, data.acknowledged);
+    this.draw();
+    this.drawStatus();
+  }
+
+  draw() {}
+
+  drawStatus() {}
+
+  /** Handles a key; returns whether it did. @param {string} key */
+  press(key) {
+    return false;
+  }
+
+  // Makes the lines for the state of the actions and for what has to be known at once.
+  makeLines() {
+    this.status = make("p", "status", "", { role: "status" });
+    this.notice = make("p", "notice", "", { role: "alert" });
+  }
+
+  drawNotice() {
+    this.notice.textContent = this.data.notice;
+    this.notice.hidden = !this.data.notice;
+  }
+
+  // What to know about the actions of the queue; without any, `saved`.
+  statusText(saved) {
+    const { words } = this.data;
+    if (actionQueue.actions.length) return words[actionQueue.late ? "late" : "saving"];
+    return actionQueue.lost ? words.lost : saved;
+  }
+
+  handleKey(event) {
+    if (!this.root.isConnected) return this.remove();
+    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey) return;
+    if (isTyping(event) || document.querySelector('[data-testid="stDialog"]')) return;
+    if (this.press(event.altKey ? `alt+${keyOf(event)}` : keyOf(event))) event.preventDefault();
+  }
+}
