@@ -52,8 +52,8 @@ def asset(folder: Path, *names: str) -> str:
 def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any) -> None:
     """Draw a component in a ``div`` whose class is ``name``.
 
-    Its files in ``folder`` are ``<name>.css`` and ``<name>.js``, which may use ``elements.js`` and the other ``scripts``;
-    by default they are files that pages share. ``call`` holds data, key and callbacks.
+    Its files in ``folder``, by default that of the files that pages share, are ``<name>.css`` and ``<name>.js``, which
+    may use ``elements.js`` and the other ``scripts``. ``call`` holds data, key and callbacks.
     """
     css, js = asset(folder, f"{name}.css"), asset(folder, "elements.js", *scripts, f"{name}.js")
     draw = st.components.v2.component(f"themescope_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
