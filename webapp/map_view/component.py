@@ -126,9 +126,9 @@ def _names(digest: str, shown: tuple[str, ...], texts: bool, _canvas: Canvas) ->
     return names_of(_canvas.units, _canvas.colouring.categories, shown, _canvas.texts if texts else None)
 
 
-@st.cache_data(show_spinner=False, max_entries=4)
-def _outline(digest: str, _canvas: Canvas) -> list[dict[str, Any]]:
-    canvas = _canvas
+@st.cache_data(show_spinner=False, max_entries=4, hash_funcs={Canvas: lambda canvas: canvas.digest})
+def outline(canvas: Canvas) -> list[dict[str, Any]]:
+    """Return the map as a list: of each category the nearest other ones, and its sentences at its densest place."""
     found = outline_of(canvas.units, canvas.colouring.categories, len(canvas.colouring.names))
     rows = np.array([row for group in found for row in group.rows], dtype=np.intp)
     texts = iter([] if canvas.texts is None else canvas.texts(rows))
@@ -143,11 +143,6 @@ def _outline(digest: str, _canvas: Canvas) -> list[dict[str, Any]]:
         }
         for group in found
     ]
-
-
-def outline(canvas: Canvas) -> list[dict[str, Any]]:
-    """Return the map as a list: of each category the nearest other ones, and its sentences at its densest place."""
-    return _outline(canvas.digest, canvas)
 
 
 def names(canvas: Canvas) -> list[Name]:
@@ -220,27 +215,16 @@ def view(canvas: Canvas, state: MapState) -> None:
     draw = st.components.v2.component("themescope_map", html=_HTML, css=source(STYLE), js=source(*VIEW_SOURCE))
     key = f"view-{canvas.name}"
 
-    def on(name: str, act: Callable[[Any], None]) -> Callable[[], None]:
+    def on(name: str, act: Callable[[Canvas, MapState, Any], None]) -> Callable[[], None]:
         def read() -> None:
             value = (st.session_state.get(key) or {}).get(name)
             if value is not None:
-                act(value)
+                act(canvas, state, value)
 
         return read
 
-    draw(
-        data=view_data(canvas, state),
-        key=key,
-        on_area_change=on("area", lambda event: area(canvas, state, event)),
-        on_point_change=on("point", lambda event: point(canvas, state, event)),
-        on_hover_change=on("hover", lambda event: hover(canvas, state, event)),
-        on_clear_change=on("clear", lambda event: state.clear()),
-        on_hidden_change=on("hidden", lambda event: hide(canvas, state, event)),
-        on_camera_change=on("camera", lambda event: move(state, event)),
-        on_tiles_change=on("tiles", lambda event: request_tiles(canvas, state, event)),
-        on_picture_change=on("picture", lambda event: show_picture(canvas, state, event)),
-        on_outline_change=on("outline", lambda event: open_outline(canvas, state, event)),
-    )
+    changes = {f"on_{name}_change": on(name, act) for name, act in _EVENTS.items()}
+    draw(data=view_data(canvas, state), key=key, **changes)
 
 
 @st.fragment
@@ -385,7 +369,7 @@ def hide(canvas: Canvas, state: MapState, event: Any) -> None:
         state.hidden = _categories(canvas, event.get("kinds"))
 
 
-def move(state: MapState, event: Any) -> None:
+def move(canvas: Canvas, state: MapState, event: Any) -> None:
     """Keep pan and zoom."""
     state.camera = camera_of(event)
 
@@ -406,6 +390,19 @@ def open_outline(canvas: Canvas, state: MapState, event: Any) -> None:
     """Send the list of categories and sentences from now on."""
     if canvas.concerns(event):
         state.outlined = canvas.digest
+
+
+_EVENTS: dict[str, Callable[[Canvas, MapState, Any], None]] = {
+    "area": area,
+    "point": point,
+    "hover": hover,
+    "clear": lambda canvas, state, event: state.clear(),
+    "hidden": hide,
+    "camera": move,
+    "tiles": request_tiles,
+    "picture": show_picture,
+    "outline": open_outline,
+}
 
 
 def _numbers(value: Any) -> list[int]:

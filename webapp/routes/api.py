@@ -12,7 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Mount
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from themescope.core.errors import AccessError, ThemescopeError
 from themescope.db.label_records import SignInMethod
@@ -21,6 +21,7 @@ from themescope.jobs.api.application import OPENAPI, application
 from themescope.jobs.api.parameters import Caller
 from themescope.jobs.api.problems import MEANINGS, problem, problem_of
 from themescope.jobs.services.accounts import api_tokens, sign_in
+from themescope.webapp.routes.status import Wrapper, seeing
 from themescope.webapp.shared import people
 
 MISSING = (
@@ -31,18 +32,15 @@ MOST_BYTES = 16_000_000
 _READING = ("GET", "HEAD")
 
 
-class TokenCheck:
+class TokenCheck(Wrapper):
     """Middleware that refuses requests without a valid token, or above :data:`MOST_BYTES`, with problem details."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is admitted, with the :class:`Caller` in its state."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request, send = HTTPConnection(scope), _not_stored(send)
+        request, send = HTTPConnection(scope), seeing(send, _keep_from_stores)
         public = scope["path"] == scope.get("root_path", "") + OPENAPI
         refused = None if public else await run_in_threadpool(_admit, request)
         if refused is None and _length(request) > MOST_BYTES:
@@ -82,7 +80,8 @@ def _by_token(request: HTTPConnection, token: str) -> Response | None:
 
 def _local(request: HTTPConnection) -> Response | None:
     """Act as the person whose name was entered in this browser, or as the one without a name."""
-    if request.scope["method"] not in _READING and not _is_json(request):
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.scope["method"] not in _READING and kind != "application/json":
         return problem(415, MEANINGS[415])
     store = people.server_store()
     session = sign_in.session_of(store, people.browser_token(request.cookies))
@@ -92,19 +91,10 @@ def _local(request: HTTPConnection) -> Response | None:
     return None
 
 
-def _is_json(request: HTTPConnection) -> bool:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-
-
-def _not_stored(send: Send) -> Send:
-    """Return ``send`` with the header that keeps browsers and proxies from storing the answer."""
-
-    async def send_with_header(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
-        await send(message)
-
-    return send_with_header
+def _keep_from_stores(message: Message) -> None:
+    """Add the header that keeps browsers and proxies from storing the answer."""
+    if message["type"] == "http.response.start":
+        MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
 
 
 ROUTES = [Mount(API, application(TokenCheck))]

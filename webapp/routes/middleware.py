@@ -27,7 +27,7 @@ from themescope.db.repositories.accounts import NAME_KEPT
 from themescope.db.settings import Settings, canonical_host, split_host
 from themescope.jobs.api import API
 from themescope.jobs.services.installation.health import METRICS
-from themescope.webapp.routes.status import PROBES
+from themescope.webapp.routes.status import PROBES, Wrapper, seeing
 from themescope.webapp.shared import people
 from themescope.webapp.shared.people import has_signed_in, is_secure
 
@@ -117,14 +117,7 @@ FOREIGN_ORIGIN = (
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class _Middleware:
-    """A wrapper around an ASGI application."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-
-class SecurityHeaders(_Middleware):
+class SecurityHeaders(Wrapper):
     """Sets :data:`SECURITY_HEADERS` on every response that has no stricter ones, refused handshakes included.
 
     Browsers and proxies keep no copy of :data:`MEDIA`, which Streamlit would let them do, and ask a host that they
@@ -138,7 +131,7 @@ class SecurityHeaders(_Middleware):
             return
         over_https = is_secure(HTTPConnection(scope))
 
-        async def send_with_headers(message: Message) -> None:
+        def add_headers(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start", "websocket.accept"):
                 message.setdefault("headers", [])
                 headers = MutableHeaders(scope=message)
@@ -148,9 +141,8 @@ class SecurityHeaders(_Middleware):
                     headers["Strict-Transport-Security"] = HTTPS_ONLY
                 if scope["path"].startswith(MEDIA):
                     headers["Cache-Control"] = "no-store"
-            await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, seeing(send, add_headers))
 
 
 async def server_error(request: Request, error: Exception) -> PlainTextResponse:
@@ -158,7 +150,7 @@ async def server_error(request: Request, error: Exception) -> PlainTextResponse:
     return PlainTextResponse("Internal server error.", status_code=500, headers=SECURITY_HEADERS)
 
 
-class HostCheck(_Middleware):
+class HostCheck(Wrapper):
     """Refuses requests and websocket handshakes whose ``Host`` or ``Origin`` header is not allowed.
 
     A foreign web site whose name resolves to this machine (DNS rebinding) sends its own name as the host; a page of a
@@ -252,19 +244,18 @@ PUBLIC_FILES = "/static/"
 REFUSED = "Sign in first."
 
 
-class SessionCheck:
+class SessionCheck(Wrapper):
     """Refuses requests and websocket handshakes without a session, before any of their body is read.
 
     Where nobody signs in, everything is admitted, and a browser that opens a page gets a cookie, with which the store
     keeps the name that is entered.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is admitted; redirect pages to the sign-in page, and answer the rest with status 403."""
-        if scope["type"] not in ("http", "websocket") or _is_public(scope["path"]):
+        path = scope.get("path", "")
+        public = path in PUBLIC or path.startswith(PUBLIC_FILES) or bool(_OF_API.fullmatch(path))
+        if scope["type"] not in ("http", "websocket") or public:
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
@@ -277,11 +268,14 @@ class SessionCheck:
         except ThemescopeError as error:
             await PlainTextResponse(str(error), 503)(scope, receive, send)
             return
-        await self._app(scope, receive, _identifying(request, send) if is_page and not token else send)
 
+        def add_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = Response()
+                people.set_cookie(request, own, people.new_token(), NAME_KEPT)
+                MutableHeaders(scope=message).append("set-cookie", own.headers["set-cookie"])
 
-def _is_public(path: str) -> bool:
-    return path in PUBLIC or path.startswith(PUBLIC_FILES) or bool(_OF_API.fullmatch(path))
+        await self._app(scope, receive, seeing(send, add_cookie) if is_page and not token else send)
 
 
 def _refusal(request: HTTPConnection, is_page: bool) -> Response:
@@ -289,16 +283,3 @@ def _refusal(request: HTTPConnection, is_page: bool) -> Response:
         return PlainTextResponse(REFUSED, 403)
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}" if wanted != "/" else SIGN_IN, 303)
-
-
-def _identifying(request: HTTPConnection, send: Send) -> Send:
-    """Return ``send`` with a new cookie in the response."""
-
-    async def send_with_cookie(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = Response()
-            people.set_cookie(request, own, people.new_token(), NAME_KEPT)
-            MutableHeaders(scope=message).append("set-cookie", own.headers["set-cookie"])
-        await send(message)
-
-    return send_with_cookie

@@ -260,12 +260,8 @@ async def _create_token(request: Request, token: str, form: Mapping[str, str]) -
     if days not in DAYS:
         raise DataError("Choose how long the token is valid.")
 
-    def create() -> api_tokens.NewToken:
-        store = people.server_store()
-        person = _signed_in(store, token)
-        return api_tokens.create(store, person, name, int(days), by=person)
-
-    made = await run_in_threadpool(create)
+    store, person = await run_in_threadpool(_signed_in, token)
+    made = await run_in_threadpool(api_tokens.create, store, person, name, int(days), by=person)
     return await _account_page(request, token, CREATED, new_token=made.secret)
 
 
@@ -274,20 +270,17 @@ async def _revoke_token(request: Request, token: str, form: Mapping[str, str]) -
     if not (number.isascii() and number.isdigit() and len(number) < 19):
         raise UnknownNameError("token", number, ())
 
-    def revoke() -> None:
-        store = people.server_store()
-        person = _signed_in(store, token)
-        api_tokens.revoke(store, int(number), person, by=person)
-
-    await run_in_threadpool(revoke)
+    store, person = await run_in_threadpool(_signed_in, token)
+    await run_in_threadpool(api_tokens.revoke, store, int(number), person, by=person)
     return await _account_page(request, token, REVOKED)
 
 
-def _signed_in(store: Store, token: str) -> str:
+def _signed_in(token: str) -> tuple[Store, str]:
+    store = people.server_store()
     account = sign_in.account_of(store, token)
     if account is None:
         raise AccessError(EXPIRED)
-    return account.own.person
+    return store, account.own.person
 
 
 _CHANGES = {"sessions": _end_sessions, "create-token": _create_token, "revoke-token": _revoke_token}

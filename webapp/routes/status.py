@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import cache
 
 from prometheus_client import Gauge, Histogram
@@ -67,51 +68,46 @@ async def metrics(request: Request) -> Response:
 ROUTES = [Route(ALIVE, alive), Route(READY, ready), Route(METRICS, metrics)]
 
 
-class RequestMetrics:
-    """Middleware that measures requests and counts open websockets."""
+class Wrapper:
+    """An ASGI application around another one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
+
+def seeing(send: Send, see: Callable[[Message], None]) -> Send:
+    """Return ``send`` that passes each message to ``see`` first, which may change it."""
+
+    async def see_and_send(message: Message) -> None:
+        see(message)
+        await send(message)
+
+    return see_and_send
+
+
+class RequestMetrics(Wrapper):
+    """Middleware that measures requests and counts open websockets."""
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and measure it."""
-        if scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._request(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+        started, status, accepted = time.perf_counter(), 500, False
 
-    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        accepted = False
-
-        async def send_and_see(message: Message) -> None:
-            nonlocal accepted
-            if message["type"] == "websocket.accept" and not accepted:
+        def see(message: Message) -> None:
+            nonlocal status, accepted
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+            elif message["type"] == "websocket.accept" and not accepted:
                 accepted = True
                 SESSIONS.inc()
-            await send(message)
 
         try:
-            await self._app(scope, receive, send_and_see)
+            await self._app(scope, receive, seeing(send, see))
         finally:
             if accepted:
                 SESSIONS.dec()
-
-    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started, status = time.perf_counter(), 500
-
-        async def send_and_see(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = int(message["status"])
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_and_see)
-        finally:
-            seconds = time.perf_counter() - started
-            REQUEST_SECONDS.labels(kind_of(str(scope["path"])), str(status)).observe(seconds)
+            if scope["type"] == "http":
+                seconds = time.perf_counter() - started
+                REQUEST_SECONDS.labels(kind_of(str(scope["path"])), str(status)).observe(seconds)
 
 
 def kind_of(path: str) -> str:
