@@ -99,4 +99,4 @@ interface MapView extends Levels, Density, Labels {
   pressed(name: string, on: boolean): void;
   sendNow(name: string, value: object): void;
 }
-declare function made(tag: string, name: string, parent: HTMLElement): HTMLElement;
+declare function made(tag: string, name: string, parent: HTMLElement, text?: string | number, attributes?: Record<string, string>): HTMLElement;

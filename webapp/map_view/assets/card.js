@@ -32,20 +32,16 @@ const CARD = {
     if (this.tipKey !== key) {
       this.tipKey = key;
       this.tip.replaceChildren();
-      const text = made("span", "sentence", this.tip);
-      text.textContent = tip.text;
-      text.dir = "auto";
-      made("b", "", this.tip).textContent = tip.head;
-      if (tip.group) this.cardGroup(tip);
+      made("span", "sentence", this.tip, tip.text, { dir: "auto" });
+      made("b", "", this.tip, tip.head);
+      if (tip.group) {
+        const line = made("span", "group", this.tip), one = this.data.look.classes[tip.kind];
+        if (one) made("span", `swatch shape${one.shape}`, line).style.backgroundColor = one.colour;
+        made("span", "", line, tip.group);
+      }
     }
     this.placeCard();
     if (this.overBy === "keys") this.said.textContent = [tip.text, tip.head, tip.group].filter(Boolean).join(". ");
-  },
-
-  cardGroup(tip) {
-    const line = made("span", "group", this.tip), one = this.data.look.classes[tip.kind];
-    if (one) made("span", `swatch shape${one.shape}`, line).style.backgroundColor = one.colour;
-    made("span", "", line).textContent = tip.group;
   },
 
   placeCard() {

@@ -68,8 +68,7 @@ const LABELS = {
   },
 
   labelElement(text, size) {
-    const element = made("span", "label", this.labels);
-    element.textContent = text;
+    const element = made("span", "label", this.labels, text);
     element.style.fontSize = `${size}px`;
     return element;
   },

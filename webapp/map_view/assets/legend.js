@@ -7,14 +7,9 @@ const CLOSED_EYE = "M3 12c3-5 6-7 9-7s6 2 9 7c-3 5-6 7-9 7s-6-2-9-7M4 4l16 16";
 const LEGEND = {
   legendPanel() {
     this.legend = this.panel("legend", "Legend");
-    this.fold = made("button", "fold", this.legend);
-    this.fold.type = "button";
-    this.fold.textContent = "Legend";
-    this.fold.onclick = () => this.openLegend(this.fold.getAttribute("aria-expanded") !== "true");
-    this.wanted = made("input", "wanted", this.legend);
-    this.wanted.type = "search";
-    this.wanted.placeholder = "Find a category";
-    this.wanted.setAttribute("aria-label", "Find a category");
+    const fold = () => this.openLegend(this.fold.getAttribute("aria-expanded") !== "true"), find = "Find a category";
+    this.fold = pressed(this.legend, "fold", fold, "Legend");
+    this.wanted = made("input", "wanted", this.legend, "", { type: "search", placeholder: find, "aria-label": find });
     this.wanted.oninput = () => this.entries(true);
     this.list = made("ul", "entries", this.legend);
     this.openLegend(!matchMedia("(max-width: 40rem)").matches);
@@ -45,24 +40,18 @@ const LEGEND = {
   entry(one, kind) {
     const row = made("li", "row", this.list), off = this.hidden.includes(kind);
     row.classList.toggle("off", off);
-    const entry = made("button", "entry", row);
-    entry.type = "button";
-    entry.dataset.kind = kind;
-    entry.title = this.data.fixed ? one.name : `${one.name}: click to select all, Shift and click to add`;
-    const swatch = made("span", `swatch shape${one.shape}`, entry);
-    swatch.style.backgroundColor = one.colour;
-    made("span", "name", entry).textContent = one.name;
-    made("span", "count", entry).textContent = one.count.toLocaleString("en");
+    const select = (event) => this.selectCategory(kind, event.shiftKey ? "add" : this.how);
+    const title = this.data.fixed ? one.name : `${one.name}: click to select all, Shift and click to add`;
+    const entry = pressed(row, "entry", select, "", { title, "data-kind": String(kind) });
+    made("span", `swatch shape${one.shape}`, entry).style.backgroundColor = one.colour;
+    made("span", "name", entry, one.name);
+    made("span", "count", entry, number(one.count));
     entry.disabled = Boolean(this.data.fixed);
-    entry.onclick = (event) => this.selectCategory(kind, event.shiftKey ? "add" : this.how);
-    const eye = made("button", "eye", row);
-    eye.type = "button";
-    eye.dataset.kind = kind;
-    eye.title = off ? `Show ${one.name}` : `Hide ${one.name}; double-click to show only this`;
-    eye.setAttribute("aria-label", `Hide ${one.name}`);
-    eye.setAttribute("aria-pressed", String(off));
+    const eye = pressed(row, "eye", (event) => this.toggle(kind, event.detail), "", {
+      title: off ? `Show ${one.name}` : `Hide ${one.name}; double-click to show only this`,
+      "data-kind": String(kind), "aria-label": `Hide ${one.name}`, "aria-pressed": String(off),
+    });
     eye.append(icon(off ? CLOSED_EYE : EYE));
-    eye.onclick = (event) => this.toggle(kind, event.detail);
   },
 
   toggle(kind, presses) {

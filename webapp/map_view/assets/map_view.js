@@ -10,18 +10,15 @@ class View {
     this.ground = made("canvas", "ground", this.stage);
     this.canvas = made("canvas", "points", this.stage);
     this.overlay = made("canvas", "over", this.stage);
-    this.labels = made("div", "labels", this.stage);
-    this.labels.setAttribute("aria-hidden", "true"); // the legend and the list have the same names
+    // The legend and the list have the same names.
+    this.labels = made("div", "labels", this.stage, "", { "aria-hidden": "true" });
     this.tip = made("div", "tip", this.stage);
     this.tip.hidden = true;
-    this.wait = made("p", "wait", this.stage);
-    this.wait.textContent = "Loading the points …";
+    this.wait = made("p", "wait", this.stage, "Loading the points …");
     this.pins = made("div", "pins", this.frame);
-    this.status = made("p", "drawn", this.frame);
-    this.status.setAttribute("role", "status");
+    this.status = made("p", "drawn", this.frame, "", { role: "status" });
     this.status.hidden = true;
-    this.said = made("p", "said", this.frame);
-    this.said.setAttribute("aria-live", "polite");
+    this.said = made("p", "said", this.frame, "", { "aria-live": "polite" });
     this.drawing = Drawing.on(this.canvas);
     this.camera = { x: UNITS / 2, y: UNITS / 2, unit: 0 };
     this.ratio = devicePixelRatio;
@@ -45,7 +42,8 @@ class View {
     const { data, setTriggerValue, setStateValue } = component;
     this.component = component;
     this.data = data;
-    this.send = data.action_queue ? (name, value) => this.post(name, value) : setTriggerValue;
+    // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
+    this.send = data.action_queue ? (kind, value) => window.themescopeActions?.push({ kind, ...value }) : setTriggerValue;
     if (data.action_queue) this.withoutKeys();
     this.sendNow = setTriggerValue;
     this.setState = setStateValue;
@@ -96,11 +94,6 @@ class View {
     this.stage.style.height = `${fill === null ? height : Math.max(least, rest)}px`;
   }
 
-  // On a page with an action queue, selections go through it, so that they keep their order with its shortcuts.
-  post(name, value) {
-    window.themescopeActions?.push({ kind: name, ...value });
-  }
-
   waitForPoints() {
     const shared = (window.themescopeMaps ??= { scenes: new Map(), waiting: new Set() });
     const onPoints = () => {
@@ -123,12 +116,12 @@ class View {
   }
 
   pixel(row) {
-    const { x, y, unit } = this.camera, places = this.scene.places;
-    return [(places[2 * row] - x) / unit + this.width / 2, this.height / 2 - (places[2 * row + 1] - y) / unit];
+    const { places } = this.scene;
+    return this.screen([places[2 * row], places[2 * row + 1]]);
   }
 
   unit([x, y]) {
-    const camera = this.camera;
+    const { camera } = this;
     return [(x - this.width / 2) * camera.unit + camera.x, (this.height / 2 - y) * camera.unit + camera.y];
   }
 

@@ -2,7 +2,7 @@
 const OUTLINE = {
   outlinePanel() {
     this.outline = made("details", "outline", this.root);
-    made("summary", "", this.outline).textContent = "Map as a list";
+    made("summary", "", this.outline, "Map as a list");
     this.outlineBody = made("div", "body", this.outline);
     this.outline.ontoggle = () => this.askOutline();
   },
@@ -20,28 +20,18 @@ const OUTLINE = {
   },
 
   outlineGroup({ kind, near, sentences }, list) {
-    const one = this.data.look.classes[kind], item = made("li", "", list), details = made("details", "", item);
-    details.dataset.kind = kind;
-    made("summary", "", details).textContent = `${one.name} (${number(one.count)})`;
-    if (!this.data.fixed) this.textButton("Select all", details, () => this.selectCategory(kind, this.how));
+    const one = this.data.look.classes[kind], item = made("li", "", list);
+    const details = made("details", "", item, "", { "data-kind": String(kind) });
+    made("summary", "", details, `${one.name} (${number(one.count)})`);
+    if (!this.data.fixed) pressed(details, "link", () => this.selectCategory(kind, this.how), "Select all");
     if (near.length) {
-      const line = made("p", "near", details);
-      line.textContent = "Nearest: ";
-      for (const other of near) this.textButton(this.data.look.classes[other].name, line, () => this.goTo(other));
+      const line = made("p", "near", details, "Nearest: ");
+      for (const other of near) pressed(line, "link", () => this.goTo(other), this.data.look.classes[other].name);
     }
     const lines = made("ul", "", details);
     for (const [place, text] of sentences) {
-      const line = made("li", "", lines), button = this.textButton(text, line, () => this.openPlace(place));
-      button.dir = "auto";
+      pressed(made("li", "", lines), "link", () => this.openPlace(place), text, { dir: "auto" });
     }
-  },
-
-  textButton(text, parent, press) {
-    const button = made("button", "link", parent);
-    button.type = "button";
-    button.textContent = text;
-    button.onclick = press;
-    return button;
   },
 
   goTo(kind) {

@@ -15,12 +15,8 @@ const PINS = {
   },
 
   pin(order, place, text) {
-    const pin = made("button", "pin", this.pins);
-    pin.type = "button";
-    pin.textContent = order;
-    pin.title = text;
-    pin.setAttribute("aria-label", `Result ${order}: ${text}`);
-    pin.onclick = () => this.openPlace(place);
+    const about = { title: text, "aria-label": `Result ${order}: ${text}` };
+    pressed(this.pins, "pin", () => this.openPlace(place), order, about);
   },
 
   drawPins(flat, ratio) {

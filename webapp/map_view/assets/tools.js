@@ -23,11 +23,16 @@ const ACTIONS = [
   ["png", "p", "Save as PNG (P)", "M12 4v11M7 11l5 5 5-5M5 20h14"],
 ];
 
-function made(tag, name, parent) {
-  const element = document.createElement(tag);
-  element.className = name;
+function made(tag, name, parent, text = "", attributes = {}) {
+  const element = make(tag, name, text, attributes);
   parent.append(element);
   return element;
+}
+
+function pressed(parent, name, press, text = "", attributes = {}) {
+  const button = made("button", name, parent, text, { type: "button", ...attributes });
+  button.onclick = press;
+  return button;
 }
 
 function icon(path) {
@@ -59,20 +64,12 @@ const FRAME = {
   },
 
   panel(name, label) {
-    const panel = made("div", name, this.frame);
-    panel.dataset.panel = name;
-    panel.setAttribute("role", "group");
-    panel.setAttribute("aria-label", label);
-    return panel;
+    return made("div", name, this.frame, "", { "data-panel": name, role: "group", "aria-label": label });
   },
 
   button(parent, title, path, press) {
-    const button = made("button", "tool", parent);
-    button.type = "button";
-    button.title = title;
-    button.setAttribute("aria-label", title);
+    const button = pressed(parent, "tool", press, "", { title, "aria-label": title });
     button.append(icon(path));
-    button.onclick = press;
     return button;
   },
 
