@@ -46,7 +46,6 @@ def _offered(actor: Actor | ThemescopeError | None) -> dict[str, tuple[PageCard,
 
 
 def _run() -> None:
-    """Draw the navigation and the page that is open."""
     actor = _current_actor()
     offered = _offered(actor)
     # Hidden: the frame draws the links, which keep the project, and fewer than there are pages.

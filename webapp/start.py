@@ -121,7 +121,6 @@ def _command(parts: list[str]) -> str:
 
 
 def _announce(url: str, home: Path) -> None:
-    """Print the address once the server responds."""
     deadline = time.monotonic() + _ANSWER_S
     while time.monotonic() < deadline:
         try:

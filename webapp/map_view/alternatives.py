@@ -55,7 +55,6 @@ def map_png(
 
 
 def _disc(size: float) -> list[tuple[int, int]]:
-    """Return the pixels of a disc around a pixel."""
     radius = int(size // 2)
     steps = range(-radius, radius + 1)
     return [(dx, dy) for dx in steps for dy in steps if dx * dx + dy * dy <= radius * radius]

@@ -159,7 +159,6 @@ def _of_category_levels(
     points: Units, kinds: npt.NDArray[np.int64], rows: Rows, names: Sequence[str], anchors: Sequence[Anchor],
     texts: Texts,
 ) -> list[Name]:  # fmt: skip
-    """Return the names of groups of categories and of parts of categories."""
     first: dict[int, Anchor] = {}
     for anchor in anchors:
         first.setdefault(anchor[0], anchor)

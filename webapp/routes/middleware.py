@@ -85,7 +85,6 @@ def documentation_policy(page: str) -> str:
 
 
 def _digests(page: str) -> str:
-    """Return the digests of the inline scripts of a page."""
     scripts = _INLINE_SCRIPT.findall(page)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 

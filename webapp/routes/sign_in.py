@@ -73,7 +73,6 @@ def template(name: str) -> Template:
 
 
 def _status(error: ThemescopeError) -> int:
-    """Return the HTTP status of an answer that shows an error."""
     if isinstance(error, sign_in.TooManyAttempts):
         return 429
     if isinstance(error, AccessError):
@@ -193,7 +192,6 @@ async def _begun(request: Request, token: str, target: str) -> Response:
 
 
 def _page(request: Request, message: str = "", status: int = 200, name: str = "", target: str = "") -> Response:
-    """Return the sign-in page."""
     target = _path(target or request.query_params.get("next", ""))
     link = _LINK.format(escape(f"{ORGANISATION}?{urlencode({'next': target})}"))
     values = {"name": name[:200], "next": target, "longest_name": members.LONGEST_NAME}

@@ -92,7 +92,6 @@ def clickable(
 
 
 def _searched(frame: pd.DataFrame, param: str) -> list[int]:
-    """Return the rows that contain every word of the search box."""
     left, right = st.columns([2, 3], vertical_alignment="center")
     typed = left.text_input(
         "Find", key=f"find-{param}", placeholder="Words in any column", icon=":material/search:",

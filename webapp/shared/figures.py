@@ -154,7 +154,6 @@ def interval_figure(
 
 
 def _number(row: IntervalRow, place: int, tones: Tones) -> dict[str, Any]:
-    """Return the annotation with value and interval at the right of the chart."""
     beside = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 8, "y": place}
     return {"text": interval(row.value, row.low, row.high), "font": {"color": tones.ink, "size": 12.5}, **beside}
 

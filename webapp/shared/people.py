@@ -45,9 +45,13 @@ _SECURE = "__Host-"
 """Prefix with which browsers accept a cookie only over HTTPS, from this host, for all paths."""
 
 
-@lru_cache(maxsize=4)
-def _signer(home: Path) -> tuple[str, Signer]:
+def _signer() -> tuple[str, Signer]:
     """Return the name of the cookie, which differs between installations on one host, and its signer."""
+    return _signer_of(Settings.from_environment().home)
+
+
+@lru_cache(maxsize=4)
+def _signer_of(home: Path) -> tuple[str, Signer]:
     key = signing_key(home)
     name = f"themescope-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
     return name, Signer(key, salt="themescope browser", digest_method=hashlib.sha256)
@@ -55,7 +59,7 @@ def _signer(home: Path) -> tuple[str, Signer]:
 
 def browser_token(cookies: Mapping[str, str]) -> str:
     """Return the token of a browser; "" without a cookie of this installation. Raises ``ConfigError``."""
-    name, signer = _signer(Settings.from_environment().home)
+    name, signer = _signer()
     for found in (cookies.get(_SECURE + name), cookies.get(name)):
         try:
             return signer.unsign(found or "").decode("ascii")
@@ -66,12 +70,12 @@ def browser_token(cookies: Mapping[str, str]) -> str:
 
 def project_cookie() -> str:
     """Return the name of the cookie in which pages keep the id of the last project. It is not secret and not signed."""
-    return f"{_signer(Settings.from_environment().home)[0]}-project"
+    return f"{_signer()[0]}-project"
 
 
 def tour_cookie(person: str) -> str:
     """Return the name of the cookie that says that a person, given by a digest, has seen the tour; it is not secret."""
-    return f"{_signer(Settings.from_environment().home)[0]}-tour-{person}"
+    return f"{_signer()[0]}-tour-{person}"
 
 
 def new_token() -> str:
@@ -81,7 +85,7 @@ def new_token() -> str:
 
 def cookie(token: str, secure: bool) -> tuple[str, str]:
     """Return name and value of the cookie with a token."""
-    name, signer = _signer(Settings.from_environment().home)
+    name, signer = _signer()
     return (_SECURE if secure else "") + name, signer.sign(token).decode("ascii")
 
 
@@ -103,7 +107,7 @@ def is_secure(request: HTTPConnection) -> bool:
 
 def form_token(token: str) -> str:
     """Return the value that a form of this browser has to send, which other sites cannot know."""
-    _, signer = _signer(Settings.from_environment().home)
+    _, signer = _signer()
     return signer.get_signature(f"form {token}").decode("ascii")
 
 

@@ -96,11 +96,6 @@ def articles(corpus_id: int, search: str = "", offset: int = 0, limit: int = 50)
     return read(lambda r: r.corpora.articles(corpus_id, search=search, offset=offset, limit=limit))
 
 
-def count_articles(corpus_id: int, search: str = "") -> int:
-    """Return the number of matching articles."""
-    return read(lambda r: r.corpora.count_articles(corpus_id, search=search))
-
-
 def article_titled(corpus_id: int, title: str) -> ArticleRecord | None:
     """Return the first article with exactly this title, or None."""
     return next(iter(read(lambda r: r.corpora.articles_by_title(corpus_id, title))), None)
@@ -188,11 +183,6 @@ def clustered_benchmarks(corpus_id: int | None = None) -> list[BenchmarkRecord]:
     clustered = {run.benchmark_id for run in clusterings()}
     found = [b for b in benchmarks(corpus_id) if b.id in clustered]
     return sorted(found, key=lambda b: (articles_of(b) < LEAST_ARTICLES, -b.created.timestamp()))
-
-
-def runs_of(model_id: int) -> list[RunRecord]:
-    """Return all runs of a model, newest first."""
-    return read(lambda r: r.runs.list(model_id=model_id))[::-1]
 
 
 def mean_scores(run_ids: Iterable[int]) -> dict[int, dict[str, ScoreRecord]]:
@@ -288,11 +278,6 @@ def usable_model_name(wanted: str) -> str:
     """Return ``wanted``, numbered if a model of that name exists; "" stays "", which the form refuses."""
     wanted = wanted.strip()
     return read(lambda r: r.models.usable_name(wanted)) if wanted else ""
-
-
-def usable_set_name(wanted: str) -> str:
-    """Return ``wanted``, numbered if a triplet set of that name exists."""
-    return read(lambda r: r.triplets.usable_name(wanted))
 
 
 def fingerprint() -> tuple[int, ...]:

@@ -171,7 +171,7 @@ def browse(corpus: CorpusRecord) -> None:
             placeholder="part of a title",
             icon=":material/search:",
         )
-        total = queries.count_articles(corpus.id, search)
+        total = queries.read(lambda r: r.corpora.count_articles(corpus.id, search=search))
         found = queries.articles(corpus.id, search, limit=_LISTED)
         more = f"Showing {_LISTED} of " if total > _LISTED else ""
         st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))

@@ -153,7 +153,7 @@ def evaluations(chosen: ModelRecord) -> list[tuple[str, str, str, str, str]]:
     benchmarks = {b.id: b.name for b in queries.benchmarks()}
     corpora = {c.id: c.name for c in queries.corpora()}
     rows = []
-    runs = queries.runs_of(chosen.id)
+    runs = queries.read(lambda r: r.runs.list(model_id=chosen.id))[::-1]
     scores = queries.mean_scores(run.id for run in runs)
     for run in runs:
         data = sets.get(run.triplet_set_id or -1) or benchmarks.get(run.benchmark_id or -1)

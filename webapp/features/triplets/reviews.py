@@ -133,7 +133,7 @@ def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed:
     models = models_trained_on(source)
     with st.form(f"{state.RETRAIN}_form_{source.id}"):
         left, right = st.columns(2)
-        name = left.text_input("Name", value=queries.usable_set_name(f"{source.name} cleaned"))
+        name = left.text_input("Name", value=queries.read(lambda r: r.triplets.usable_name(f"{source.name} cleaned")))
         again = right.selectbox(
             "Retrain", [_NO_MODEL, *(m.name for m in models)],
             help="Same method, settings and seed. Both models are then evaluated on the original test triplets.",

@@ -113,7 +113,6 @@ def result_link(job: JobRecord, key: str) -> bool:
 
 
 def _tell(followed: list[JobRecord]) -> None:
-    """Show each change of the jobs of this session once, as an overlay."""
     told: dict[int, JobStatus] = st.session_state.setdefault(_TOLD, {})
     news = [job for job in followed if told.get(job.id) is not _stage(job)]
     told |= {job.id: _stage(job) for job in news}

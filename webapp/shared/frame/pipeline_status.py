@@ -24,6 +24,8 @@ from themescope.webapp.shared.text import count, duration, plain, shorten
 
 _POLL_S = 1.5
 _INSTANT_S = 0.1
+_TELLS_FROM = 0.05
+"""Progress from which the remaining time of a job can be told."""
 _OPENED = "pipeline_opened"
 """Session key of the names of the projects that were opened after their import."""
 _MOST = 3
@@ -112,7 +114,6 @@ def _draw(corpus: str, known: tuple[str, ...]) -> None:
 
 
 def _heading(corpus: str, record: CorpusRecord | None, steps: list[PipelineStep]) -> None:
-    """Draw the name, and the buttons that start, cancel or repeat all steps."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(shorten(corpus, 80))}**", width="stretch")
         if not may(Right.MANAGE):
@@ -159,14 +160,9 @@ def _state(step: PipelineStep) -> str:
     return "ready" if step.ready else "none"
 
 
-_TELLS_FROM = 0.05
-
-
 def remaining(job: JobRecord) -> float | None:
     """Return the seconds that a running job needs at its present rate; None at its beginning."""
-    if job.progress < _TELLS_FROM:
-        return None
-    return elapsed(job) * (1 - job.progress) / job.progress
+    return elapsed(job) * (1 - job.progress) / job.progress if job.progress >= _TELLS_FROM else None
 
 
 def _took(job: JobRecord | None) -> str:

@@ -103,7 +103,11 @@ def show(current: str) -> None:
     step = st.session_state.get(_STEP)
     if project is not None and isinstance(step, int):
         _note(project, step, current)
-    elif project is not None and current == STEPS[0].page and not _seen():
+    elif (
+        project is not None
+        and current == STEPS[0].page
+        and not (st.session_state.get(_ENDED) or st.context.cookies.get(_cookie()) == "seen")
+    ):
         with st.container(border=True, key="tour", horizontal=True, vertical_alignment="center"):
             st.markdown("**New here?** Six pages of the demo, in a minute.", width="stretch")
             if st.button("Start the tour", type="primary", icon=":material/tour:", key="tour-start"):
@@ -115,10 +119,8 @@ def show(current: str) -> None:
 
 def start_button() -> None:
     """Draw the button that starts the tour again; nothing without the demo."""
-    project = _project()
-    if project is not None and st.button(
-        "Tour of the demo", icon=":material/tour:", type="tertiary", key="tour-restart"
-    ):
+    project, icon = _project(), ":material/tour:"
+    if project is not None and st.button("Tour of the demo", icon=icon, type="tertiary", key="tour-restart"):
         _go(project, 0)
 
 
@@ -127,17 +129,12 @@ def _project() -> CorpusRecord | None:
     return next((corpus for corpus in projects.known() if corpus.name == demo.CORPUS), None)
 
 
-def _seen() -> bool:
-    return bool(st.session_state.get(_ENDED)) or st.context.cookies.get(_cookie()) == "seen"
-
-
 def _cookie() -> str:
     """Return the name of the cookie for this person; several may use a browser one after the other."""
     return tour_cookie(hashlib.sha256(people.current_person().encode()).hexdigest()[:8])
 
 
 def _go(project: CorpusRecord, number: int) -> None:
-    """Show a step on its page."""
     st.session_state[_STEP] = number
     step = STEPS[number]
     navigation.switch_page(step.page, {"corpus": project.name, **step.view(project)})

@@ -58,7 +58,6 @@ def entry_html(code: Code, partition: Partition, texts: Mapping[int, str]) -> st
 
 
 def _fields_html(rows: Iterable[tuple[str, str, str]]) -> str:
-    """Return fields of (title, HTML, class) as a list of definitions."""
     parts = [f"<div class='{kind}'><dt>{title}</dt><dd>{body}</dd></div>" for title, body, kind in rows]
     return f"<dl class='code-entry'>{''.join(parts)}</dl>"
 
@@ -105,7 +104,6 @@ def close_editor(key: str, number: int) -> None:
 def _form(
     key: str, code: Code, partition: Partition, texts: Callable[[Iterable[int]], Mapping[int, str]]
 ) -> CodebookEntry | None:
-    """Draw the form of a codebook entry; return the entry when its button is pressed."""
     number, entry = code.cluster.number, code.entry
     # The fields begin anew when the stored entry has changed.
     key = f"{key}_{number}_{hash(entry)}"

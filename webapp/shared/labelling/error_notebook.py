@@ -100,7 +100,6 @@ def show_summary(new: NewCase) -> None:
 
 
 def _store(new: NewCase, note: str, names: list[str]) -> ErrorCase:
-    """Store a case with its note and categories."""
     person = current_person()
     with queries.store().writing() as w:
         known = {one.name.casefold(): one.id for one in w.error_notebook.read(new.corpus_id).current_categories()}

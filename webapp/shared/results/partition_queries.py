@@ -124,17 +124,12 @@ def _labellings(article: ArticleRecord, created: datetime) -> list[ClusteringRun
 SOURCES: tuple[Source, ...] = (_sections, _runs, _labellings)
 
 
-def run_name(run: RunRecord, model: ModelRecord | None) -> str:
-    """Return model and clusterer, with a seed other than the default."""
+def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: BenchmarkRecord | None) -> str:
+    """Return model, clusterer, a seed other than the default, and the benchmark: an article may be in several."""
     how = clusterer_title(run.clusterer) if run.clusterer else run.kind.capitalize()
     seed = f", seed {run.seed}" if run.seed else ""
-    return f"{model.name} · {how}{seed}" if model else f"{how}{seed}"
-
-
-def partition_name(run: RunRecord, model: ModelRecord | None, benchmark: BenchmarkRecord | None) -> str:
-    """Return :func:`run_name` with the benchmark, because an article may be in several."""
     where = f" on {benchmark.name}" if benchmark else ", this article" if run.config.get("article") else ""
-    return run_name(run, model) + where
+    return f"{f'{model.name} · ' if model else ''}{how}{seed}{where}"
 
 
 def clusterer_title(id: str) -> str:
@@ -270,23 +265,15 @@ def theme_listing(run_id: int, created: datetime) -> RunListing:
             for article, sections in r.corpora.sections_of(list(labels)).items()
         }
     sentences = [found[int(i)] for i in ids]
-    return RunListing(
-        ids,
-        sentences,
-        np.array([labels[s.article_id][s.position] for s in sentences], dtype=np.int32),
-        margins,
-        [titles[s.article_id][s.section] for s in sentences],
-    )
+    numbers = np.array([labels[s.article_id][s.position] for s in sentences], dtype=np.int32)
+    return RunListing(ids, sentences, numbers, margins, [titles[s.article_id][s.section] for s in sentences])
 
 
 def theme_map_of(analysis: Analysis) -> MapRecord | None:
     """Return the newest map of the corpus by the model of the analysis."""
-    found = [m for m in queries.maps(analysis.corpus.id) if m.model_id == analysis.model.id]
-    return found[0] if found else None
+    return next((m for m in queries.maps(analysis.corpus.id) if m.model_id == analysis.model.id), None)
 
 
 def sentence_texts(ids: Sequence[int]) -> dict[int, str]:
     """Return sentences by id."""
-    return queries.read(
-        lambda r: {i: s.text for i, s in r.corpora.sentences_by_id(np.asarray(ids, dtype=np.int64)).items()}
-    )
+    return {i: sentence.text for i, sentence in queries.sentences(np.asarray(ids, dtype=np.int64)).items()}

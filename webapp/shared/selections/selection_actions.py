@@ -51,7 +51,6 @@ def show(of: Panel) -> None:
 
 
 def _popover(of: Panel, label: str, icon: str, draw: Callable[[Panel], None]) -> None:
-    """Draw a button with a panel whose content is drawn when it is open."""
     shut = st.popover(label, icon=icon, key=f"{of.key}-{label}", on_change="rerun")
     if shut.open:
         with shut:
@@ -62,7 +61,6 @@ def _popover(of: Panel, label: str, icon: str, draw: Callable[[Panel], None]) ->
 
 
 def _make_theme(of: Panel) -> None:
-    """Draw the form that makes the sentences a new cluster."""
     st.caption(f"{count(len(of.selection), 'sentence')} become a new cluster. The result itself does not change.")
     rest = np.setdiff1d(selections.everything(of.selection), of.selection.ids, assume_unique=True)
     found = selections.comparison(of.selection.digest, digest_of_ids(rest), of.selection.ids, rest)
@@ -77,7 +75,6 @@ def _make_theme(of: Panel) -> None:
 
 
 def _label(of: Panel) -> None:
-    """Draw the form that puts the sentences into a cluster that exists."""
     labelling = _choose_labelling(of, "Labelling", "label")
     if not isinstance(labelling, LabellingRecord):
         st.caption("A new labelling starts from the themes; use “Make it a theme” to add a cluster to it.")
@@ -120,8 +117,6 @@ def _labelling(of: Panel, target: Target) -> LabellingRecord:
 
 
 def _change(of: Panel, target: Target, change: Callable[[LabellingRecord], Step | None]) -> None:
-    """Change a labelling and draw the page again with the outcome."""
-
     def apply() -> None:
         record = _labelling(of, target)
         step = change(record)
@@ -143,7 +138,6 @@ def _outcome(of: Panel) -> None:
 
 
 def _relabel(of: Panel) -> None:
-    """Draw the choice of a labelling in which these sentences are the working set."""
     target = _choose_labelling(of, "Labelling", "relabel")
     if st.button("Open", type="primary", icon=":material/edit_note:", key=of.name("relabel")):
         opened = attempt(lambda: (_labelling(of, target), selections.store(of.selection)))
@@ -152,7 +146,6 @@ def _relabel(of: Panel) -> None:
 
 
 def _error_case(of: Panel) -> None:
-    """Draw the form that adds the sentences to the error notebook as one case."""
     error_notebook.form(of.name("error-case"), lambda: _case(of), lambda: None)
 
 
@@ -169,7 +162,6 @@ def _case(of: Panel) -> NewCase:
 
 
 def _export(of: Panel) -> None:
-    """Draw the downloads."""
     formats: tuple[tuple[str, str, Callable[..., str | bytes]], ...] = (
         ("CSV", "csv", csv_text),
         ("XLSX", "xlsx", partial(excel_bytes, title="selection")),
@@ -194,7 +186,6 @@ def _content(of: Panel, write: Callable[..., Any]) -> str | bytes:
 
 
 def _share(of: Panel) -> None:
-    """Store the selection and draw its link."""
     record = attempt(lambda: selections.store(of.selection))
     if record is not None:
         st.caption("Opens this view with these sentences, for everyone who may use this store.")

@@ -61,7 +61,6 @@ def _show(panel: Panel) -> None:
 
 
 def _sentences(panel: Panel) -> None:
-    """Draw the search, the order, and the list."""
     found = panel.read()
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
@@ -99,12 +98,10 @@ def _whole(panel: Panel) -> Ids:
 
 
 def _against(panel: Panel, others: Ids) -> SelectionComparison:
-    """Compare the selection with other sentences."""
     return selections.comparison(panel.selection.digest, digest_of_ids(others), panel.selection.ids, others)
 
 
 def _words(panel: Panel) -> None:
-    """Draw the distinctive words against the rest, and the themes, sections and articles."""
     rest = np.setdiff1d(_whole(panel), panel.selection.ids, assume_unique=True)
     words = _against(panel, rest).words[0]
     if words:
@@ -173,7 +170,6 @@ def _own_codes(kind: str, found: SelectedSentences) -> tuple[Sequence[str], npt.
 
 
 def _compare(panel: Panel) -> None:
-    """Draw the choice of the other side, sizes and overlap, words of both sides, and their composition."""
     saved = {record.name: record for record in selections.saved(panel.selection.corpus_id)}
     chosen = st.selectbox("Compare with", [_REST, *saved], key=f"{panel.key}-other")
     others = (

@@ -18,7 +18,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.types import Ids
 from themescope.db.label_records import LabellingRecord
-from themescope.db.records import CorpusRecord, RunRecord, SelectionRecord, SentencePlaces
+from themescope.db.records import CorpusRecord, SelectionRecord, SentencePlaces
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
 from themescope.webapp.shared import queries
@@ -157,20 +157,16 @@ def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view
 # ---------------------------------------------------------------- what is shown of a selection
 
 
+_THEMES = {Analysis: lambda found: (found.run.digest, [theme["name"] for theme in found.themes])}
+
+
+@st.cache_resource(show_spinner="Reading sentences …", max_entries=12, hash_funcs=_THEMES)
 def sentences(
-    ids: Ids, digest: str, analysis: Analysis | None, places: Callable[[], SentencePlaces] | None = None
+    _ids: Ids, digest: str, analysis: Analysis | None, _places: Callable[[], SentencePlaces] | None = None
 ) -> SelectedSentences:
-    """Return sentences with their themes; ``digest`` is the hash of ``ids``, and ``places`` spares a query."""
+    """Return sentences with their themes; ``digest`` is the hash of the ids, and ``_places`` spares a query."""
     run = analysis.run if analysis is not None else None
-    named = f"{run.digest} {[theme['name'] for theme in run.config['themes']]}" if run is not None else ""
-    return _sentences(digest, named, ids, run, places)
-
-
-@st.cache_resource(show_spinner="Reading sentences …", max_entries=12)
-def _sentences(
-    digest: str, themes: str, _ids: Ids, _run: RunRecord | None, _places: Callable[[], SentencePlaces] | None
-) -> SelectedSentences:
-    return service.read_sentences(queries.store(), _ids, _run, _places() if _places is not None else None)
+    return service.read_sentences(queries.store(), _ids, run, _places() if _places is not None else None)
 
 
 def everything(selection: Selection) -> Ids:
