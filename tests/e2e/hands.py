@@ -129,14 +129,6 @@ def at_rest(page: Page) -> None:
     page.evaluate("() => new Promise(then => requestAnimationFrame(() => requestAnimationFrame(then)))")
 
 
-def click_row(page: Page, row: int, x: float = 110) -> None:
-    """Click a row of the first table, ``x`` pixels from its left; rows and the head are 35 pixels high."""
-    table = page.get_by_test_id("stDataFrame").first
-    expect(table.locator("canvas").first).to_be_visible()
-    at_rest(page)  # what is still being drawn above would push the row away from under the click
-    table.click(position={"x": x, "y": 35 * (row + 1.5)})
-
-
 def choose(page: Page, label: str, option: str) -> None:
     """Choose from a box, leave it, so that keys mean the page again, and wait until the page has followed."""
     box = page.get_by_role("combobox", name=label, exact=True)

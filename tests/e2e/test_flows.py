@@ -25,18 +25,6 @@ def address(app: App, page: str, **asked: str) -> str:
     return f"{app.url}/{page}?{urlencode(asked if keys is None else keys.address(asked))}"
 
 
-def test_without_a_worker_the_page_says_so_within_ten_seconds(page: Page, app: App, worker: psutil.Popen) -> None:
-    open_page(page, app.url, "Home")
-    tray = page.locator(".st-key-jobs_tray")
-    expect(tray.get_by_text("No jobs")).to_be_visible()
-    worker.suspend()  # no sign of life, and no goodbye: as if it had been killed
-    try:
-        expect(tray.get_by_text("No worker")).to_be_visible(timeout=10_000)
-    finally:
-        worker.resume()
-    expect(page.get_by_text("No worker is running")).to_have_count(0)
-
-
 def test_a_file_is_seen_before_it_is_imported(page: Page, app: App, worker: psutil.Popen, articles_file: Path) -> None:
     open_page(page, address(app, "corpora", view="Import"), "Data")
     at_rest(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -151,25 +150,3 @@ def test_a_sentence_and_an_unchanged_store(
     assert "Traceback" not in result.output
     assert sentence in as_job(filled, kind, args)
     assert rows(filled) == before
-
-
-def test_a_home_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
-    monkeypatch.setenv("THEMESCOPE_HOME", str(tmp_path / "file" / "home"))
-    result = CliRunner().invoke(main, ["list", "corpora"])
-    assert result.exit_code == 1
-    assert "cannot be created" in result.stderr and "Set THEMESCOPE_HOME to another folder." in result.stderr
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_home_that_may_not_be_written_to(filled: Store) -> None:
-    home = filled.settings.home
-    filled.close()
-    for path in (*home.glob("*.db*"), home):
-        path.chmod(0o500)
-    try:
-        result = CliRunner().invoke(main, ["triplets", "C"])
-    finally:
-        home.chmod(0o700)
-    assert result.exit_code == 1
-    assert "cannot be written. Check the permissions" in result.stderr

@@ -194,13 +194,6 @@ def test_what_packages_print_is_kept_out_of_the_result(tmp_path: Path, monkeypat
     assert json.loads(result.stdout)["corpus"] == "C" and "marked dead" in result.stderr
 
 
-def test_unreachable_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
-    result = call("list", "corpora")
-    assert result.exit_code == 1
-    assert "Traceback" not in result.output and result.stderr.count("\n") == 1
-
-
 def test_as_a_program(tmp_path: Path) -> None:
     command = program("import", write_articles(tmp_path, 2), "--corpus", "P", "--json")
     env = program_environment() | {"PYTHONPROFILEIMPORTTIME": "1"}

@@ -54,13 +54,6 @@ def same(a, b):
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("sentences", "words", "inputs"))
 
 
-@pytest.mark.parametrize("settings", [{}, {"mode": "reference", "window": 3}, {"neighbours": False}])
-def test_training_with_one_thread_is_reproducible(corpus, settings):
-    first, second = (learned(corpus, **settings) for _ in range(2))
-    assert same(first, second) and np.isfinite(first.sentences).all()
-    assert not same(first, learned(corpus, seed=2, **settings))
-
-
 @pytest.mark.parametrize("cancel_at", [1, 4, 9])
 def test_a_resumed_training_ends_with_the_same_vectors(corpus, tmp_path, cancel_at):
     whole = learned(corpus, epochs=3)
