@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.db.texts import add_corpus
 from themescope.core.errors import DuplicateNameError, StoreError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError, rewind
+from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.db.label_records import Draft, LabellingRecord, NewLabelling, Role, Sharing
 from themescope.db.store import Store
@@ -81,38 +81,6 @@ def test_entries_and_levels_of_two_people_are_checked(store: Store) -> None:
             do(store, record.id, wrong, now, "ben")
     with store.reading() as r:
         assert {n: c.parent for n, c in r.labellings.clusters(record.id).items()} == {1: 2, 2: None, 3: None}
-
-
-def test_every_operation_is_kept_and_its_history_leads_back(store: Store) -> None:
-    record = make(store)
-    first = snapshot(store, record.id).partition.to_bytes()
-    for make_operation in (
-        lambda p: op.assign(p, np.array([3, 6]), 1),
-        lambda p: op.create(p, 3, HOSTILE, np.array([1, 2, 3])),
-        lambda p: op.note(p, np.array([2, 9]), HOSTILE),
-        lambda p: op.mark(p, np.array([2, 4]), True),
-        lambda p: op.merge(p, [3, 2], 1),
-        lambda p: op.recluster(p, [("One", p.members(1)[:5]), ("Half", p.members(1)[5:])], 4, [1]),
-        lambda p: op.recolour(p, 4, 9),
-        lambda p: entered(p, Entry({"definition": HOSTILE}, (3, 6), (4,))),
-        lambda p: under(p, 4, 1),
-        lambda p: entered(p, Entry({"definition": "x"}, (6,))),
-        lambda p: op.delete(p, 4),
-        lambda p: entered(p, None),
-    ):
-        now = snapshot(store, record.id)
-        do(store, record.id, make_operation(now.partition), now)
-    after = snapshot(store, record.id)
-    with store.reading() as r:
-        log = r.label_steps.since(record.id, 0)
-        assert rewind(after.partition, [change_set for _, change_set in log]).to_bytes() == first
-        steps = r.label_steps.list(record.id, operation="note", person="ada", search="NOTE ADDED")
-        assert [(s.reason, s.selection_method, s.size) for s in steps] == [("because", "lasso", 2)]
-        assert [s.operation for s in r.label_steps.of_sentence(record.id, 9)] == ["note"]
-        assert r.label_steps.list(record.id, limit=2) == [step for step, _ in log][-2:]
-    assert after.partition.notes[9] == HOSTILE.replace("\0", "\ufffd")
-    follows = snapshot(store, record.id)
-    assert follows.versions[follows.partition.rows([9])] == log[2][0].id
 
 
 def test_what_others_did_is_followed_step_by_step(store: Store) -> None:

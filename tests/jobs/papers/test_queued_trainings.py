@@ -98,12 +98,6 @@ def test_the_tables_are_those_of_one_process(
     assert len(trainings(corpus)) == 7 and values(corpus) == queued
 
 
-def test_without_other_workers_the_job_trains_all_itself(corpus: Store, reproduce: Reproduce) -> None:
-    reproduce(tables=["2"], queue_trainings=True)
-    assert [job.status for job in trainings(corpus)] == [JobStatus.DONE] * 3
-    assert not any(missing for missing, _ in values(corpus).values())
-
-
 @pytest.fixture
 def stop_in_training(monkeypatch: pytest.MonkeyPatch) -> StopInTraining:
     """A context in which the first training calls a function and then waits for the stop that this causes."""
