@@ -8,9 +8,7 @@ import pytest
 
 from tests.contracts.fingerprints.comparison import FAMILIES, compare, computable, read
 from tests.contracts.fingerprints.families import Fingerprint
-from tests.contracts.fingerprints.job_kinds import OF_KIND, WITHOUT_RESULTS
 from themescope.core.registry import Card
-from themescope.jobs.kinds import REGISTRY as JOB_KINDS
 
 CARDS = [
     pytest.param(family, card, compute, id=f"{family}:{card.id}")
@@ -30,7 +28,3 @@ def test_only_what_exists_has_a_fingerprint() -> None:
     assert {family: set(kept) for family, kept in read().items()} == {
         family: {card.id for card in cards} for family, (cards, _) in FAMILIES.items()
     }
-
-
-def test_every_kind_of_job_is_covered_or_has_no_results_of_its_own() -> None:
-    assert set(JOB_KINDS.ids()) == set(OF_KIND) | WITHOUT_RESULTS and not set(OF_KIND) & WITHOUT_RESULTS

@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.contracts.fingerprints import families as of
 from tests.contracts.fingerprints.families import Fingerprint, Value
-from tests.contracts.fingerprints.job_kinds import WITHOUT_RESULTS, of_job_kind
+from tests.contracts.fingerprints.job_kinds import OF_KIND, of_job_kind
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as MODELS
@@ -39,7 +39,7 @@ FAMILIES: Mapping[str, Family] = {
     "readers": (READERS, of.of_reader),
     "summarizers": (SUMMARIZERS, of.of_summarizer),
     "word tables": (WORD_TABLES, of.of_word_table),
-    "job kinds": ([card for card in JOB_KINDS if card.id not in WITHOUT_RESULTS], of_job_kind),
+    "job kinds": ([card for card in JOB_KINDS if card.id in OF_KIND], of_job_kind),
 }
 
 

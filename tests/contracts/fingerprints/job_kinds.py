@@ -198,11 +198,7 @@ OF_KIND: dict[str, Callable[[], Fingerprint]] = {
     "evaluate-relatedness": related,
     "evaluate-summaries": summarised,
 }
-WITHOUT_RESULTS = frozenset({
-    "train", "embed", "add-model", "export-bundle", "import-bundle", "import-list", "clean-triplets", "reproduce",
-    "evaluate-speed", "back-up", "export-dataset", "name-themes",
-})  # fmt: skip
-"""Job kinds that store what models and readers compute, or what people gave, and compute nothing themselves."""
+"""The kinds that compute something themselves; the others store what models and readers compute, or people gave."""
 
 
 def of_job_kind(card: Card) -> Fingerprint:
