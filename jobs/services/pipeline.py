@@ -15,7 +15,6 @@ from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, JobSta
 from themescope.db.store import Store
 from themescope.jobs.common.model_choice import best_first
 from themescope.jobs.common.model_notes import language_note, within_article
-from themescope.jobs.common.vectors import method_of
 from themescope.jobs.queue.control import cancel, enqueue, retry
 
 ANALYSED = 100_000
@@ -46,7 +45,7 @@ def default_for(store: Store, language: str) -> str:
     if best is None:
         return ""
     other_language = bool(language_note(store, best, {language: 1.0}))
-    unsuited = other_language or within_article(best) or _ANY_LANGUAGE in method_of(best).tags
+    unsuited = other_language or within_article(best) or _ANY_LANGUAGE in METHODS.get(best.method).tags
     return "" if unsuited else best.name
 
 

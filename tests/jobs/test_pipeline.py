@@ -60,7 +60,7 @@ def test_text_that_no_model_reads_gets_tfidf(imported: Store) -> None:
 
 def test_a_model_that_is_not_for_english_only_is_used_for_other_languages(imported: Store) -> None:
     with imported.writing() as w:
-        w.models.add(name="many", method="sentence-encoder", config={"folder": "/x"}, seed=0, digest="m", artifact="a")
+        w.models.add(name="many", method="minilm", config={"folder": "/x"}, seed=0, digest="m", artifact="a")
     assert pipeline.default_for(imported, "de") == "many"
     assert pipeline.default_for(imported, "en") != "many"
 
