@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 import psutil
 
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.core.types import Split
-from themescope.db.records import JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.sql import batches
 from themescope.db.store import Store

@@ -33,8 +33,9 @@ import numpy as np
 import psutil
 from playwright.sync_api import Page, Playwright, ViewportSize, sync_playwright
 
+from themescope.core.records.stored import ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
-from themescope.db.records import MapPoints, ScoreRecord, Verdict
+from themescope.db.records import MapPoints, Verdict
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 

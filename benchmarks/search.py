@@ -21,8 +21,8 @@ import numpy as np
 from themescope.core.compute.neighbours import cosines, nearest_neighbours
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.indexes import keys_of, stored_keys
 from themescope.jobs.common.models import find_model
+from themescope.jobs.common.vectors import keys_of, stored_keys
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services import search
 

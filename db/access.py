@@ -18,10 +18,10 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.dml import UpdateBase
 
 from themescope.core.errors import AccessError
+from themescope.core.records.stored import Role
+from themescope.db import label_tables as n
 from themescope.db import label_tables as t
-from themescope.db import notebook_tables as n
 from themescope.db import tables as s
-from themescope.db.label_records import Role
 
 logger = logging.getLogger(__name__)
 

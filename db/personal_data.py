@@ -157,12 +157,13 @@ def rows_of(connection: Connection, name: str) -> dict[str, list[dict[str, Any]]
 def _rows(connection: Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> list[dict[str, Any]]:
     columns = [column for column in table.c if not _SECRET.search(column.name)]
     rows = connection.execute(sa.select(*columns).where(where).order_by(*table.primary_key))
-    return [{name: _listed(value) for name, value in row._mapping.items()} for row in rows]
-
-
-def _listed(value: Any) -> Any:
-    """Return a block of ids as a list; other values are unchanged."""
-    return from_bytes(value, "<i8").tolist() if isinstance(value, bytes) else value
+    return [
+        {
+            name: (from_bytes(value, "<i8").tolist() if isinstance(value, bytes) else value)
+            for name, value in row._mapping.items()
+        }
+        for row in rows
+    ]
 
 
 def rewrite_file(settings: Settings) -> None:

@@ -129,7 +129,11 @@ class Settings:
         """
         given = os.environ if environ is None else environ
         wanted = given.get("THEMESCOPE_HOME", "").strip()
-        home = _home(wanted) if wanted else checkout_home() or _platform_home(given)
+        home = (
+            expand_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
+            if wanted
+            else checkout_home() or _platform_home(given)
+        )
         found = cls.in_folder(home, given.get("DATABASE_URL", "").strip())
         return replace(
             found,
@@ -213,10 +217,6 @@ def _check_executor(url: str) -> None:
         raise ConfigError(
             f"EXECUTOR_URL must be empty, ray://local or ray://host:port, such as ray://127.0.0.1:10001, not {url!r}."
         )
-
-
-def _home(wanted: str) -> Path:
-    return expand_home(wanted, "Set THEMESCOPE_HOME to another folder.").absolute()
 
 
 def _hosts(text: str) -> tuple[str, ...]:
@@ -311,20 +311,15 @@ def canonical_host(text: str) -> str:
     """
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     try:
-        return _canonical_address(bare)
+        address = ipaddress.ip_address(bare.partition("%")[0])
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return str(mapped or address)
     except ValueError:
         name = text.lower().removesuffix(".")
     name = name if name.isascii() else name.encode("idna").decode("ascii")
     if not _NAME.fullmatch(name):
         raise ValueError(f"{text!r} is not a host name.")
     return name
-
-
-def _canonical_address(text: str) -> str:
-    """Return an IP address without its zone; an IPv4-mapped IPv6 address becomes the IPv4 address."""
-    address = ipaddress.ip_address(text.partition("%")[0])
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return str(mapped or address)
 
 
 def split_host(header: str) -> tuple[str, int | None]:

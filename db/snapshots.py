@@ -17,11 +17,11 @@ from sqlalchemy.engine import Connection, make_url
 
 from themescope.core.errors import StoreError
 from themescope.db import tables as t
+from themescope.db.engine import check_known, current_revision
+from themescope.db.files.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX
 from themescope.db.label_tables import NOT_IN_BACKUPS
-from themescope.db.migrate import check_known, current_revision
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store
-from themescope.db.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX
 
 SQLITE, POSTGRES = "sqlite", "postgresql"
 _VERSION_TABLE = "alembic_version"
@@ -92,7 +92,19 @@ class StoreSnapshot:
         # In one step: a copy in several steps begins again whenever somebody writes. Writers need not wait (WAL).
         with closing(sqlite3.connect(target)) as copy:
             source.backup(copy)
-            _tidy(copy, self._left_out(), self._settings)
+            emptied = self._left_out()
+            copy.execute("PRAGMA journal_mode=DELETE")
+            copy.execute("PRAGMA secure_delete=ON")
+            with copy:
+                for name in emptied:
+                    copy.execute(f'DELETE FROM "{name}"')
+            (problem,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+            if problem != "ok":
+                where, details = (
+                    self._settings.database_label,
+                    " ".join(problem.removeprefix("*** in database main ***").split()),
+                )
+                raise StoreError(f"The database {where} is damaged ({details}). Restore the last backup before that.")
 
     def _left_out(self) -> list[str]:
         return [table.name for table in self._tables if left_out(table)]
@@ -157,19 +169,6 @@ def load_dump(settings: Settings, dump: Path) -> None:
     """
     options = ("--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
     _run([_program("pg_restore"), *options, dump], settings)
-
-
-def _tidy(copy: sqlite3.Connection, emptied: Sequence[str], settings: Settings) -> None:
-    """Make the copy one complete file, with some tables empty; raise ``StoreError`` if it is damaged."""
-    copy.execute("PRAGMA journal_mode=DELETE")
-    copy.execute("PRAGMA secure_delete=ON")
-    with copy:
-        for name in emptied:
-            copy.execute(f'DELETE FROM "{name}"')
-    (problem,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-    if problem != "ok":
-        where, details = settings.database_label, " ".join(problem.removeprefix("*** in database main ***").split())
-        raise StoreError(f"The database {where} is damaged ({details}). Restore the last backup before that.")
 
 
 def _program(name: str, least: int = 0) -> str:

@@ -15,33 +15,24 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from themescope.db import tables as t
 from themescope.db.access import act_as
-from themescope.db.artifacts import Artifacts
-from themescope.db.engine import as_store_error, open_engine, readers_of
-from themescope.db.folders import open_folder
-from themescope.db.migrate import check_current, up_to_date, upgrade
-from themescope.db.repositories.accounts import AuditLog, FailedSignIns, Logins, Sessions
-from themescope.db.repositories.api_tokens import ApiTokens
-from themescope.db.repositories.benchmarks import Benchmarks
+from themescope.db.engine import as_store_error, check_current, open_engine, readers_of, up_to_date, upgrade
+from themescope.db.files.artifacts import Artifacts
+from themescope.db.files.folders import open_folder
+from themescope.db.files.vector_files import VectorFiles
+from themescope.db.repositories.accounts import ApiTokens, AuditLog, FailedSignIns, Logins, Sessions
 from themescope.db.repositories.columns import Columns
-from themescope.db.repositories.corpora import Corpora
+from themescope.db.repositories.corpora import Corpora, TextSearch
 from themescope.db.repositories.embeddings import Embeddings
-from themescope.db.repositories.error_categories import ErrorCategories
-from themescope.db.repositories.error_notebook import ErrorNotebook
+from themescope.db.repositories.error_notebook import ErrorCategories, ErrorNotebook, NotebookRows
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
-from themescope.db.repositories.labellings import Labellings
-from themescope.db.repositories.maps import Maps
-from themescope.db.repositories.models import Models
-from themescope.db.repositories.notebook_rows import NotebookRows
+from themescope.db.repositories.labellings import Labellings, Practice
 from themescope.db.repositories.people import People, Views
-from themescope.db.repositories.practice import Practice
-from themescope.db.repositories.runs import Papers, Runs
+from themescope.db.repositories.runs import Benchmarks, Maps, Models, Papers, Runs
 from themescope.db.repositories.selections import Selections
 from themescope.db.repositories.tasks import Tasks
-from themescope.db.repositories.text_search import TextSearch
 from themescope.db.repositories.triplets import TripletReviews, Triplets
 from themescope.db.settings import Settings
-from themescope.db.vector_files import VectorFiles
 
 
 class Unit:

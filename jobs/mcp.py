@@ -24,8 +24,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.db.access import Actor, Right
 from themescope.db.store import Store
 from themescope.jobs.api.application import application, description
-from themescope.jobs.api.parameters import MOST_ITEMS, Caller
-from themescope.jobs.api.problems import problem_of
+from themescope.jobs.api.problems import MOST_ITEMS, Caller, problem_of
 from themescope.jobs.common.results import code_version
 
 _INSTRUCTIONS = (

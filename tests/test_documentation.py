@@ -32,8 +32,8 @@ import pytest
 import themescope
 from tests.places import PACKAGES, ROOT
 from themescope.core.models import REGISTRY as METHODS
+from themescope.core.records.stored import Role
 from themescope.db import settings
-from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services.accounts import api_tokens, people

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from themescope.core.errors import ConfigError, ThemescopeError
+from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings
-from themescope.db.signing_key import signing_key
 from themescope.jobs.common.monitoring import logs
 from themescope.webapp import features
 

@@ -1,4 +1,4 @@
-"""Alembic environment, which runs the revisions on the connection that ``themescope.db.migrate`` provides."""
+"""Alembic environment, which runs the revisions on the connection that ``themescope.db.engine`` provides."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""Repositories, one per family of tables, which return the records of ``themescope.db.records``."""
+"""Repositories, one per family of tables, which return records."""

@@ -1,17 +1,18 @@
-"""Accounts: password hashes, sessions, failed sign-ins, and the audit log of all of them."""
+"""Accounts: password hashes, sessions, tokens of the HTTP API, failed sign-ins, and the audit log of all of them."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from themescope.core.errors import UnknownNameError
 from themescope.db import label_tables as t
-from themescope.db.label_records import AuditRecord, SessionRecord, SignInMethod
-from themescope.db.repositories.base import Repository
+from themescope.db.records import ApiTokenRecord, AuditRecord, SessionRecord, SignInMethod
+from themescope.db.repositories.base import RecordRepository, Repository
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.types import clean_text
@@ -190,3 +191,46 @@ class AuditLog(Repository):
 def token_hash(token: str) -> str:
     """Return the hash of a token, or of a key of failed sign-ins, under which the store keeps it."""
     return hashlib.sha256(token.encode("utf-8", errors="replace")).hexdigest()
+
+
+PREFIX = "themescope_"
+"""Beginning of tokens, by which programs that search files for secrets recognise them."""
+
+
+class ApiTokens(RecordRepository[ApiTokenRecord]):
+    """Repository of tokens. A program has the random token, the store its hash."""
+
+    table, record = t.api_token, ApiTokenRecord
+
+    def add(self, person: str, name: str, expires: datetime) -> tuple[str, ApiTokenRecord]:
+        """Add a token; return it, which is not stored, and its record."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        values = {"person": person, "name": name, "token_hash": token_hash(token), "created": now()}
+        return token, self.get(self._insert(t.api_token, **values, expires=expires))
+
+    def find(self, token: str) -> ApiTokenRecord | None:
+        """Return a token, unless it has expired, was revoked, or its person has no account any more."""
+        c, has_account = t.api_token.c, sa.exists().where(t.login.c.person == t.api_token.c.person)
+        valid = c.token_hash == token_hash(token), c.expires > now(), c.revoked.is_(None), has_account
+        return self._first(self._select().where(*valid))
+
+    def touch(self, token_id: int) -> None:
+        """Record that a token is in use."""
+        self.connection.execute(t.api_token.update().where(t.api_token.c.id == token_id).values(used=now()))
+
+    def list(self, person: str | None = None) -> list[ApiTokenRecord]:
+        """Return all tokens (of a person), also those that expired or were revoked, oldest first."""
+        query = self._select().order_by(t.api_token.c.id)
+        return self._records(query if person is None else query.where(t.api_token.c.person == person))
+
+    def revoke(self, token_id: int, person: str | None = None) -> ApiTokenRecord:
+        """Revoke a token (of a person) and return it; raise ``UnknownNameError`` if there is none to revoke."""
+        known = {one.id: one for one in self.list(person) if one.revoked is None}
+        if token_id not in known:
+            raise UnknownNameError("token", str(token_id), [str(id) for id in known])
+        self.connection.execute(t.api_token.update().where(t.api_token.c.id == token_id).values(revoked=now()))
+        return known[token_id]
+
+    def remove_all(self, person: str) -> None:
+        """Remove the tokens of a person."""
+        self.connection.execute(t.api_token.delete().where(t.api_token.c.person == person))

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, Values
 from themescope.core.errors import StoreError
+from themescope.core.records.stored import ColumnRecord
 from themescope.core.types import Article, Ids, Value
 from themescope.db import tables as t
-from themescope.db.records import ColumnRecord
 from themescope.db.repositories.base import RecordRepository
 from themescope.db.sql import bulk_insert, from_bytes, to_bytes, within
 from themescope.db.types import clean_text
@@ -178,11 +178,8 @@ def _packed(type: ColumnType, values: Values) -> bytes:
     if type is ColumnType.DATE:
         return zlib.compress(to_bytes(values.view(np.int64), "<i8"), 1)
     codes = values.astype(np.int64) + 1
-    return zlib.compress(to_bytes(codes, _code_type(int(codes.max(initial=0)))), 1)
-
-
-def _code_type(largest: int) -> str:
-    return "<u1" if largest < 1 << 8 else "<u2" if largest < 1 << 16 else "<u4"
+    largest = int(codes.max(initial=0))
+    return zlib.compress(to_bytes(codes, "<u1" if largest < 1 << 8 else "<u2" if largest < 1 << 16 else "<u4"), 1)
 
 
 def _unpacked(type: str, data: bytes, rows: int) -> Any:

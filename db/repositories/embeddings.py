@@ -12,10 +12,10 @@ from sqlalchemy.engine import Connection
 
 from themescope.core.types import Ids, Matrix
 from themescope.db import tables as t
+from themescope.db.files.vector_files import DTYPES, Span, VectorFile, VectorFiles, check_dtype, stored_values
 from themescope.db.records import VectorBlock, VectorIndexRecord
 from themescope.db.repositories.base import Repository
 from themescope.db.sql import bulk_insert, from_bytes, id_chunks, now, to_bytes, within
-from themescope.db.vector_files import DTYPES, Span, VectorFile, VectorFiles, check_dtype, stored_values
 
 _COLUMNS = ("model_id", "article_id", "format", "dtype", "rows", "dim", "data")
 _IN_FILE = ("model_id", "article_id", "file_id", "first", "rows")

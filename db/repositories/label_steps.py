@@ -29,7 +29,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, 
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.access import Right
-from themescope.db.label_records import Draft, Snapshot
+from themescope.db.records import Draft, Snapshot
 from themescope.db.repositories.base import Repository
 from themescope.db.repositories.labellings import Labellings
 from themescope.db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
@@ -102,7 +102,12 @@ class LabelSteps(Repository):
             if isinstance(change, ClusterChange):
                 self._write_cluster(labelling_id, change, step_id)
             elif isinstance(change, EntryChange):
-                self._write_entry(labelling_id, change)
+                c = t.label_entry.c
+                one = (c.labelling_id == labelling_id) & (c.kind == change.kind.value) & (c.key == change.key)
+                self.connection.execute(t.label_entry.delete().where(one))
+                if change.new is not None:
+                    place = {"labelling_id": labelling_id, "kind": change.kind.value, "key": change.key}
+                    self.connection.execute(t.label_entry.insert().values(**place, value=change.new.packed()))
             else:
                 self._write_sentences(labelling_id, change, step_id)
 
@@ -125,7 +130,8 @@ class LabelSteps(Repository):
             query = sa.select(c.sentence_id, c.version).where(c.labelling_id == labelling_id)
             query = query.where(within(self.connection, c.sentence_id, chunk)).order_by(c.sentence_id)
             ids, versions = id_columns(self.connection.execute(query), 2)
-            changed.update(_differing(sentences, seen, ids, versions))
+            at = np.searchsorted(sentences, ids)
+            changed.update([int(i) for i in ids[seen[at] != versions]])
         clusters = self._changed_clusters(labelling_id, change_set, snapshot)
         left = self._left_behind(labelling_id, change_set, sentences)
         if changed or clusters or left or self._entries_differ(labelling_id, change_set):
@@ -192,14 +198,6 @@ class LabelSteps(Repository):
                 t.label_cluster.insert().values(labelling_id=labelling_id, number=change.number, **values)
             )
 
-    def _write_entry(self, labelling_id: int, change: EntryChange) -> None:
-        c = t.label_entry.c
-        one = (c.labelling_id == labelling_id) & (c.kind == change.kind.value) & (c.key == change.key)
-        self.connection.execute(t.label_entry.delete().where(one))
-        if change.new is not None:
-            place = {"labelling_id": labelling_id, "kind": change.kind.value, "key": change.key}
-            self.connection.execute(t.label_entry.insert().values(**place, value=change.new.packed()))
-
     def _write_sentences(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
         c = t.label.c
         by_value: dict[Any, list[int]] = {}
@@ -263,12 +261,6 @@ class LabelSteps(Repository):
         c = t.label_step.c
         query = sa.select(*_STEP).where(c.labelling_id == labelling_id, c.id.in_(steps)).order_by(c.id)
         return [_step(row) for row in self.connection.execute(query)]
-
-
-def _differing(sentences: Ids, seen: Ids, ids: Ids, versions: Ids) -> list[int]:
-    """Return those of ``ids`` whose version differs from the one in the snapshot."""
-    at = np.searchsorted(sentences, ids)
-    return [int(i) for i in ids[seen[at] != versions]]
 
 
 def _events(step_id: int, change_set: ChangeSet) -> Iterator[tuple[int, int, str, int | None, str, str, float | None]]:

@@ -8,11 +8,11 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from themescope.core.errors import DataError, DuplicateNameError, StoreError, UnknownNameError
+from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
 from themescope.db import tables as s
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import PersonRecord, Presence, Role
-from themescope.db.records import SavedViewRecord
+from themescope.db.records import PersonRecord, Presence, SavedViewRecord
 from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
 from themescope.db.sql import now
 from themescope.db.types import clean_text

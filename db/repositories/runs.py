@@ -1,4 +1,4 @@
-"""Runs: clusterings, triplet accuracies and other measurements, with labels, scores and margins; and paper tables."""
+"""Models, benchmarks, maps, runs with their labels, scores and margins, and paper tables."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from themescope.core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
-from themescope.core.types import Ids, Labels, Split
+from themescope.core.records.stored import Json, MapRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db import tables as t
-from themescope.db.records import Json, PaperTableRecord, RunRecord, ScoreRecord
-from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
+from themescope.db.records import BenchmarkRecord, MapPoints, PaperTableRecord, SentencePlaces
+from themescope.db.repositories.base import NAME_LIMIT, NamedRepository, RecordRepository, Repository
+from themescope.db.repositories.triplets import sentence_places
 from themescope.db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
 from themescope.db.types import clean_text
 
@@ -244,3 +246,205 @@ class Papers(Repository):
             if value is not None:
                 query = query.where(t.paper_table.c[name] == value)
         return [PaperTableRecord(*row) for row in self.connection.execute(query)]
+
+
+class Models(NamedRepository[ModelRecord]):
+    """Repository of models; their files are artifacts."""
+
+    table, record = t.model, ModelRecord
+
+    def add(
+        self,
+        *,
+        name: str,
+        method: str,
+        config: Json,
+        seed: int,
+        digest: str,
+        artifact: str,
+        corpus_id: int | None = None,
+        triplet_set_id: int | None = None,
+        metrics: Json | None = None,
+        revision: int = 1,
+        multilingual: bool = False,
+    ) -> ModelRecord:
+        """Add a model.
+
+        Raises ``DuplicateNameError`` if the name is taken, and ``ConflictError`` if a model with this digest is stored
+        already.
+        """
+        same = self.by_digest(digest)
+        if same is not None:
+            raise ConflictError(f"The same model is stored already, as {same.name!r}.")
+        values = {
+            "name": self._free_name(t.model, name),
+            "method": method,
+            "config": config,
+            "seed": seed,
+            "digest": digest,
+            "artifact": artifact,
+            "corpus_id": corpus_id,
+            "triplet_set_id": triplet_set_id,
+            "metrics": metrics or {},
+            "revision": revision,
+            "multilingual": multilingual,
+        }
+        return self.get(self._insert(t.model, **values, created=now()))
+
+    def list(self, method: str | None = None) -> list[ModelRecord]:
+        """Return all models (of one method), oldest first."""
+        query = self._select().order_by(t.model.c.id)
+        if method is not None:
+            query = query.where(t.model.c.method == method)
+        return self._records(query)
+
+    def by_digest(self, digest: str) -> ModelRecord | None:
+        """Return the model with this digest, if there is one."""
+        return self._first(self._select().where(t.model.c.digest == digest))
+
+    def set_revision(self, model_id: int, revision: int) -> None:
+        """Record the revision of the method that the vectors of a model are computed with from now on."""
+        self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(revision=revision))
+
+    def set_multilingual(self, model_id: int, multilingual: bool) -> None:
+        """Record whether a model reads many languages."""
+        self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(multilingual=multilingual))
+
+    def delete(self, model_id: int) -> None:
+        """Delete a model with its vectors, runs and maps; the next cleanup of artifacts removes its files."""
+        self._delete(t.model, model_id)
+
+
+_ITEM = ("benchmark_id", "position", "article_id", "sentence_ids", "truth")
+
+
+class Benchmarks(NamedRepository[BenchmarkRecord]):
+    """Repository of benchmarks: articles with the true section of each sentence."""
+
+    table, record = t.benchmark, BenchmarkRecord
+
+    def add(
+        self,
+        corpus_id: int,
+        name: str,
+        config: Json,
+        digest: str,
+        counts: Json,
+        items: Iterable[BenchmarkItem],
+        *,
+        revision: int = 1,
+    ) -> BenchmarkRecord:
+        """Add a benchmark; items keep their order.
+
+        Raises ``DuplicateNameError`` if the name is taken, and ``DataError`` if sentences and true sections of an item
+        differ in number.
+        """
+        values = {"corpus_id": corpus_id, "name": self._free_name(t.benchmark, name), "config": config}
+        values |= {"digest": digest, "counts": counts, "created": now(), "revision": revision}
+        id = self._insert(t.benchmark, **values)
+        rows = [(id, position, int(item.article_id), *_packed(item)) for position, item in enumerate(items)]
+        bulk_insert(self.connection, t.benchmark_item, _ITEM, rows)
+        return self.get(id)
+
+    def list(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
+        """Return all benchmarks (of one corpus), oldest first."""
+        query = self._select().order_by(t.benchmark.c.id)
+        if corpus_id is not None:
+            query = query.where(t.benchmark.c.corpus_id == corpus_id)
+        return self._records(query)
+
+    def items(self, benchmark_id: int) -> builtins.list[BenchmarkItem]:
+        """Return the articles of a benchmark, in order."""
+        c = t.benchmark_item.c
+        query = sa.select(c.article_id, c.sentence_ids, c.truth).where(c.benchmark_id == benchmark_id)
+        return [_item(*row) for row in self.connection.execute(query.order_by(c.position))]
+
+    def article_ids(self, benchmark_id: int) -> builtins.list[int]:
+        """Return the ids of the articles of a benchmark, in order."""
+        c = t.benchmark_item.c
+        query = sa.select(c.article_id).where(c.benchmark_id == benchmark_id).order_by(c.position)
+        return [*self.connection.scalars(query)]
+
+    def items_of(self, article_id: int) -> dict[int, BenchmarkItem]:
+        """Return benchmark id → the item of an article."""
+        c = t.benchmark_item.c
+        query = sa.select(c.benchmark_id, c.article_id, c.sentence_ids, c.truth).where(c.article_id == article_id)
+        return {id: _item(*row) for id, *row in self.connection.execute(query.order_by(c.benchmark_id))}
+
+    def delete(self, benchmark_id: int) -> None:
+        """Delete a benchmark with its runs."""
+        self._delete(t.benchmark, benchmark_id)
+
+
+def _item(article_id: int, sentence_ids: bytes, truth: bytes) -> BenchmarkItem:
+    return BenchmarkItem(article_id, from_bytes(sentence_ids, "<i8"), from_bytes(truth, "<i4"))
+
+
+def _packed(item: BenchmarkItem) -> tuple[bytes, bytes]:
+    if len(item.sentence_ids) != len(item.truth):
+        raise DataError(
+            f"Article {item.article_id} of a benchmark has {len(item.sentence_ids)} sentences "
+            f"but {len(item.truth)} true sections."
+        )
+    return to_bytes(item.sentence_ids, "<i8"), to_bytes(item.truth, "<i4")
+
+
+class Maps(RecordRepository[MapRecord]):
+    """Repository of maps; points are stored as one block per map and fetched only on request."""
+
+    table, record = t.map_, MapRecord
+
+    def add(
+        self,
+        *,
+        corpus_id: int,
+        model_id: int,
+        name: str,
+        config: Json,
+        seed: int,
+        digest: str,
+        faithfulness: float,
+        sampled_from: int,
+        points: MapPoints,
+    ) -> MapRecord:
+        """Add a map.
+
+        Raises ``ConflictError`` if a map with this digest is stored already, and ``DataError`` if sentences and
+        coordinates differ in number.
+        """
+        if self.by_digest(digest) is not None:
+            raise ConflictError("The same map is stored already.")
+        n = len(points.sentence_ids)
+        if points.points.shape != (n, 2):
+            raise DataError(f"A map of {n} sentences needs {n} × 2 coordinates, not {points.points.shape}.")
+        values = {"corpus_id": corpus_id, "model_id": model_id, "name": name, "config": config, "seed": seed}
+        about = {"digest": digest, "faithfulness": faithfulness, "sampled_from": sampled_from, "created": now()}
+        blocks = {
+            "sentence_ids": to_bytes(points.sentence_ids, "<i8"),
+            "points": to_bytes(points.points, "<f4"),
+        }
+        return self.get(self._insert(t.map_, **values, **about, **blocks))
+
+    def list(self, corpus_id: int | None = None) -> list[MapRecord]:
+        """Return all maps (of one corpus), oldest first."""
+        query = self._select().order_by(t.map_.c.id)
+        if corpus_id is not None:
+            query = query.where(t.map_.c.corpus_id == corpus_id)
+        return self._records(query)
+
+    def by_digest(self, digest: str) -> MapRecord | None:
+        """Return the map with that digest, if any."""
+        return self._first(self._select().where(t.map_.c.digest == digest))
+
+    def points(self, map_id: int) -> MapPoints:
+        """Return sentence ids (n,) and coordinates (n, 2)."""
+        row = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points], map_id)
+        return MapPoints(from_bytes(row.sentence_ids, "<i8"), from_bytes(row.points, "<f4").reshape(-1, 2))
+
+    def places(self, sentence_ids: Ids) -> SentencePlaces:
+        """Return the positions of sentences in the order of their ids; missing ones are skipped."""
+        return sentence_places(self.connection, sentence_ids)
+
+    def delete(self, map_id: int) -> None:
+        """Delete a map."""
+        self._delete(t.map_, map_id)

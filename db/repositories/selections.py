@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from themescope.core.errors import DataError, DuplicateNameError
 from themescope.core.labelling.selections import Origin, Selection
+from themescope.core.records.stored import SelectionRecord
 from themescope.core.types import Ids
 from themescope.db import tables as t
-from themescope.db.records import SelectionRecord
 from themescope.db.repositories.base import NAME_LIMIT, RecordRepository
 from themescope.db.repositories.people import People
 from themescope.db.sql import from_bytes, now, to_bytes

@@ -18,11 +18,10 @@ from themescope.core.records.answers import LocatedSentence
 from themescope.db.access import Actor
 from themescope.db.store import Store
 from themescope.jobs.api.problems import responses
-from themescope.jobs.services.columns import file_columns
-from themescope.jobs.services.found_themes import theme_arrays, theme_record
+from themescope.jobs.services.everything import theme_arrays, theme_record
+from themescope.jobs.services.labelling.agreement import visible_labelling
 from themescope.jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
-from themescope.jobs.services.labelling.visibility import visible_labelling
-from themescope.jobs.services.table_files import arrow_column, csv_pieces, json_pieces
+from themescope.jobs.services.table_files import arrow_column, csv_pieces, file_columns, json_pieces
 
 THEME_HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme", "theme_number", "margin")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError
-from themescope.db.migrate import is_known, newest
+from themescope.db.engine import is_known, newest
 from themescope.db.snapshots import POSTGRES, SQLITE
 from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from themescope.core.errors import ConfigError, DataError
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.backups.format import BACKUP_JOB

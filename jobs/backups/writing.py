@@ -11,7 +11,7 @@ from typing import IO
 
 from themescope.core.errors import ArtifactError, DataError
 from themescope.core.paths import working_folder
-from themescope.db.artifacts import files_below
+from themescope.db.files.artifacts import files_below
 from themescope.db.snapshots import SQLITE, engine_of, open_snapshot
 from themescope.db.store import Store
 from themescope.jobs.backups.format import ARTIFACTS, BACKUP, DATABASES, VECTORS, About, about_of

@@ -1,8 +1,9 @@
-"""Parts of a bundle: the description of its content in the manifest, articles as JSON lines, and vectors."""
+"""Format of bundles and their parts: the description in the manifest, articles as JSON lines, and vectors."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
@@ -13,9 +14,9 @@ import numpy as np
 
 from themescope.core.columns import ColumnType, as_text
 from themescope.core.errors import ReadError
+from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
-from themescope.db.records import ArticleRecord
-from themescope.jobs.common.archive import ArchiveReader
+from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +260,20 @@ def _sparse(arrays: dict[str, Any]) -> Any:
     whole = sparse.csr_array((arrays["values"].astype(np.float32), arrays["columns"], arrays["starts"]), shape=shape)
     whole.check_format(full_check=True)
     return whole
+
+
+ARTICLES, SELECTIONS, ERROR_NOTEBOOK = "articles.jsonl", "selections.jsonl", "error-notebook.jsonl"
+BUNDLE = ArchiveFormat(
+    noun="bundle",
+    version=1,
+    names=re.compile(
+        r"articles\.jsonl|selections\.jsonl|error-notebook\.jsonl|labellings/\d{4}\.jsonl|vectors/\d{2}/\d{5}\.safetensors"
+        r"|models/\d{2}/[A-Za-z0-9][A-Za-z0-9_-]{0,60}\.(json|safetensors|txt|md)",
+        re.ASCII,
+    ),
+    required=re.escape(ARTICLES),
+    most_parts=20_000,
+    most_bytes=20_000_000_000,
+    mode=0o666,
+    redo="Export or copy it again.",
+)

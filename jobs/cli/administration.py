@@ -1,17 +1,22 @@
-"""Commands that run and administer an installation: `worker`, `demo`, `doctor` and `people`."""
+"""Commands that run and administer an installation: `worker`, `demo`, `doctor`, `backup`, `restore` and `mcp`."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import click
 
-from themescope.core.errors import DataError
-from themescope.db.label_records import Role
-from themescope.db.passwords import SHORTEST
+from themescope.core.errors import MissingExtraError
+from themescope.db.access import Actor
 from themescope.db.settings import Settings
-from themescope.jobs.cli.shell import FAILED, Shell, common, pass_shell, table
-from themescope.jobs.services.accounts import people
+from themescope.db.store import Store
+from themescope.jobs.backups.format import About
+from themescope.jobs.cli.shell import FAILED, Shell, common, pairs, pass_shell, table
+from themescope.jobs.queue.foreground import Bar
+from themescope.jobs.services.accounts import api_tokens
+from themescope.jobs.services.accounts.people import tidy
 
 
 @click.command()
@@ -32,8 +37,7 @@ def worker(shell: Shell, workers: int, queue_name: str, warm_up: bool) -> None:
     if not shell.store.settings.status_address:
         process.run(workers)
         return
-    from themescope.jobs.services.installation.health import Health
-    from themescope.jobs.services.installation.status_server import serving_status
+    from themescope.jobs.services.installation.health import Health, serving_status
 
     health = Health(shell.store, lambda: process.heartbeat_age)
     with serving_status(shell.store.settings, health):
@@ -73,109 +77,101 @@ def doctor(shell: Shell, vectors: bool) -> int:
     return FAILED if problems else 0
 
 
-_ROLE = click.Choice([role.value for role in Role])
-
-
-@click.group("people")
-def people_() -> None:
-    """Manage accounts and roles (viewer, labeller, admin)."""
-
-
-@people_.command("list")
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
 @common
 @pass_shell
-def list_people(shell: Shell) -> None:
-    """List people with role, sign-in method and time of last use."""
-    rows = [
-        {
-            "name": member.person.name or "(no name)",
-            "role": member.person.role.value,
-            "signs in by": member.login or "–",
-            "last seen": f"{member.person.seen:%Y-%m-%d %H:%M}" if member.person.seen else "–",
-        }
-        for member in people.members(shell.store)
-    ]
-    shell.show(
-        {"people": rows},
-        table(rows, empty="There are no accounts yet. Add one: themescope people add NAME --role admin"),
-    )
+def backup(shell: Shell, file: Path) -> int:
+    """Write a backup of the whole store to the new FILE, while people work, and compare it with its checksums.
 
+    Exits with 1 if files of models or vectors were missing or damaged; the backup has all others.
+    """
+    from themescope.jobs.backups.writing import write_backup
 
-@people_.command()
-@click.argument("name")
-@click.option("--role", type=_ROLE, default=Role.LABELLER.value, show_default=True, help="Role of the person.")
-@click.option("--oidc", is_flag=True, help="Sign in through your organisation (OIDC); NAME is the e-mail address.")
-@common
-@pass_shell
-def add(shell: Shell, name: str, role: str, oidc: bool) -> None:
-    """Add an account for NAME. The password is prompted for, or read from standard input (one line)."""
-    password = None if oidc else _password()
-    stored = people.add(shell.store, name, Role(role), password)
-    shell.show({"name": stored, "role": role}, f"{stored} can sign in with the role {role}.")
-
-
-@people_.command()
-@click.argument("name")
-@common
-@pass_shell
-def password(shell: Shell, name: str) -> None:
-    """Set a new password for NAME, prompted for or read from standard input. Open sessions end."""
-    people.set_password(shell.store, name, _password())
-    shell.show({"name": name}, f"The password of {name} was changed.")
-
-
-@people_.command("set-role")
-@click.argument("name")
-@click.argument("role", type=_ROLE)
-@common
-@pass_shell
-def set_role(shell: Shell, name: str, role: str) -> None:
-    """Set the role of NAME: viewer, labeller or admin."""
-    people.set_role(shell.store, name, Role(role))
-    shell.show({"name": name, "role": role}, f"{name} now has the role {role}.")
-
-
-@people_.command()
-@click.argument("name")
-@common
-@pass_shell
-def remove(shell: Shell, name: str) -> None:
-    """Remove the account of NAME. Their labellings and reviews are kept."""
-    people.remove(shell.store, name)
-    shell.show({"name": name}, f"The account of {name} was removed. Their labellings are kept.")
-
-
-@people_.command()
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of events.")
-@common
-@pass_shell
-def log(shell: Shell, limit: int) -> None:
-    """List changes of accounts and sign-ins, newest first."""
-    with shell.store.reading() as r:
-        events = r.audit_log.latest(limit)
-    rows = [
-        {
-            "time": f"{event.created:%Y-%m-%d %H:%M:%S}",
-            "by": event.author or "–",
-            "action": event.action,
-            "account": event.person or "–",
-            "detail": event.detail,
-        }
-        for event in events
-    ]
-    shell.show({"events": rows}, table(rows, empty="There are no events yet."))
-
-
-def _password() -> str:
-    """Prompt for a password twice, or read the first line of standard input if it is not a terminal."""
-    if sys.stdin.isatty():
-        return str(
-            click.prompt(f"Password (at least {SHORTEST} characters)", hide_input=True, confirmation_prompt=True)
-        )
+    # Not migrated: before an upgrade, the tables are saved as they are.
+    store = Store(Settings.from_environment())
+    bar = Bar("Backing up", shell.json)
     try:
-        given = sys.stdin.readline().rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise DataError("The password on standard input is not text in UTF-8. Write it as one line.") from None
-    if not given:
-        raise DataError("Standard input has no password. Write it as one line.")
-    return given
+        made = write_backup(store, file, lambda share: bar(share, ""))
+    finally:
+        store.close()
+    bar.end(True)
+    _show(shell, file, made.about, f"Written and checked: {file} ({made.bytes / 1e6:,.1f} MB).")
+    return FAILED if made.about.problems else 0
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Only compare the file with its checksums and show what it contains.")
+@common
+@pass_shell
+def restore(shell: Shell, file: Path, check: bool) -> None:
+    """Restore the backup FILE into an empty data folder and an empty database, and compare it with its checksums."""
+    from themescope.jobs.backups.restoring import restore_backup
+    from themescope.jobs.backups.writing import check_backup
+
+    bar = Bar("Checking" if check else "Restoring", shell.json)
+    if check:
+        about = check_backup(file, lambda share: bar(share, ""))
+        end = f"{file} is complete and undamaged."
+    else:
+        settings = Settings.from_environment()
+        about = restore_backup(settings, file, lambda share: bar(share, ""))
+        end = f"Restored into {settings.home} and {settings.database_label}. People sign in again."
+    bar.end(True)
+    if about.is_older:
+        end += f" Its tables are those of an older version (schema {about.schema}); the next start migrates them."
+    _show(shell, file, about, end)
+
+
+def _show(shell: Shell, file: Path, about: About, end: str) -> None:
+    rows = {name: about.rows.get(name, 0) for name in ("corpus", "sentence", "model", "labelling", "person")}
+    facts = {
+        "made": f"{about.when:%Y-%m-%d %H:%M:%S} UTC by Themescope {about.themescope}",
+        "database": f"{about.engine}, schema {about.schema}, {sum(about.rows.values()):,} rows",
+        **{f"rows of {name}": count for name, count in rows.items()},
+        "models": len(about.artifacts),
+        "vector files": len(about.vectors),
+    }
+    lines = [pairs(facts), ""]
+    if about.vectors_elsewhere:
+        lines.append(
+            f"Not included: the vector files at {about.vectors_elsewhere}. Save that storage by its own means."
+        )
+    lines += [f"Missing or damaged: {problem}" for problem in about.problems.values()]
+    shell.show({"file": str(file), **about.to_json()}, "\n".join([*lines, end]))
+
+
+_HERE = "this machine"
+
+
+@click.command("mcp")
+@click.option("--read-only", is_flag=True, help="Offer no tools that change labels.")
+@click.option("--person", default="", help="Name for changes of labels, where no token is given.")
+@pass_shell
+def mcp(shell: Shell, read_only: bool, person: str) -> None:
+    """Serve a program, such as a language model, on standard input and output (Model Context Protocol).
+
+    THEMESCOPE_TOKEN names the person: the server has the rights of that person. Without it, it acts for the owner of
+    the data folder.
+    """
+    try:
+        from themescope.jobs.mcp import serve, server_for
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "mcp":
+            raise
+        raise MissingExtraError("The command mcp", "mcp", "mcp") from None
+    serve(server_for(shell.store, _actor(shell.store, tidy(person)), read_only))
+
+
+def _actor(store: Store, person: str) -> Callable[[], Actor]:
+    """Return a function that looks up the person with the current role, and raises ``AccessError`` if there is none."""
+    token = store.settings.token
+    if token:
+        return partial(api_tokens.actor_of, store, token, _HERE)
+
+    def owner() -> Actor:
+        with store.reading() as r:
+            return r.people.actor(person)
+
+    return owner

@@ -12,11 +12,14 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.errors import ReadError
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.jobs.cli.resolve import MODEL_HELP, benchmark_for, looks_like_file, model_for
 from themescope.jobs.cli.shell import (
+    MODEL_HELP,
     Shell,
+    benchmark_for,
     common,
     interval,
+    looks_like_file,
+    model_for,
     pass_shell,
     seed_option,
     settings_of,
@@ -87,7 +90,18 @@ def triplets(shell: Shell, source: str, methods: tuple[str, ...], split: str) ->
     for model in models if corpus else ():
         if "per-article" in method_of(find_model(shell.store, model)).tags:
             rows.append(shell.run("evaluate-triplets", {"model": model, **where, "context": True}))
-    shell.show({"source": source, "rows": rows}, _triplet_table(rows))
+    lines = []
+    for row in rows:
+        score = next(iter(row["scores"].values()))
+        lines.append(
+            {
+                "model": row["model"] + (", with the article" if row["context"] else ""),
+                "accuracy": interval(score),
+                "groups": score["n"],
+                "seconds": row["seconds"],
+            }
+        )
+    shell.show({"source": source, "rows": rows}, table(lines))
 
 
 @evaluate.command()
@@ -127,21 +141,6 @@ def _clustering_table(benchmark: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([f"{benchmark}: means over {articles:,} articles with 95 % intervals", "", table(lines), *notes])
 
 
-def _triplet_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = []
-    for row in rows:
-        score = next(iter(row["scores"].values()))
-        lines.append(
-            {
-                "model": row["model"] + (", with the article" if row["context"] else ""),
-                "accuracy": interval(score),
-                "groups": score["n"],
-                "seconds": row["seconds"],
-            }
-        )
-    return table(lines)
-
-
 def _pairs_table(rows: Sequence[Mapping[str, Any]]) -> str:
     titles = {"pearson": "Pearson r", "spearman": "Spearman ρ", "mse": "MSE"}
     return table(
@@ -171,7 +170,14 @@ def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | No
     chosen_by = {"labels": model_for(shell, labels, corpus)} if labels else {}
     args = {"corpus": corpus, **chosen_by, **{name: options[name] for name in ("tune", "unit", "part", "seed")}}
     rows = [shell.run("evaluate-topics", {"model": model_for(shell, method, corpus), **args}) for method in methods]
-    shell.show({"corpus": corpus, "rows": rows}, _topics_table(rows))
+    names = list(rows[0]["scores"])
+    lines = [
+        {"model": row["model"]} | {n: interval(row["scores"].get(n)) for n in names} | {"seconds": row["seconds"]}
+        for row in rows
+    ]
+    counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
+    stopped = [f"The classifier of {row['model']} did not converge." for row in rows if not row["converged"]]
+    shell.show({"corpus": corpus, "rows": rows}, "\n".join([counts, "", table(lines), *stopped]))
 
 
 @evaluate.command()
@@ -209,17 +215,6 @@ def summaries(shell: Shell, source: Path, methods: tuple[str, ...], baselines: t
         model = model_for(shell, method)
         rows.append(shell.run("evaluate-summaries", {"summarizer": "lexrank", "model": model, **args}))
     shell.show({"source": str(source), "rows": rows}, _summaries_table(rows))
-
-
-def _topics_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = list(rows[0]["scores"])
-    lines = [
-        {"model": row["model"]} | {n: interval(row["scores"].get(n)) for n in names} | {"seconds": row["seconds"]}
-        for row in rows
-    ]
-    counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
-    stopped = [f"The classifier of {row['model']} did not converge." for row in rows if not row["converged"]]
-    return "\n".join([counts, "", table(lines), *stopped])
 
 
 def _summaries_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.cli.shell import (
     CANCELLED,
     FAILED,

@@ -1,4 +1,4 @@
-"""`themescope labels`: list, export and import labellings."""
+"""`themescope labels`: list, export and import labellings; and `methods`, their description for a paper."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import click
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.readers.tables import Sheet, read_sheet
-from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.core.records.stored import LabellingRecord
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole
-from themescope.jobs.services.columns import file_content
-from themescope.jobs.services.labelling import bertopic, files, starts, tables
-from themescope.jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
+from themescope.jobs.services.labelling import files, starts, tables
+from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 
 _SHOWN = 20
 
@@ -105,10 +105,10 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
             record = files.import_lines(shell.store, corpus_id, lines, file)
         shell.show({"labelling": record.name}, f"Imported {record.name} with its history.")
         return
-    if bertopic.is_saved(file):
-        sheet = bertopic.saved_labels(shell.store, corpus_id, article_id, file)
+    if files.is_saved(file):
+        sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
-        sheet = bertopic.as_labels(read_sheet(file, starts.MOST_SENTENCES))
+        sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES))
     found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), options["together"])
     counts: dict[str, Any] = {
         "rows": found.rows,
@@ -157,3 +157,25 @@ def _columns(sheet: Sheet, given: dict[str, Any]) -> tables.LabelColumns:
         likely = replace(likely, id=given["id"], text=given["text"])
     cluster, note, theme = (given[name] or getattr(likely, name) for name in ("cluster", "note", "theme"))
     return replace(likely, cluster=cluster, note=note, theme=theme if theme != cluster else "")
+
+
+_FORMATS = ("markdown", "latex", "bibtex")
+
+
+@click.command("methods")
+@click.argument("labellings", nargs=-1, required=True)
+@click.option("--format", "kind", type=click.Choice(_FORMATS), default=_FORMATS[0], show_default=True, help="Format.")
+@common
+@pass_shell
+def methods(shell: Shell, labellings: tuple[str, ...], kind: str) -> None:
+    """Describe for a paper how LABELLINGS were made.
+
+    Corpus, initial clusters, tasks, steps, agreement, reliability, adjudication and training, as far as the store knows
+    them. BibTeX has the references of the text.
+    """
+    from themescope.jobs.services.labelling.methods import methods_section
+
+    with shell.store.reading() as r:
+        ids = [r.labellings.by_name(name).id for name in labellings]
+    text = str(getattr(methods_section(shell.store, ids), kind))
+    shell.show({kind: text}, text.rstrip("\n"))

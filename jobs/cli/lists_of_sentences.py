@@ -1,4 +1,4 @@
-"""`themescope embed`, `similar` and `cluster`: inference on a corpus, or on a file without a store."""
+"""Inference on a corpus, or on a file without a store: `embed`, `similar`, `cluster`; and `name-themes`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,21 @@ from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, read_sheet
 from themescope.core.types import Vectors
-from themescope.jobs.cli.resolve import MODEL_HELP, model_for
-from themescope.jobs.cli.shell import Shell, background, common, pairs, pass_shell, seed_option, table
+from themescope.jobs.cli.shell import (
+    MODEL_HELP,
+    Shell,
+    background,
+    common,
+    model_for,
+    pairs,
+    pass_shell,
+    seed_option,
+    table,
+)
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.models import find_model
+from themescope.jobs.common.naming.language_model import Endpoint
+from themescope.jobs.common.naming.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
 from themescope.jobs.queue.foreground import Bar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
@@ -63,7 +74,8 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
         raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
     check_target(out, Path(source))
     texts = _texts(Path(source), options["column"])
-    vectors = _dense(_model(shell, method, options["precision"])(texts))
+    vectors = _model(shell, method, options["precision"])(texts)
+    vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
     with whole(out) as partial:
         write(partial, texts, vectors)
     result = {"file": str(out), "sentences": len(texts), "dim": vectors.shape[1]}
@@ -194,7 +206,7 @@ def _texts(path: Path, column: str) -> list[str]:
 
 def _through_index(shell: Shell, sentence: str, source: str, top: int, method: str) -> dict[str, Any] | None:
     """Return what a search through the index of a corpus finds; None if the corpus has no index by this model."""
-    from themescope.jobs.services import inference, search
+    from themescope.jobs.services import search
 
     with shell.store.reading() as r:
         corpus = r.corpora.by_name(source)
@@ -205,7 +217,7 @@ def _through_index(shell: Shell, sentence: str, source: str, top: int, method: s
     index = search.index_of(shell.store, model.id, corpus.id)
     if index is None:
         return None
-    query = inference.query_vector(shell.store, model, sentence)
+    query = search.query_vector(shell.store, model, sentence)
     near = search.near(shell.store, model, index, query, top)
     with shell.store.reading() as r:
         texts = r.corpora.sentences_of(near.articles[:top].tolist())
@@ -231,10 +243,6 @@ def _number(wanted: str) -> int:
     if not wanted.isdecimal() or int(wanted) < 1:
         raise ConfigError(f"--k must be a number or auto, not {wanted!r}.")
     return int(wanted)
-
-
-def _dense(vectors: Any) -> Any:
-    return np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
 
 
 def _write_npy(out: Path, texts: Sequence[str], vectors: Any) -> None:
@@ -267,3 +275,55 @@ _TABLE_FILES: dict[str, Callable[[Sequence[str], Rows], bytes]] = {
     ".jsonl": lambda header, rows: json_lines(header, rows).encode("utf-8"),
     ".xlsx": excel_bytes,
 }
+
+
+@click.command("name-themes")
+@click.argument("corpus")
+@click.option("--theme", "numbers", type=click.IntRange(min=1), multiple=True, help="Theme to name (repeatable).")
+@click.option("--send", is_flag=True, help="Send the texts; without it, they are only shown.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1, 600), default=60.0, show_default=True, help="Seconds per request."
+)
+@click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Requests at the same time.")
+@background
+@common
+@pass_shell
+def name_themes(shell: Shell, corpus: str, numbers: tuple[int, ...], send: bool, **options: Any) -> None:
+    """Name the newest themes of CORPUS by the language model at LLM_URL.
+
+    Shows what would be sent, and where; nothing is sent without --send.
+    """
+    endpoint = Endpoint.of(shell.store.settings)
+    with shell.store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        found = [run for run in r.runs.list(kind="themes") if run.config.get("corpus_id") == record.id]
+    whole = [run for run in found if not run.config.get("article")]
+    if not whole:
+        raise DataError(f"“{corpus}” has no themes yet. Find them with `themescope cluster`.")
+    run = whole[-1]
+    chosen = [number - 1 for number in numbers]
+    if any(number >= len(run.config["themes"]) for number in chosen):
+        raise DataError(f"“{corpus}” has {len(run.config['themes'])} themes. Choose --theme among them.")
+    materials = materials_of_run(shell.store, run, chosen)
+    if not send:
+        sentences, characters = amount(materials)
+        about = {"sent": False, "endpoint": endpoint.url, "model": endpoint.model}
+        requests = [material.messages() for material in materials]
+        shell.show(
+            about | {"sentences": sentences, "characters": characters, "requests": requests},
+            _preview_text(endpoint, materials),
+        )
+        return
+    args = {"run": run.id, "numbers": chosen, "send": True, "texts": agreed_digest(materials), **options}
+    result = shell.run("name-themes", args | {"endpoint": endpoint.url, "model": endpoint.model})
+    shown = ("number", "before", "name", "state", "reason")
+    rows = [{key: row[key] for key in shown} | {"number": row["number"] + 1} for row in result.get("names", ())]
+    shell.show(result, table(rows) if rows else str(result.get("title", "")))
+
+
+def _preview_text(endpoint: Endpoint, materials: list[ThemeMaterial]) -> str:
+    sentences, characters = amount(materials)
+    blocks = ["\n".join(f"[{m['role']}] {m['content']}" for m in material.messages()) for material in materials]
+    what = f"{len(materials):,} requests with {sentences:,} sentences, {characters:,} characters in all"
+    where = f"{endpoint.url}, model {endpoint.model}"
+    return "\n\n".join([*blocks, f"Nothing was sent. With --send, {what}, go to {where}."])

@@ -10,22 +10,16 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import click
 
-from themescope.jobs.cli.administration import demo, doctor, people_, worker
-from themescope.jobs.cli.backups import backup, restore
-from themescope.jobs.cli.dataset import dataset
+from themescope.jobs.cli.administration import backup, demo, doctor, mcp, restore, worker
 from themescope.jobs.cli.evaluate import evaluate
 from themescope.jobs.cli.jobs import jobs_
-from themescope.jobs.cli.labels import labels
+from themescope.jobs.cli.labels import labels, methods
 from themescope.jobs.cli.lists import list_
-from themescope.jobs.cli.lists_of_sentences import cluster, embed, similar
-from themescope.jobs.cli.mcp import mcp
-from themescope.jobs.cli.methods import methods
-from themescope.jobs.cli.names import name_themes
-from themescope.jobs.cli.personal_data import export_person, forget
+from themescope.jobs.cli.lists_of_sentences import cluster, embed, name_themes, similar
+from themescope.jobs.cli.people import people_
 from themescope.jobs.cli.reproduce import reproduce
 from themescope.jobs.cli.shell import Commands
-from themescope.jobs.cli.tokens import token
-from themescope.jobs.cli.work import add_model, bundle, export_model, import_, map_, train, triplets
+from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, import_, map_, train, triplets
 from themescope.jobs.common.results import code_version
 
 
@@ -44,9 +38,6 @@ COMMANDS = (
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)
-people_.add_command(export_person)
-people_.add_command(forget)
-people_.add_command(token)
 
 if __name__ == "__main__":
     main()

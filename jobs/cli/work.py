@@ -1,4 +1,4 @@
-"""Commands that create corpora, triplet sets, models and maps, and move them between stores."""
+"""Commands that create corpora, triplet sets, models and maps, and move them between stores and as datasets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 
 from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.types import FittedModel
-from themescope.jobs.bundles.format import BUNDLE
-from themescope.jobs.bundles.parts import contents
-from themescope.jobs.cli.resolve import MODEL_HELP, model_for
+from themescope.jobs.bundles.parts import BUNDLE, contents
 from themescope.jobs.cli.shell import (
+    MODEL_HELP,
     Shell,
     background,
     common,
+    model_for,
     pairs,
     pass_shell,
     seed_option,
@@ -25,7 +25,7 @@ from themescope.jobs.cli.shell import (
     settings_option,
 )
 from themescope.jobs.common.archive import ArchiveReader
-from themescope.jobs.common.languages import language_of_file
+from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.models import announcement, find_model
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
 
@@ -71,7 +71,10 @@ def import_(
     """Import FILES as a new corpus."""
     settings: dict[str, Any] = {}
     if pairs:
-        settings = _reader_settings(files[0], options["reader"], pairs)
+        from themescope.core.readers import REGISTRY as READERS
+        from themescope.core.readers.formats import detect
+
+        settings = settings_of(READERS.get(options["reader"] or detect(files[0])).config_class(), pairs)
     declared = {column: type for column, _, type in (pair.rpartition("=") for pair in types)}
     options["language"] = options["language"] or language_of_file(files[0], options["reader"])
     args = {"files": [str(f.absolute()) for f in files], "settings": settings, "types": declared, **options}
@@ -225,13 +228,6 @@ def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str,
     return made
 
 
-def _reader_settings(path: Path, reader: str, pairs: tuple[str, ...]) -> dict[str, Any]:
-    from themescope.core.readers import REGISTRY as READERS
-    from themescope.core.readers.formats import detect
-
-    return settings_of(READERS.get(reader or detect(path)).config_class(), pairs)
-
-
 def _announce(shell: Shell, name: str) -> None:
     """Warn before the work starts that the name of a new model is taken."""
     if warning := announcement(shell.store, name):
@@ -290,3 +286,22 @@ def show(shell: Shell, file: Path) -> None:
     facts["labellings"] = ", ".join(f"{name} ({owner or 'no name'})" for name, owner in about.labellings)
     facts["models"] = ", ".join(model.name for model in about.models)
     shell.show(facts, pairs(facts))
+
+
+@click.group("dataset")
+def dataset() -> None:
+    """Write corpora as Hugging Face datasets; `import` reads them."""
+
+
+@dataset.command()
+@click.argument("corpus")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--labelling", default="", help="Labelling whose clusters become the column “label”.")
+@click.option("--themes", is_flag=True, help="Write the newest themes as the column “label”.")
+@background
+@common
+@pass_shell
+def export_dataset(shell: Shell, corpus: str, folder: Path, labelling: str, themes: bool) -> None:
+    """Write CORPUS into the new FOLDER: Parquet files and a dataset card, which datasets.load_dataset(FOLDER) reads."""
+    args = {"corpus": corpus, "folder": str(folder.absolute()), "labelling": labelling, "themes": themes}
+    shell.show(result := shell.run("export-dataset", args), pairs(result))

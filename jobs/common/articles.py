@@ -10,9 +10,9 @@ from typing import overload
 import numpy as np
 
 from themescope.core.errors import ConfigError, DataError
+from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.triplets.rules import ArticleSentences, SectionRules, section_sentences
 from themescope.core.types import Sentence, Split, fold_title
-from themescope.db.records import ArticleRecord, CorpusRecord
 from themescope.db.store import Store
 
 _SAMPLE_SEED = 0

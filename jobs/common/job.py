@@ -19,7 +19,8 @@ from typing import Protocol
 from themescope.core.config import Config, options
 from themescope.core.errors import Cancelled, ConfigError
 from themescope.core.protocols import Model, SubReport
-from themescope.db.records import JobRecord, MetricPoint, ModelRecord
+from themescope.core.records.stored import JobRecord, ModelRecord
+from themescope.db.records import MetricPoint
 from themescope.db.store import Store, Unit
 from themescope.jobs.executors import open_executor
 from themescope.jobs.executors.base import ShardExecutor

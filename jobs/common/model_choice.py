@@ -1,24 +1,95 @@
-"""Order of models for a choice: the best validated one first, never merely the newest.
+"""Order of models for a choice, notes on a model for a text, and the languages of a corpus.
 
-1. For text that is not English, models that a person marked as multilingual;
+The best validated model comes first, never merely the newest:
+
+1. for text that is not English, models that a person marked as multilingual;
 2. models that were evaluated on a benchmark of at least six articles, by their best score;
 3. the pretrained models, the default one first;
 4. all others, the newest first.
 
 Models that cannot read the language come after all others, and so do those whose vectors depend on the article where
-sentences of several articles are compared.
+sentences of several articles are compared. Languages are detected at the import of a corpus and kept in its report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+from themescope.core.errors import ThemescopeError
+from themescope.core.models import REGISTRY
+from themescope.core.models.languages import english_only
 from themescope.core.paths import default_models, lacks_packages
-from themescope.core.text.languages import Shares
-from themescope.db.records import BenchmarkRecord, ModelRecord, RunRecord
+from themescope.core.records.stored import CorpusRecord, ModelRecord, RunRecord
+from themescope.core.registry import Card
+from themescope.core.text.languages import Shares, frequent, language_shares, main_language, sampled, shares_text
+from themescope.core.text.splitting import LANGUAGES
+from themescope.core.types import Article
+from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store
-from themescope.jobs.common.model_notes import is_english, language_note, within_article
-from themescope.jobs.common.models import selectable_models
+from themescope.jobs.common.models import built_on, selectable_models
+
+WITHIN_ARTICLE = (
+    "The vectors of this model are computed within the article: they depend on its other sentences, and similarities "
+    "across articles mean less."
+)
+"""Note on models for which :func:`within_article` holds."""
+_ENGLISH = 0.9
+"""Share of English from which a model for English reads a text."""
+ADVICE = (
+    "Expect poor results: it knows few words of other languages. Use tf-idf, CON-S2V trained on this text, or a "
+    "multilingual sentence-transformers encoder, whose folder you name when you train “Sentence encoder”. A model that "
+    "reads this language is marked as multilingual on the page Models."
+)
+
+
+def within_article(model: ModelRecord) -> bool:
+    """Return whether the model's vectors of a sentence depend on the other sentences of its article."""
+    return model.method in REGISTRY and "per-article" in REGISTRY.get(model.method).tags
+
+
+def language_note(store: Store, model: ModelRecord, shares: Shares) -> str:
+    """Return what a user gets who applies ``model`` to text with these ``shares`` of languages; "" if they fit."""
+    if is_english(shares) or not english_model(store, model):
+        return ""
+    return f"“{model.name}” is for English text only, and this text is {shares_text(shares)}. {ADVICE}"
+
+
+def method_note(card: Card, shares: Shares) -> str:
+    """Return what a user gets who trains a method with its default settings on such a text; "" if they fit."""
+    if is_english(shares) or "english" not in card.tags:
+        return ""
+    return (
+        f"“{card.title}” builds on English word vectors or an English encoder, and this text is "
+        f"{shares_text(shares)}. Name word vectors or an encoder for this language in the settings, or choose a method "
+        "that learns from this text alone, such as CON-S2V."
+    )
+
+
+def base_note(store: Store, model: ModelRecord) -> str:
+    """Return which stored models a model is built on and that its files contain copies of them; "" if on none."""
+    parts = built_on(store, model)
+    if model.method not in REGISTRY or "any-models" not in REGISTRY.get(model.method).tags or not parts:
+        return ""
+    names = ", ".join(f"“{part.name}”" for part in parts)
+    copies = "a copy of it" if len(parts) == 1 else "copies of them"
+    return f"Built on {names}. Its files contain {copies}, so it also works elsewhere and after a deletion."
+
+
+def is_english(shares: Shares) -> bool:
+    """Return whether less than a tenth of a text is in other languages."""
+    return set(frequent(shares)) == {"en"} and shares.get("en", 1.0) >= _ENGLISH
+
+
+def english_model(store: Store, model: ModelRecord) -> bool:
+    """Return whether a model, or one that it is built on, is for English only; not if it is marked as multilingual."""
+    if model.method not in REGISTRY or model.multilingual:
+        return False
+    card = REGISTRY.get(model.method)
+    parts = built_on(store, model) if "needs-models" in card.tags else []
+    return any(english_model(store, part) for part in parts) if parts else english_only(card, model.config)
+
 
 LEAST_ARTICLES = 6
 """Articles from which a benchmark tells models apart: the paired tests need six pairs to reach p < 0.05."""
@@ -88,3 +159,48 @@ def articles_of(benchmark: BenchmarkRecord) -> int:
 def _weight(benchmark: BenchmarkRecord, runs: Sequence[RunRecord], corpus_id: int | None) -> tuple[bool, int, int, int]:
     models = len({run.model_id for run in runs if run.benchmark_id == benchmark.id})
     return benchmark.corpus_id == corpus_id, models, articles_of(benchmark), benchmark.id
+
+
+REPORTED = "languages"
+"""Key of the shares in the report of a corpus."""
+_PREVIEWED = 5
+
+
+def corpus_shares(corpus: CorpusRecord) -> Shares:
+    """Return the shares of the languages of a corpus; the stated language where nothing was detected."""
+    return corpus.report.get(REPORTED) or {corpus.language: 1.0}
+
+
+def corpus_languages(corpus: CorpusRecord) -> tuple[str, ...]:
+    """Return the languages with at least a tenth of the sentences of a corpus."""
+    return frequent(corpus_shares(corpus))
+
+
+def language_report(store: Store, corpus_id: int) -> dict[str, Any]:
+    """Return the entry of the import report with the shares of the languages, from a sample of the stored text."""
+    with store.reading() as r:
+        texts = r.corpora.sample_texts(corpus_id)
+    return {REPORTED: language_shares(texts)}
+
+
+def splitting_language(shares: Shares) -> str:
+    """Return the main language if sentences can be split in it, else English."""
+    found = main_language(shares)
+    return found if found in LANGUAGES else "en"
+
+
+def language_of_file(path: Path, reader: str = "") -> str:
+    """Return the language for splitting the sentences of a file, by its first articles; English if it has none."""
+    from themescope.core.readers.formats import detect, preview
+
+    try:
+        seen = preview(path, reader or detect(path), {}, n=_PREVIEWED)
+    except ThemescopeError:
+        return "en"  # the import reports what is wrong with the file
+    return splitting_language(language_shares(sampled(_lines(seen.articles))))
+
+
+def _lines(articles: Sequence[Article]) -> list[str]:
+    """Return the sentences of articles, or where they are not split, pieces of their paragraphs."""
+    paragraphs = [p for article in articles for section in article.sections for p in section.paragraphs]
+    return [line for p in paragraphs for line in (p.sentences or p.text.split(". "))]

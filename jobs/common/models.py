@@ -13,8 +13,8 @@ from typing import Any
 from themescope.core.config import digest_of
 from themescope.core.errors import ArtifactError, ConflictError, DuplicateNameError, UnknownNameError
 from themescope.core.paths import DEFAULT, default_models, model_folder, pretrained_folders
-from themescope.db.artifacts import digest_of_folder
-from themescope.db.records import ModelRecord
+from themescope.core.records.stored import ModelRecord
+from themescope.db.files.artifacts import digest_of_folder
 from themescope.db.store import Store, Unit
 
 Writing = Callable[[], AbstractContextManager[Unit]]

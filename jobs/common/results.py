@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.config import digest_of
+from themescope.core.records.stored import RunRecord, ScoreRecord
 from themescope.core.registry import Card
 from themescope.core.types import Article, Estimate, Ids
-from themescope.db.records import RunRecord, ScoreRecord
 from themescope.db.store import Store
-from themescope.jobs.common.importing.parsing import article_digest
+from themescope.jobs.common.importing.import_shards import article_digest
 
 
 @cache

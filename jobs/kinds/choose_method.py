@@ -16,12 +16,11 @@ import numpy.typing as npt
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Labels
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare, stored_clusterings
-from themescope.jobs.common.labelled.judged import Judged, judged_pairs
+from themescope.jobs.common.labelled.placed import Judged, judged_pairs
 
 if TYPE_CHECKING:
     from themescope.core.labelling.method_choice import Choice, Configuration
@@ -65,7 +64,7 @@ class ChooseMethodConfig(JobConfig):
         return f"Choose the method by the labels of “{self.labelling}”"
 
 
-def run(args: ChooseMethodConfig, context: JobContext) -> dict[str, Any]:
+def choose_method(args: ChooseMethodConfig, context: JobContext) -> dict[str, Any]:
     """Cluster with every configuration, and rank them by their agreement with the judged pairs."""
     from themescope.core.labelling.method_choice import check, choose
 

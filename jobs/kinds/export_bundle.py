@@ -15,14 +15,20 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ArtifactError, DataError
 from themescope.core.protocols import Report
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Matrix
-from themescope.db.records import CorpusRecord, ModelRecord
 from themescope.db.store import Store
-from themescope.jobs.bundles.error_notebook import notebook_lines
-from themescope.jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
 from themescope.jobs.bundles.labellings import export_document, moved, numbered, to_lines
-from themescope.jobs.bundles.parts import article_of, article_to_line, vectors_to_bytes
-from themescope.jobs.bundles.selections import bundled_selections
+from themescope.jobs.bundles.parts import (
+    ARTICLES,
+    BUNDLE,
+    ERROR_NOTEBOOK,
+    SELECTIONS,
+    article_of,
+    article_to_line,
+    vectors_to_bytes,
+)
+from themescope.jobs.bundles.selections import bundled_selections, notebook_lines
 from themescope.jobs.common.archive import ArchiveReader, ArchiveWriter
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_new, made_file, whole
@@ -58,7 +64,7 @@ class ExportBundleConfig(JobConfig):
         return f"Bundle of “{self.corpus}”"
 
 
-def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
+def export_bundle(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
     """Write to a temporary file and move it into place."""
     store = context.store
     corpus = ready_corpus(store, args.corpus)
@@ -70,7 +76,8 @@ def run(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:
             bundle.close(about)
         with store.reading() as r:
             r.corpora.get(corpus.id)  # raises an error if it was deleted meanwhile: labellings may be missing
-        _check(partial)
+        with ArchiveReader(partial, BUNDLE):
+            pass
     counts = {"articles": corpus.articles, "sentences": corpus.sentences, "labellings": len(about["labellings"])}
     return {"file": str(target), "corpus": corpus.name, "bytes": target.stat().st_size, **counts}
 
@@ -81,12 +88,6 @@ def _target(store: Store, file: str) -> Path:
         check_new(target)
         return target
     return made_file(store.settings.home / FOLDER, ".zip")
-
-
-def _check(file: Path) -> None:
-    """Check that the file can be imported."""
-    with ArchiveReader(file, BUNDLE):
-        pass
 
 
 def _with_vectors(store: Store, corpus: CorpusRecord, name: str) -> ModelRecord:

@@ -13,13 +13,16 @@ import numpy as np
 
 from themescope.core.config import option
 from themescope.core.errors import Cancelled, DataError, ReadError
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Article, Ids
-from themescope.db.records import CorpusRecord, ModelRecord, VectorBlock
+from themescope.db.records import VectorBlock
 from themescope.db.store import Unit
-from themescope.jobs.bundles.error_notebook import notebook_from_lines
-from themescope.jobs.bundles.format import ARTICLES, BUNDLE, ERROR_NOTEBOOK, SELECTIONS
 from themescope.jobs.bundles.labellings import Document, from_lines, moved, store_document
 from themescope.jobs.bundles.parts import (
+    ARTICLES,
+    BUNDLE,
+    ERROR_NOTEBOOK,
+    SELECTIONS,
     BundledCorpus,
     BundledModel,
     Contents,
@@ -29,7 +32,7 @@ from themescope.jobs.bundles.parts import (
     precision,
     vectors_from_bytes,
 )
-from themescope.jobs.bundles.selections import selections_from_lines, store_selection
+from themescope.jobs.bundles.selections import notebook_from_lines, selections_from_lines, store_selection
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.common.importing.columns import KeptColumns, find_types
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -57,7 +60,7 @@ class ImportBundleConfig(JobConfig):
         return f"Import {Path(self.file).name}"
 
 
-def run(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
+def import_bundle(args: ImportBundleConfig, context: JobContext) -> dict[str, Any]:
     """Check and store the bundle; leftovers of an interrupted attempt are removed first."""
     with ArchiveReader(Path(args.file), BUNDLE) as bundle:
         about = contents(bundle.about, Path(args.file))

@@ -1,7 +1,8 @@
-"""Job kind: import files as a corpus, in batches, resumable after any article.
+"""Job kinds: import files as a corpus, in batches, resumable after any article; and a list of sentences.
 
 The corpus is hidden until the last article is stored. The stored articles are the checkpoint: a resumed import cuts its
-files into the same shards and skips those whose articles are stored.
+files into the same shards and skips those whose articles are stored. A list is a table that the reader of tables reads
+as one article, with a section per group; all its other columns are kept.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
 from themescope.core.protocols import Reader, Report, SubReport
+from themescope.core.readers.table import SENTENCES
+from themescope.core.records.stored import CorpusRecord, JobStatus
 from themescope.core.types import Article
-from themescope.db.records import CorpusRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.languages import REPORTED, language_report
+from themescope.jobs.common.model_choice import REPORTED, language_report
 from themescope.jobs.common.results import TextDigest, file_digest
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 from themescope.jobs.kinds import REGISTRY as KINDS
@@ -168,7 +170,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:28]}…{name[-11:]}"
 
 
-def run(args: ImportConfig, context: JobContext) -> dict[str, Any]:
+def import_corpus(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     """Import the files; raise ``ReadError`` and leave the store unchanged if a file is damaged."""
     from themescope.core.text.splitting import SentenceSplitter
 
@@ -208,29 +210,25 @@ def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
     if found is not None:
         if marker.is_file() and marker.read_text(encoding="utf-8") == f"{found.id} {stamp}":
             return found
-        _remove_orphan(args, context, found)
+        # Delete an abandoned import under this name, or raise an error that the name is taken.
+        if found.ready:
+            raise DuplicateNameError("corpus", args.corpus)
+        with context.store.reading() as r:
+            others = [
+                job
+                for status in (JobStatus.RUNNING, JobStatus.QUEUED)
+                for job in r.jobs.list(limit=10_000, status=status)
+                if job.kind in KINDS and "fills-a-corpus" in KINDS.get(job.kind).tags
+                if job.id != context.job_id and job.args.get("corpus") in ("", args.corpus)
+            ]
+        begun = [job for job in others if job.status is JobStatus.RUNNING or job.attempt > 0]
+        if begun:
+            raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it.")
+        _remove_import(context, found)
     with context.writing() as w:
         record = w.corpora.create(args.corpus, args.language)
     marker.write_text(f"{record.id} {stamp}", encoding="utf-8")
     return record
-
-
-def _remove_orphan(args: ImportConfig, context: JobContext, found: CorpusRecord) -> None:
-    """Delete an abandoned import under this name, or raise an error that the name is taken."""
-    if found.ready:
-        raise DuplicateNameError("corpus", args.corpus)
-    with context.store.reading() as r:
-        others = [
-            job
-            for status in (JobStatus.RUNNING, JobStatus.QUEUED)
-            for job in r.jobs.list(limit=10_000, status=status)
-            if job.kind in KINDS and "fills-a-corpus" in KINDS.get(job.kind).tags
-            if job.id != context.job_id and job.args.get("corpus") in ("", args.corpus)
-        ]
-    begun = [job for job in others if job.status is JobStatus.RUNNING or job.attempt > 0]
-    if begun:
-        raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it.")
-    _remove_import(context, found)
 
 
 def _import(
@@ -303,3 +301,48 @@ def remove_unfinished(store: Store, corpus_id: int, seconds: float = math.inf) -
             return True
         if time.monotonic() >= end:
             return False
+
+
+READER = "table"
+
+
+@dataclass(frozen=True)
+class ImportListConfig(JobConfig):
+    """Arguments of importing a list of sentences."""
+
+    file: str = option("", "Path of the file on the worker's machine.", file=True)
+    corpus: str = option("", "Name of the new corpus.")
+    column: str = option("", "Column of the sentences; empty: one called so, or the one with the longest cells.")
+    group: str = option("", "Column of the group of a sentence, such as its source; empty: none.")
+    types: Mapping[str, Any] = option({}, "Types of columns, as when a corpus is imported.")
+    language: str = option("en", "Language of the text, as a two-letter code.")
+
+    def validate(self) -> None:
+        """Check that a file and a name are given, and the types."""
+        self.require("file", "corpus")
+        check_types(self.types, self.named("types"))
+
+    def title(self) -> str:
+        """Return a title with the corpus."""
+        return f"Import the list “{self.corpus}”"
+
+
+def import_list(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
+    """Import the list; return the result of the import, with the number of groups."""
+    result = import_corpus(
+        ImportConfig(
+            files=(args.file,),
+            corpus=args.corpus,
+            language=args.language,
+            reader=READER,
+            settings=list_settings(args.corpus, args.column, args.group),
+            types=args.types,
+        ),
+        context,
+    )
+    return result | {"groups": result["sections"] if args.group else 0}
+
+
+def list_settings(name: str, column: str = "", group: str = "") -> dict[str, str]:
+    """Return the settings of the reader of tables for a list called ``name``."""
+    return {"text": column, "section": group, "rows": SENTENCES, "name": name}

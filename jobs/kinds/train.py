@@ -1,20 +1,22 @@
-"""Job kind: fit a method and store the model. Resumable; the same fit is not repeated."""
+"""Job kinds of models: fit a method and store the model, or add a saved one. The same fit is not repeated."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from themescope.core.config import Config, option
-from themescope.core.errors import ConfigError, DataError, ReadError
+from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
+from themescope.core.paths import working_folder
 from themescope.core.protocols import Model
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.registry import Card
-from themescope.core.types import Corpus, Sentence, Split
-from themescope.db.records import CorpusRecord, ModelRecord, TripletSetRecord
+from themescope.core.types import Corpus, Split
+from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.jobs.common.articles import (
     SectionSentences,
@@ -24,7 +26,7 @@ from themescope.jobs.common.articles import (
     titles_of,
 )
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.models import find_model, renamed
+from themescope.jobs.common.models import add_model, find_model, renamed
 from themescope.jobs.common.results import code_version, file_digest, work_digest
 from themescope.jobs.common.vectors import load_model, method_of
 from themescope.jobs.kinds import REGISTRY as KINDS
@@ -132,7 +134,7 @@ class _Data:
         return []
 
 
-def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
+def train(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     """Fit the method and store artifact and model. A stored model with the same digest is returned."""
     from themescope.core.models import REGISTRY as METHODS
     from themescope.core.models.artifact import title_digests
@@ -146,7 +148,12 @@ def run(args: TrainConfig, context: JobContext) -> dict[str, Any]:
     context.progress(0, 1, "Reading the data")
     corpus, record = _load_data(store, card, data)
     fitted: Model = METHODS.build(args.method, config, seed=args.seed)
-    _drop_foreign_checkpoint(context, digest)
+    # Delete the checkpoint if an older revision of the code wrote it.
+    marker = context.checkpoint_folder() / "digest.txt"
+    if marker.is_file() and marker.read_text(encoding="ascii") != digest:
+        shutil.rmtree(marker.parent)
+        context.checkpoint_folder()
+    marker.write_text(digest, encoding="ascii")
     begun = time.monotonic()
     fitted.fit(corpus, context.part(0.0, 0.98))
     # If the method has no metrics of its own, the last points of its curves are stored.
@@ -172,34 +179,7 @@ def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
     from themescope.core.models import REGISTRY as METHODS
 
     card, config = METHODS.get(args.method), METHODS.configure(args.method, args.settings)
-    data = _find_data(store, args, everything=args.everything or "transductive" in card.tags)
-    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
-    return (
-        card,
-        config,
-        data,
-        work_digest(*cards, config=config.result_settings(), data=data.digest(card), seed=args.seed),
-    )
-
-
-def _drop_foreign_checkpoint(context: JobContext, digest: str) -> None:
-    """Delete the checkpoint if an older revision of the code wrote it."""
-    marker = context.checkpoint_folder() / "digest.txt"
-    if marker.is_file() and marker.read_text(encoding="ascii") != digest:
-        shutil.rmtree(marker.parent)
-        context.checkpoint_folder()
-    marker.write_text(digest, encoding="ascii")
-
-
-def _word_tables(config: Config) -> list[Card]:
-    """Return the cards of the word vector tables that a config names."""
-    from themescope.core.text.word_tables import REGISTRY as TABLES
-
-    lists = (value if isinstance(value, list) else [value] for value in config.to_dict().values())
-    return [TABLES.get(value) for values in lists for value in values if isinstance(value, str) and value in TABLES]
-
-
-def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
+    everything = args.everything or "transductive" in card.tags
     with store.reading() as r:
         triplets, validation = (r.triplets.by_name(name) if name else None for name in (args.triplets, args.validation))
         for record in (triplets, validation):
@@ -216,7 +196,22 @@ def _find_data(store: Store, args: TrainConfig, everything: bool) -> _Data:
     if validation == triplets:
         validation = None
     without = tuple(ready_corpus(store, name) for name in args.without)
-    return _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation, without)
+    data = _Data(corpus, triplets, tuple(map(Path, args.files)), models, everything, validation, without)
+    cards = KINDS.get("train"), card, *map(method_of, data.models), *_word_tables(config)
+    return (
+        card,
+        config,
+        data,
+        work_digest(*cards, config=config.result_settings(), data=data.digest(card), seed=args.seed),
+    )
+
+
+def _word_tables(config: Config) -> list[Card]:
+    """Return the cards of the word vector tables that a config names."""
+    from themescope.core.text.word_tables import REGISTRY as TABLES
+
+    lists = (value if isinstance(value, list) else [value] for value in config.to_dict().values())
+    return [TABLES.get(value) for values in lists for value in values if isinstance(value, str) and value in TABLES]
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
@@ -243,18 +238,15 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
     if "needs-sentences" in card.tags and data.corpus is not None:
         parts["sentences"] = TrainingSentences(store, data.corpus, data.everything)
     if "needs-sections" in card.tags and data.corpus is not None:
-        parts["sections"] = _sections(store, data.corpus, data.without)
+        left_out = titles_of(store, [other.name for other in data.without])
+        parts["sections"] = {
+            split: SectionSentences(store, data.corpus, split, left_out) for split in (Split.TRAIN, Split.VALIDATION)
+        }
         record |= {"without": [corpus.name for corpus in data.without]} if data.without else {}
     if data.corpus is not None:
         record |= {"corpus": data.corpus.name, "corpus_digest": data.corpus.report.get("digest", "")}
         parts |= {"name": data.corpus.name, "language": data.corpus.language}
     return Corpus(**parts), record
-
-
-def _sections(store: Store, corpus: CorpusRecord, without: Sequence[CorpusRecord]) -> dict[Split, Sequence[Sentence]]:
-    """Return the sections of the training and of the validation articles; those of the test split are never read."""
-    left_out = titles_of(store, [other.name for other in without])
-    return {split: SectionSentences(store, corpus, split, left_out) for split in (Split.TRAIN, Split.VALIDATION)}
 
 
 def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
@@ -312,3 +304,46 @@ def _result(record: ModelRecord, cached: bool) -> dict[str, Any]:
         "cached": cached,
         "metrics": dict(record.metrics),
     }
+
+
+@dataclass(frozen=True)
+class AddModelConfig(JobConfig):
+    """Arguments of adding a model."""
+
+    folder: str = option(
+        "", "Folder of the saved model, or of a sentence-transformers encoder, on the worker's machine.", file=True
+    )
+    name: str = option("", "Name of the model in the store.")
+
+    def validate(self) -> None:
+        """Check that folder and name are given."""
+        self.require("folder", "name")
+
+    def title(self) -> str:
+        """Return a title with the name of the model."""
+        return f"Add model “{self.name}”"
+
+
+def add_saved_model(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
+    """Load the folder to check it, and add the model to the store unless the same files are stored already."""
+    from themescope.core.models.artifact import load_model
+    from themescope.core.models.sentence_transformers_folder import is_foreign, save_foreign
+
+    source = Path(args.folder)
+    if not source.is_dir():
+        raise ArtifactError(
+            f"The folder {args.folder!r} does not exist. Choose the folder with the model's model.json, or of a "
+            "sentence-transformers encoder."
+        )
+    if is_foreign(source):
+        with working_folder(None) as folder:
+            return _added(args, context, folder, save_foreign(source, folder, context.part(0.0, 0.9)))
+    context.progress(0, 1, "Checking the model")
+    return _added(args, context, source, load_model(source)[1])
+
+
+def _added(args: AddModelConfig, context: JobContext, folder: Path, info: dict[str, Any]) -> dict[str, Any]:
+    context.progress(0.9, 1, "Adding the model")
+    record, cached = add_model(context.store, folder, args.name, info, context.writing)
+    message = {} if cached else renamed(args.name, record.name)
+    return {"model": record.name, "model_id": record.id, "digest": record.digest, "cached": cached, **message}

@@ -27,7 +27,7 @@ from themescope.core.papers.measures import (
 )
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.types import Floats, Ids, Split, TripletRows
-from themescope.jobs.kinds.evaluate_speed import METRIC as SPEED
+from themescope.jobs.kinds.evaluate_sentences import SPEED
 from themescope.jobs.papers.work import Work
 
 ACCURACY = "accuracy"
@@ -81,7 +81,9 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
     """Carry out a measurement, reusing stored results."""
     match wanted:
         case CountTriplets(triplets):
-            return _counted_triplets(work, triplets)
+            counts = work.triplet_set(triplets).counts
+            numbers = {split.value: float(counts["triplets"][split.value]) for split in Split}
+            return Measurement({**numbers, "articles": float(counts["articles"]["with_triplets"]["total"])})
         case CountBenchmark(benchmark):
             table = work.benchmark(benchmark).counts["table"]["ours"]
             return Measurement({name: float(value) for name, value in table.items()})
@@ -90,7 +92,14 @@ def measure(wanted: Measure, work: Work, seed: int) -> Measurement:
         case ClusteringMeasures():
             return _clustering(wanted, work, seed)
         case RelatednessMeasures():
-            return _relatedness(wanted, work, seed)
+            args = {"sick": str(work.sources.pairs()), "regressor": wanted.regressor, "seed": seed}
+            result = work.steps.run("evaluate-relatedness", {"model": work.model(wanted.model, seed).name, **args})
+            scores: Mapping[str, Mapping[str, Any]] = result["scores"]
+            return Measurement(
+                {metric: score["value"] for metric, score in scores.items()},
+                intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in scores.items()},
+                run=result["digest"],
+            )
         case Cost():
             return _cost(wanted, work, seed)
         case Combined():
@@ -104,21 +113,28 @@ def _measure_topics(
 ) -> Measurement:
     match wanted:
         case CountTopics():
-            return _counted_topics(wanted, work)
+            result = _evaluated(Topics(wanted.labels, wanted.labels, wanted.settings), work, work.profile.seeds[0])
+            return Measurement({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
         case CountSummaries():
-            return _counted_summaries(wanted, work)
+            from themescope.core.tasks.summaries.documents import read_summary_documents
+
+            found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
+            means = {
+                name: float(np.mean([len(getattr(d, name)) for d in found])) for name in ("sentences", "references")
+            }
+            return Measurement({"documents": float(len(found)), **means})
         case Topics():
             return _topics(wanted, work, seed)
         case ChosenSetting():
-            return _chosen_setting(wanted, work, seed)
+            settings = {**wanted.settings, "part": "validation"}
+            scores = {
+                value: _evaluated(Topics(model, wanted.labels, settings), work, seed)["scores"]["weighted F1"]
+                for value, model in sorted(wanted.models.items())
+            }
+            best = max(scores, key=lambda value: scores[value]["value"])
+            return Measurement({"value": best, "f1": scores[best]["value"]})
         case SummaryMeasures():
             return _summaries(wanted, work, seed)
-
-
-def _counted_triplets(work: Work, id: str) -> Measurement:
-    counts = work.triplet_set(id).counts
-    numbers = {split.value: float(counts["triplets"][split.value]) for split in Split}
-    return Measurement({**numbers, "articles": float(counts["articles"]["with_triplets"]["total"])})
 
 
 def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:
@@ -172,23 +188,6 @@ def _clustering(wanted: ClusteringMeasures, work: Work, seed: int) -> Measuremen
     return Measurement(means, values if len(items) > 1 else {}, run=result["digest"], warning=warning)
 
 
-def _relatedness(wanted: RelatednessMeasures, work: Work, seed: int) -> Measurement:
-    args = {"sick": str(work.sources.pairs()), "regressor": wanted.regressor, "seed": seed}
-    result = work.steps.run("evaluate-relatedness", {"model": work.model(wanted.model, seed).name, **args})
-    scores: Mapping[str, Mapping[str, Any]] = result["scores"]
-    return Measurement(
-        {metric: score["value"] for metric, score in scores.items()},
-        intervals={metric: (score["low"], score["high"], score["n"]) for metric, score in scores.items()},
-        run=result["digest"],
-    )
-
-
-def _counted_topics(wanted: CountTopics, work: Work) -> Measurement:
-    """Return the sizes of the task, from the evaluation of the labelling model."""
-    result = _evaluated(Topics(wanted.labels, wanted.labels, wanted.settings), work, work.profile.seeds[0])
-    return Measurement({name: float(value) for name, value in result["counts"].items()}, run=result["digest"])
-
-
 def _topics(wanted: Topics, work: Work, seed: int) -> Measurement:
     """Return the scores of both tasks, with accuracy per document for paired tests."""
     result = _evaluated(wanted, work, seed)
@@ -207,26 +206,6 @@ def _topics(wanted: Topics, work: Work, seed: int) -> Measurement:
         run=result["digest"],
         warning="" if result["converged"] else "the classifier was stopped before its end",
     )
-
-
-def _chosen_setting(wanted: ChosenSetting, work: Work, seed: int) -> Measurement:
-    """Return the value with the highest accuracy on held-out documents; the smaller one in a tie."""
-    settings = {**wanted.settings, "part": "validation"}
-    scores = {
-        value: _evaluated(Topics(model, wanted.labels, settings), work, seed)["scores"]["weighted F1"]
-        for value, model in sorted(wanted.models.items())
-    }
-    best = max(scores, key=lambda value: scores[value]["value"])
-    return Measurement({"value": best, "f1": scores[best]["value"]})
-
-
-def _counted_summaries(wanted: CountSummaries, work: Work) -> Measurement:
-    """Return the numbers of documents, sentences and references."""
-    from themescope.core.tasks.summaries.documents import read_summary_documents
-
-    found = read_summary_documents(_documents(wanted.documents, work), report=work.steps.context)
-    means = {name: float(np.mean([len(getattr(d, name)) for d in found])) for name in ("sentences", "references")}
-    return Measurement({"documents": float(len(found)), **means})
 
 
 def _summaries(wanted: SummaryMeasures, work: Work, seed: int) -> Measurement:

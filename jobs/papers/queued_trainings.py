@@ -14,15 +14,14 @@ from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeE
 from themescope.core.papers.measures import models_of
 from themescope.core.papers.spec import Row
 from themescope.core.protocols import Report
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.kinds import check_job
 from themescope.jobs.papers.measurements import seeds_of
 from themescope.jobs.papers.work import ModelKey, Work
 from themescope.jobs.queue.control import STALE_S, cancel, enqueue, retry
 from themescope.jobs.queue.execution import execute
-from themescope.jobs.queue.runner import new_owner
-from themescope.jobs.queue.watch import Watch
+from themescope.jobs.queue.runner import Watch, new_owner
 
 Json: TypeAlias = dict[str, Any]
 POLL_S = 1.0

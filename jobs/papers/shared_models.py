@@ -13,8 +13,8 @@ import numpy as np
 
 from themescope.core.models.base import BuiltOnModels
 from themescope.core.protocols import Model
+from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Sentence, Vectors
-from themescope.db.records import ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.models import built_on
 from themescope.jobs.common.vectors import load_model, method_of

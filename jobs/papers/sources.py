@@ -10,10 +10,10 @@ from typing import Any
 
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.papers.spec import PAIR_WORDS, STATIC_WORDS, TEXT_WORDS, CorpusData
+from themescope.core.records.stored import CorpusRecord
 from themescope.core.text.encoders import installed_encoder
 from themescope.core.text.word_tables import DISTILLED
 from themescope.core.types import Split
-from themescope.db.records import CorpusRecord
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.results import file_digest

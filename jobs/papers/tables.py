@@ -11,7 +11,7 @@ from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.metrics.statistics.intervals import bootstrap_mean, holm, paired_test
 from themescope.core.papers.spec import SIMILAR, Claim, ResultTable, Row
 from themescope.core.types import Estimate
-from themescope.jobs.papers.descriptions import data_of
+from themescope.jobs.papers.document import data_of
 from themescope.jobs.papers.measurements import Measurement, measure, seeds_of
 from themescope.jobs.papers.work import Work
 

@@ -12,8 +12,9 @@ from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeE
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.spec import BenchmarkData, CorpusData, ModelSpec, Paper, RunProfile, TripletSource
 from themescope.core.protocols import Report
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Split
-from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord, TripletSetRecord
+from themescope.db.records import BenchmarkRecord, TripletSetRecord
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.common.models import find_model

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.files import check_files
 from themescope.jobs.kinds import check_job
@@ -16,8 +16,8 @@ STALE_S = 12.0
 """Seconds without a new heartbeat after which a running job counts as abandoned.
 
 Heartbeats are sent every second from their own thread, so only a dead or stopped process pauses for so long. Workers
-count these seconds themselves (see :class:`themescope.jobs.queue.watch.Watch`). Only pages use the clock, for what they
-show.
+count these seconds themselves (see :class:`themescope.jobs.queue.runner.Watch`). Only pages use the clock, for what
+they show.
 """
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from themescope.core.errors import Cancelled, StoreUnavailableError, ThemescopeError
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, LeaveJob
 from themescope.jobs.common.monitoring.logs import about_job
@@ -93,26 +93,28 @@ def execute(store: Store, job: JobRecord, context: JobContext, *, resumable: boo
     that a worker resumes it when the store can be used again.
     """
     with about_job(job.id):
-        return _execute(store, job, context, resumable)
-
-
-def _execute(store: Store, job: JobRecord, context: JobContext, resumable: bool) -> Outcome | None:
-    started = time.monotonic()
-    try:
-        with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
-            outcome = _run(job, context)
-    except LeaveJob as reason:
-        logger.info("Job %d released: %s.", job.id, type(reason).__name__)
-        return None
-    if resumable and isinstance(outcome.cause, StoreUnavailableError):
-        logger.warning("Job %d will be resumed: %s", job.id, outcome.error)
-        return None
-    context.end()
-    if not _finish(store, job, context.owner, outcome):
-        logger.info("Job %d released: another worker has taken it over.", job.id)
-        return None
-    _count(job, outcome, time.monotonic() - started)
-    return outcome
+        started = time.monotonic()
+        try:
+            with Heartbeat(context.heartbeat, HEARTBEAT_S, f"heartbeat of job {job.id}"), closing(context):
+                outcome = _run(job, context)
+        except LeaveJob as reason:
+            logger.info("Job %d released: %s.", job.id, type(reason).__name__)
+            return None
+        if resumable and isinstance(outcome.cause, StoreUnavailableError):
+            logger.warning("Job %d will be resumed: %s", job.id, outcome.error)
+            return None
+        context.end()
+        until = time.monotonic() + FINISH_S
+        while (owned := _written(store, job, context.owner, outcome, last=time.monotonic() >= until)) is None:
+            time.sleep(HEARTBEAT_S)
+        # A failed or cancelled job may be retried, and then resumes from its checkpoint, as does another owner.
+        if owned and outcome.status is JobStatus.DONE:
+            store.artifacts.drop_checkpoint(job.id)
+        if not owned:
+            logger.info("Job %d released: another worker has taken it over.", job.id)
+            return None
+        _count(job, outcome, time.monotonic() - started)
+        return outcome
 
 
 def _count(job: JobRecord, outcome: Outcome, seconds: float) -> None:
@@ -140,35 +142,21 @@ def sentence_for(error: Exception) -> str:
         return "The machine ran out of memory. Close other programs, or use less data or a smaller model."
     text = " ".join(str(error).split())[:200]
     if isinstance(error, OSError):
-        return _file_error(error, text)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return "The disk is full. Free space and try again."
+        if error.errno == errno.EFBIG:
+            return "A file exceeds the maximum size of this system. Raise the limit (ulimit -f), or use less data."
+        if isinstance(error, PermissionError) and error.filename:
+            if os.access(error.filename, os.R_OK | os.W_OK) or not os.path.exists(
+                error.filename
+            ):  # not to be made, moved
+                folder = os.path.dirname(error.filename)
+                return f"Themescope may not write to the folder {folder!r}. Change its permissions and retry."
+            return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
+        if error.filename:
+            return f"{error.filename!r} cannot be opened or written: {error.strerror}."
+        return f"A file could not be read or written completely ({text}). Check the disk and its free space."
     return f"Internal error ({type(error).__name__}: {text}). The log of the job has the details."
-
-
-def _file_error(error: OSError, text: str) -> str:
-    """Return the message for a file operation that failed."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "The disk is full. Free space and try again."
-    if error.errno == errno.EFBIG:
-        return "A file exceeds the maximum size of this system. Raise the limit (ulimit -f), or use less data."
-    if isinstance(error, PermissionError) and error.filename:
-        if os.access(error.filename, os.R_OK | os.W_OK) or not os.path.exists(error.filename):  # not to be made, moved
-            folder = os.path.dirname(error.filename)
-            return f"Themescope may not write to the folder {folder!r}. Change its permissions and retry."
-        return f"Themescope may not open {error.filename!r}. Change its permissions and retry."
-    if error.filename:
-        return f"{error.filename!r} cannot be opened or written: {error.strerror}."
-    return f"A file could not be read or written completely ({text}). Check the disk and its free space."
-
-
-def _finish(store: Store, job: JobRecord, owner: str, outcome: Outcome) -> bool:
-    """Write the end of a job, and remove its checkpoint; return False if another worker owns the job by then."""
-    until = time.monotonic() + FINISH_S
-    while (owned := _written(store, job, owner, outcome, last=time.monotonic() >= until)) is None:
-        time.sleep(HEARTBEAT_S)
-    # A failed or cancelled job may be retried, and then resumes from its checkpoint, as does another owner.
-    if owned and outcome.status is JobStatus.DONE:
-        store.artifacts.drop_checkpoint(job.id)
-    return owned
 
 
 def _written(store: Store, job: JobRecord, owner: str, outcome: Outcome, last: bool) -> bool | None:

@@ -19,14 +19,13 @@ from typing import Any
 import click
 
 from themescope.core.errors import Cancelled, DataError, ThemescopeError
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, Stop
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.control import STALE_S
 from themescope.jobs.queue.execution import HEARTBEAT_S, execute
-from themescope.jobs.queue.runner import new_owner
-from themescope.jobs.queue.watch import Watch
+from themescope.jobs.queue.runner import Watch, new_owner
 
 
 class JobFailed(ThemescopeError):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from types import FrameType
 
 from themescope.core.errors import SchemaError, ThemescopeError
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.backups.regular import queue_if_due
 from themescope.jobs.kinds import REGISTRY
@@ -128,7 +128,12 @@ class Worker:
         with self.store.writing() as w:
             w.workers.heartbeat(self.runner.owner, self.runner.queue)
         self.runner.look()
-        self._warm_up()
+        # Precompile the code of maps once, after a while without a job.
+        now = time.monotonic()
+        self._idle_since = now if self.runner.busy else self._idle_since
+        if self._cold and now - self._idle_since >= IDLE_S:
+            self._cold = False
+            threading.Thread(target=_precompile, name="warm-up", daemon=True).start()
         if time.monotonic() - self._cleaned >= CLEANUP_S:
             self._cleaned = time.monotonic()
             remove_leftovers(self.store)
@@ -144,14 +149,6 @@ class Worker:
         """Return whether no worker runs a job. A file counts as new for a day, but the clock may jump by a day."""
         with self.store.reading() as r:
             return not r.jobs.heartbeats()
-
-    def _warm_up(self) -> None:
-        """Precompile the code of maps once, after a while without a job."""
-        now = time.monotonic()
-        self._idle_since = now if self.runner.busy else self._idle_since
-        if self._cold and now - self._idle_since >= IDLE_S:
-            self._cold = False
-            threading.Thread(target=_precompile, name="warm-up", daemon=True).start()
 
 
 def _precompile() -> None:

@@ -1,21 +1,28 @@
-"""Pipeline: the jobs that compute vectors, themes and a map of a corpus after its import, one after the other.
+"""Pipeline: the jobs that compute vectors, themes and a map of a corpus after its import, and what remains of a job.
 
-Every job finds a stored result of the same work, so the pipeline of a corpus can be queued again at any time.
+Every job finds a stored result of the same work, so the pipeline of a corpus can be queued again at any time. The
+module also queues reproductions of papers (the entry point ``themescope.paper_runner``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from statistics import median
 from typing import Any
 
+from themescope.core.errors import UnknownNameError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.paths import default_models
-from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, JobStatus
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, JobStatus
+from themescope.db.records import PaperTableRecord
+from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.common.model_choice import best_first
-from themescope.jobs.common.model_notes import language_note, within_article
+from themescope.jobs.common.model_choice import best_first, language_note, within_article
 from themescope.jobs.queue.control import cancel, enqueue, retry
+from themescope.jobs.queue.foreground import resume_here
 
 ANALYSED = 100_000
 """Maximum number of sentences that get vectors and themes: ten minutes on two cores with the default model."""
@@ -128,7 +135,8 @@ def steps_of(store: Store, corpus: str) -> list[PipelineStep]:
     """Return the four steps of the corpus called ``corpus``, which may still be importing."""
     with store.reading() as r:
         record = next((found for found in r.corpora.list() if found.name == corpus), None)
-        jobs = _own_jobs(r, corpus, record)
+        jobs = [job for job in r.jobs.list(limit=_LISTED) if is_step(job) and job.args["corpus"] == corpus]
+        jobs = [job for job in jobs if record is None or job.ended is None or job.ended >= record.created]
         ready = _results(r, record, jobs)
     return [
         PipelineStep(name, _newest([job for job in jobs if job.kind in kinds]), name in ready) for name, kinds in _STEPS
@@ -184,12 +192,6 @@ def _unfinished(r: Any, job_id: int) -> list[int]:
     return found
 
 
-def _own_jobs(r: Any, corpus: str, record: CorpusRecord | None) -> list[JobRecord]:
-    """Return the jobs of the steps of a corpus, without those of a deleted corpus of the same name."""
-    jobs = [job for job in r.jobs.list(limit=_LISTED) if is_step(job) and job.args["corpus"] == corpus]
-    return [job for job in jobs if record is None or job.ended is None or job.ended >= record.created]
-
-
 def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:
     """Return the first job that has not ended, else the newest one."""
     active = [job for job in jobs if not job.status.ended]
@@ -209,3 +211,59 @@ def _results(r: Any, corpus: CorpusRecord | None, jobs: Sequence[JobRecord]) -> 
 
 def _whole(config: Mapping[str, Any], corpus_id: int) -> bool:
     return config.get("corpus_id") == corpus_id and not config.get("article")
+
+
+_LEAST_PROGRESS, _LEAST_S = 0.05, 2.0
+_EARLIER = 5
+_ALIKE = ("method", "model", "clusterer")
+"""Arguments that must be the same in an earlier job for its time to be a guide."""
+
+
+def remaining_s(job: JobRecord, known: Sequence[JobRecord], now: datetime) -> float | None:
+    """Return the estimated seconds until a running job ends; None where there is nothing to judge by.
+
+    From 5 % on, the rate since the start counts; before, the median time of the last five jobs like this one among
+    ``known``, newest first. A resumed job began with progress made earlier, so its rate says nothing.
+    """
+    if job.status is not JobStatus.RUNNING or job.started is None:
+        return None
+    elapsed = (now - job.started).total_seconds()
+    if job.attempt <= 1 and job.progress >= _LEAST_PROGRESS and elapsed >= _LEAST_S:
+        return max(0.0, elapsed * (1 - job.progress) / job.progress)
+    times = [seconds for old in known if _is_guide(old, job) and (seconds := _seconds(old)) is not None]
+    left = median(times[:_EARLIER]) - elapsed if times else 0.0
+    return left if left > 0 else None
+
+
+def _is_guide(old: JobRecord, job: JobRecord) -> bool:
+    alike = all(old.args.get(name) == job.args.get(name) for name in _ALIKE)
+    return old.status is JobStatus.DONE and old.kind == job.kind and old.attempt <= 1 and alike
+
+
+def _seconds(job: JobRecord) -> float | None:
+    return None if job.started is None or job.ended is None else (job.ended - job.started).total_seconds()
+
+
+def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Run the job ``reproduce`` in this process and return its tables by id, as they are stored.
+
+    The store is the one in ``folder``, or that of the environment. An interrupted reproduction is resumed.
+    """
+    store = Store(Settings.in_folder(folder) if folder else Settings.from_environment())
+    try:
+        store.migrate()
+        result = resume_here(store, "reproduce", {"paper": paper, "profile": profile, **options}, quiet=True)
+        with store.reading() as r:
+            found = {table: r.papers.get(paper, table, profile) for table in result["tables"]}
+        return {table: dict(record.content) for table, record in found.items() if record is not None}
+    finally:
+        store.close()
+
+
+def reproduce_again(store: Store, table: PaperTableRecord) -> JobRecord:
+    """Queue the reproduction of a table from the same data; raise ``UnknownNameError`` if it was deleted."""
+    with store.reading() as r:
+        kept = r.papers.get(table.paper, table.name, table.profile)
+    if kept is None:
+        raise UnknownNameError("table", table.name, [])
+    return enqueue(store, "reproduce", {**kept.arguments, "tables": [kept.name]}, files_known=True)

@@ -1,33 +1,174 @@
-"""Search in the sentences of a corpus: by text, by whole words, and by meaning.
+"""Sentences with their titles, stored vectors, inference without a job, and search: by text, by words, by meaning.
 
-A search by meaning is exact, or goes through the index of a large corpus with exact cosines.
+The models used last are kept in memory for all sessions of a server process. A search by meaning is exact, or goes
+through the index of a large corpus with exact cosines. An unknown id is an ``UnknownNameError``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from themescope.core import types
 from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex, cosines, nearest_neighbours
-from themescope.core.errors import DataError
-from themescope.core.records.answers import Match, SearchResult
+from themescope.core.errors import DataError, ThemescopeError, UnknownNameError
+from themescope.core.records.answers import LocatedSentence, Match, SearchResult
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.text.tokens import tokenize
-from themescope.core.types import Ids, Matrix
-from themescope.db.records import ModelRecord, VectorIndexRecord
+from themescope.core.types import Ids, Matrix, Sentence
+from themescope.db.files.vector_files import VectorFiles
+from themescope.db.records import VectorIndexRecord
 from themescope.db.sql import batches
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.db.types import clean_text
-from themescope.db.vector_files import VectorFiles
-from themescope.jobs.common.indexes import index_installed, keys_of, place_of
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.common.model_choice import best_first
-from themescope.jobs.services.inference import query_vector, stored_blocks
-from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
+from themescope.jobs.common.model_choice import best_first, corpus_shares
+from themescope.jobs.common.vectors import index_installed, keys_of, place_of, stacked
+
+
+def known_corpus(r: Unit, corpus_id: int) -> CorpusRecord:
+    """Return a corpus whose import is finished; raise ``UnknownNameError`` if there is none."""
+    record = r.corpora.get(corpus_id)
+    if not record.ready:
+        raise UnknownNameError("corpus", str(corpus_id), [str(known.id) for known in r.corpora.list()])
+    return record
+
+
+def known_sentence(r: Unit, sentence_id: int) -> types.Sentence:
+    """Return a sentence; raise ``UnknownNameError`` if there is none."""
+    found = r.corpora.sentences_by_id([sentence_id]).get(sentence_id)
+    if found is None:
+        raise UnknownNameError("sentence", str(sentence_id), ())
+    return found
+
+
+def sentences_of_ids(r: Unit, ids: Iterable[int]) -> dict[int, LocatedSentence]:
+    """Return sentences with their titles by id; missing ids are skipped."""
+    return {s.id: s for s in located_sentences(r, [*r.corpora.sentences_by_id(ids).values()])}
+
+
+def located_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[LocatedSentence]:
+    """Return sentences with the titles of their articles and sections."""
+    ids = sorted({s.article_id for s in found})
+    known = r.corpora.articles_by_id(ids)
+    titles = {(id, s.position): s.title for id, of in r.corpora.sections_of(ids).items() for s in of}
+    return [
+        LocatedSentence(
+            id=s.id,
+            text=s.text,
+            article_id=s.article_id,
+            article=known[s.article_id].title,
+            section=titles.get((s.article_id, s.section), ""),
+            position=s.position,
+        )
+        for s in found
+    ]
+
+
+if TYPE_CHECKING:
+    from themescope.core.models.triplet_network.word_attention import TripletAttention
+
+_LOADED_MODELS = 2
+_loading = Lock()
+_PRELOADED: set[str] = set()
+_PRELOAD_AFTER_S = 1.0
+"""Seconds until a model is preloaded: importing its packages would delay the page that asks for it."""
+_PART = 100
+"""Number of blocks read at once."""
+MOST_WITH_VECTORS = 30_000
+"""Maximum number of sentences with suggestions, which limits the memory of a page."""
+
+
+def stored_blocks(store: Store, model: ModelRecord, articles: Ids, positions: Ids) -> Iterator[tuple[Ids, Matrix]]:
+    """Yield (rows, vectors) in any order; row i is the sentence at ``positions[i]`` of ``articles[i]``.
+
+    Raises :class:`DataError` if an article has no vectors.
+    """
+    order = np.argsort(articles, kind="stable")
+    owners, starts = np.unique(articles[order], return_index=True)
+    ends = np.append(starts[1:], len(order))
+    for first in range(0, len(owners), _PART):
+        part = slice(first, first + _PART)
+        with store.reading() as r:
+            blocks = r.embeddings.get(model.id, owners[part])
+        for owner, start, end in zip(owners[part].tolist(), starts[part], ends[part], strict=True):
+            if owner not in blocks:
+                raise DataError(f"{model.name} has no vectors of these sentences. Compute a map to embed them again.")
+            rows = order[start:end]
+            yield rows, blocks[owner][positions[rows]]
+
+
+def loaded_model(store: Store, model: ModelRecord) -> Any:
+    """Return the fitted model of a record, loaded at most once while it is among the last two used."""
+    with _loading:
+        return _load(store.artifacts.path(model.artifact))
+
+
+def preload(store: Store, model: ModelRecord) -> None:
+    """Load a model in the background, so that the first search by meaning need not wait for it."""
+    if model.artifact not in _PRELOADED:
+        _PRELOADED.add(model.artifact)
+        timer = Timer(_PRELOAD_AFTER_S, _load_quietly, (store, model))
+        timer.daemon = True
+        timer.start()
+
+
+def _load_quietly(store: Store, model: ModelRecord) -> None:
+    """Load a model; a search reports what is wrong with it."""
+    with suppress(ThemescopeError):
+        loaded_model(store, model)
+
+
+def query_vector(store: Store, model: ModelRecord, text: str) -> Matrix:
+    """Return the (1, dim) vector of a query; raise :class:`DataError` if the model knows none of its words."""
+    vector: Matrix = loaded_model(store, model).embed([Sentence(text)])
+    values: Any = vector.data if hasattr(vector, "indptr") else vector
+    if not np.any(values):
+        raise DataError("The model knows none of these words. Try others.")
+    return vector
+
+
+def attention_of(store: Store, model: ModelRecord, texts: tuple[str, str, str]) -> TripletAttention:
+    """Return attention weights and the deletion check for a triplet (pivot, positive, negative).
+
+    The method's card must have the tag ``attention``. Raises :class:`DataError` if the triplet has too many words.
+    """
+    from themescope.core.models.triplet_network.word_attention import triplet_attention
+
+    return triplet_attention(loaded_model(store, model), texts)
+
+
+@lru_cache(maxsize=_LOADED_MODELS)
+def _load(artifact: Path) -> Any:
+    from themescope.core.models.artifact import load_model
+
+    return load_model(artifact)[0]
+
+
+def models_for(store: Store, corpus_id: int, articles: set[int]) -> list[ModelRecord]:
+    """Return the models that have vectors of all these articles, newest first."""
+    with store.reading() as r:
+        return [m for m in reversed(r.models.list()) if articles <= r.embeddings.have(m.id, corpus_id)]
+
+
+def vectors_of(store: Store, model_id: int, ids: Ids) -> Matrix:
+    """Return (n, dim) vectors of these sentences in order; their articles must be embedded."""
+    with store.reading() as r:
+        known, model = r.corpora.sentences_by_id(ids), r.models.get(model_id)
+    places = np.array([(known[int(i)].article_id, known[int(i)].position) for i in ids], dtype=np.int64)
+    rows, parts = zip(*stored_blocks(store, model, places[:, 0], places[:, 1]), strict=True)
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    vectors: Matrix = stacked(parts)[order]
+    return vectors
+
 
 MOST_CANDIDATES = 2_000
 """Maximum number of candidates; reading the vectors of more takes longer than comparing all."""

@@ -14,14 +14,14 @@ from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.selections import Selection
+from themescope.core.records.stored import LabellingRecord, ModelRecord, RunRecord
 from themescope.core.types import Ids, Labels
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord, RunRecord, SentencePlaces
+from themescope.db.records import SentencePlaces
 from themescope.db.store import Store
 from themescope.jobs.common.vectors import stacked
-from themescope.jobs.services.inference import MOST_WITH_VECTORS, models_for, stored_blocks
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.labelling.starts import LEAD
+from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, stored_blocks
 
 NO_THEME = -1
 MANY_WORDS, SAMPLE = 12, 1_000

@@ -27,24 +27,33 @@ from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
+from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
-from themescope.db.notebook_records import ErrorCategory, ErrorNote, NewCase
-from themescope.db.records import PaperTableRecord, Verdict
+from themescope.db.records import (
+    ErrorCategory,
+    ErrorNote,
+    NewCase,
+    NewItem,
+    NewLabelling,
+    NewTask,
+    PaperTableRecord,
+    Verdict,
+)
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata
-from themescope.db.task_records import NewItem, NewTask
 from themescope.jobs.queue import control
-from themescope.jobs.services import pipeline, reproduction, selections
+from themescope.jobs.services import pipeline, selections
+from themescope.jobs.services import pipeline as reproduction
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
-from themescope.jobs.services.installation import samples as demo_samples
-from themescope.jobs.services.labelling import files, metrics, starts, training
+from themescope.jobs.services.installation import demo as demo_samples
+from themescope.jobs.services.labelling import codebook as training
+from themescope.jobs.services.labelling import files, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.notebook import samples
+from themescope.jobs.services.notebook import cases as samples
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import new_token

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from themescope.core.errors import AccessError
+from themescope.core.records.stored import Role
 from themescope.db import access
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import Role
 from themescope.db.sql import bulk_insert
 from themescope.db.store import Store, Unit
 from themescope.db.tables import metadata

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from themescope.core.errors import ArtifactError
-from themescope.db.artifacts import Artifacts
+from themescope.db.files.artifacts import Artifacts
 
 
 @pytest.fixture

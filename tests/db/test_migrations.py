@@ -15,9 +15,8 @@ from tests.db.processes import at_once, migrate
 from tests.db.stores import empty_of_0_1, empty_of_0_2
 from tests.db.texts import add_corpus
 from themescope.core.errors import StoreError
-from themescope.db.engine import open_engine
-from themescope.db.migrate import configuration, current_revision, newest, up_to_date
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
+from themescope.db.engine import configuration, current_revision, newest, open_engine, up_to_date
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

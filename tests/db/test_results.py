@@ -11,9 +11,10 @@ from scipy import sparse
 
 from tests.db.texts import add_corpus
 from themescope.core.errors import ConflictError, DataError, DuplicateNameError, UnknownNameError
+from themescope.core.records.stored import ModelRecord, ScoreRecord
 from themescope.core.types import BenchmarkItem, Split
 from themescope.db import tables as t
-from themescope.db.records import BenchmarkRecord, MapPoints, ModelRecord, ScoreRecord, VectorBlock
+from themescope.db.records import BenchmarkRecord, MapPoints, VectorBlock
 from themescope.db.store import Store
 
 

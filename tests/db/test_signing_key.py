@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from themescope.core.errors import ConfigError
-from themescope.db.signing_key import signing_key
+from themescope.db.passwords import signing_key
 
 
 def test_all_processes_have_the_same_key(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
 
 
 def test_a_damaged_key_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.db.signing_key._TRIES", 2)
+    monkeypatch.setattr("themescope.db.passwords._TRIES", 2)
     signing_key(tmp_path)
     (tmp_path / "signing-key").write_text("short", encoding="ascii")
     with pytest.raises(ConfigError, match="damaged"):

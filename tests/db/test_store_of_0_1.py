@@ -17,11 +17,10 @@ from tests.servers import PostgresServer
 from themescope.core.errors import AccessError
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
-from themescope.db.engine import open_engine
-from themescope.db.migrate import up_to_date
+from themescope.db.engine import open_engine, up_to_date
 from themescope.db.passwords import is_outdated
-from themescope.db.records import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.vectors import load_model

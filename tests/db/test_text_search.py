@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.repositories.text_search import Where
+from themescope.db.repositories.corpora import Where
 from themescope.db.store import Store
 
 TEXTS = {

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.store import Store, Unit
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.records import CorpusRecord
 from themescope.db.store import Store
 
 

@@ -15,9 +15,9 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import FOCUSED, tab_to
+from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling, Sharing
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Unit
 from themescope.jobs.services.labelling import starts
 

@@ -15,7 +15,8 @@ from tests.e2e.test_keyboard_flows import tab_to
 from tests.webapp.filled import CORPUS
 from themescope.core.labelling.codebook.entries import codes
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.db.label_records import NewLabelling, Sharing
+from themescope.core.records.stored import Sharing
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import starts
 
 NAME = "Codebook by keys"

@@ -13,9 +13,9 @@ from tests.e2e.hands import open_page
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.partition import Partition
 from themescope.core.metrics import REGISTRY as METRICS
+from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling, Sharing
-from themescope.db.records import VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.jobs.services.labelling import starts
 
 CORPUS, NAME = "Claims of debates", "By keys"

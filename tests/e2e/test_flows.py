@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, wait_for
 from tests.e2e.hands import at_rest, open_page
-from themescope.db.records import CorpusRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.jobs.queue.foreground import run_here
 from themescope.webapp.features import REGISTRY
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App, serving
 from tests.e2e.hands import menu, open_page, using
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.label_tables import session
 from themescope.db.settings import Settings
 from themescope.db.store import Store

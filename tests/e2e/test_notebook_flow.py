@@ -14,8 +14,9 @@ from tests.e2e.hands import at_rest, open_page
 from tests.e2e.test_keyboard_flows import TABLE_MS, tab_to
 from tests.webapp.filled import CORPUS, SET
 from themescope.core.labelling.selections import Origin, selected
-from themescope.db import notebook_tables as t
-from themescope.db.label_records import NewLabelling, Sharing
+from themescope.core.records.stored import Sharing
+from themescope.db import label_tables as t
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import starts
 
 LABELLING, ADD = "Errors of rivers", "Add to error notebook"

@@ -20,8 +20,8 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from tests.e2e.conftest import serving
+from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
-from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store

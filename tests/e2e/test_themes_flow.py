@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import PAYLOAD, App, wait_for
 from tests.e2e.hands import at_rest, open_page
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.webapp.features.themes.new_list import EXAMPLE
 
 NAME = "My sentences"

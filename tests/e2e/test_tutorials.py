@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 from tests.e2e.conftest import ROOT, environment_for, serving, start, stop, wait_for
 from tests.e2e.hands import open_page, using
 from tests.e2e.tutorials import Reader, form_of, steps
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue import control as commands

@@ -14,7 +14,7 @@ import pytest
 
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import STALE_S, cancel
 from themescope.jobs.queue.worker import Worker

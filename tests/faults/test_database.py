@@ -17,7 +17,7 @@ from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
 from themescope.core.errors import SchemaError, StoreError
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.backups.writing import write_backup

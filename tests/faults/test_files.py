@@ -14,7 +14,7 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs import toy
 from tests.jobs.helpers import get, wait_ended, wait_for, worker_process, write_articles
 from tests.jobs.test_worker import copied_store, stored, text_of
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue, retry
 from themescope.jobs.queue.foreground import run_here

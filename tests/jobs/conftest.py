@@ -8,7 +8,7 @@ import pytest
 
 from tests.jobs import toy
 from tests.jobs.helpers import PatientRunner
-from themescope.db.records import JobRecord
+from themescope.core.records.stored import JobRecord
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.kinds import REGISTRY

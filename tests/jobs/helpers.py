@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from themescope.core.records.stored import JobRecord
 from themescope.db import tables as t
-from themescope.db.records import JobRecord
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.queue.execution import execute

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ThemescopeError, UnknownNameError
+from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
-from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store

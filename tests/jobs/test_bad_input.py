@@ -14,8 +14,8 @@ from tests.bad_files import write_bad, write_pickled_model
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import get, write_articles
 from themescope.core.errors import ThemescopeError
+from themescope.core.records.stored import JobStatus
 from themescope.db import tables as t
-from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue.control import enqueue

@@ -15,8 +15,9 @@ from tests.jobs.test_cli import call, call_json
 from themescope.core.errors import DataError, ReadError, ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.models import REGISTRY as METHODS
+from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.archive import MANIFEST

@@ -13,12 +13,12 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_bundle import do, fill, rewritten
 from themescope.core.errors import DuplicateNameError, ThemescopeError
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.repositories.base import Repository
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.embeddings import Embeddings
 from themescope.db.repositories.jobs import Jobs
-from themescope.db.repositories.models import Models
+from themescope.db.repositories.runs import Models
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
@@ -70,7 +70,7 @@ def started(store: Store, path: Path, corpus: str = "") -> JobContext:
 
 
 def go(context: JobContext, path: Path, corpus: str = "") -> dict[str, Any]:
-    return import_bundle.run(import_bundle.ImportBundleConfig(str(path), corpus), context)
+    return import_bundle.import_bundle(import_bundle.ImportBundleConfig(str(path), corpus), context)
 
 
 @pytest.mark.parametrize("name", ["", "copy"])

@@ -15,7 +15,7 @@ from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
-from themescope.jobs.kinds.clean_triplets import ORIGIN
+from themescope.jobs.kinds.triplets import ORIGIN
 
 BAD, AMBIGUOUS, GOOD = Verdict.BAD, Verdict.AMBIGUOUS, Verdict.GOOD
 

@@ -20,7 +20,7 @@ from tests.jobs.helpers import (
     wait_for,
     write_articles,
 )
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.queue.control import enqueue

@@ -23,8 +23,14 @@ from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.services.columns import file_content
-from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes, raw_cell
+from themescope.jobs.services.table_files import (
+    csv_text,
+    excel_bytes,
+    file_content,
+    json_lines,
+    parquet_bytes,
+    raw_cell,
+)
 
 CLAIMS = """\
 claim,motion,score,day,note,empty

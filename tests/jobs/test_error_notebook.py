@@ -19,16 +19,17 @@ from tests.webapp.filled import MODEL, SET, fill
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import markup
 from themescope.core.labelling.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage
-from themescope.db.notebook_records import ErrorCase, ErrorCategory, ErrorCoding, ErrorNote, Notebook
+from themescope.core.records.stored import ErrorCase
+from themescope.db.records import ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from themescope.db.store import Store
-from themescope.jobs.bundles.error_notebook import notebook_from_lines, notebook_lines
+from themescope.jobs.bundles.selections import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.accounts.personal_data import find_traces, forget
-from themescope.jobs.services.notebook import agreement, files
-from themescope.jobs.services.notebook.cases import Finding, sentence_case
+from themescope.jobs.services.notebook import counts as agreement
+from themescope.jobs.services.notebook import report as files
+from themescope.jobs.services.notebook.cases import Finding, draw, failures, sentence_case
 from themescope.jobs.services.notebook.counts import OTHER_SECTIONS, CountScope, count_categories
 from themescope.jobs.services.notebook.report import ReportOptions, report
-from themescope.jobs.services.notebook.samples import draw, failures
 from themescope.jobs.services.notebook.suggestions import BY_WORDS, suggest_categories
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

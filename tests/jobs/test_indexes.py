@@ -14,8 +14,8 @@ from themescope.core.compute.neighbours import cosines
 from themescope.core.errors import ArtifactError
 from themescope.db.records import VectorIndexRecord
 from themescope.db.store import Store
-from themescope.jobs.common import indexes
-from themescope.jobs.kinds import embed
+from themescope.jobs.common import vectors as indexes
+from themescope.jobs.kinds import project as embed
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services import search
 from themescope.jobs.services.installation import doctor

@@ -13,8 +13,8 @@ from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from themescope.core.errors import ArtifactError, ConfigError, ReadError, UnknownNameError
 from themescope.core.projection.maps import FittedMap, sample
+from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
-from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.foreground import run_here

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from themescope.core.paths import default_models
+from themescope.core.records.stored import CorpusRecord, ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section
-from themescope.db.records import CorpusRecord, ScoreRecord
 from themescope.db.store import Store
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, best_first, validated
 

@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 
 from tests.contracts.test_actions import content
 from themescope.core.errors import AccessError, ConfigError, DataError, StoreError, ThemescopeError
-from themescope.db.label_records import Role, SignInMethod
+from themescope.core.records.stored import Role
+from themescope.db.records import SignInMethod
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.services.accounts import people, sign_in

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.jobs.helpers import write_articles
 from themescope.core.errors import DataError
-from themescope.db.records import ArticleRecord, JobRecord, JobStatus
+from themescope.core.records.stored import ArticleRecord, JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.articles import sampled_articles

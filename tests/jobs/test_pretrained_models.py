@@ -16,8 +16,8 @@ from themescope.core.models.artifact import load_model, read_info, saw_title
 from themescope.core.paths import DEFAULT, default_model, pretrained_folders
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
+from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Sentence, Split, split_of_title
-from themescope.db.records import ModelRecord
 from themescope.db.store import Store
 from themescope.jobs.common.models import find_model
 from themescope.jobs.services.installation.demo import demo_dump

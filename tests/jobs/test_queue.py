@@ -14,7 +14,7 @@ import pytest
 
 from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, get, kill, wait_ended, wait_for, worker_process, write_articles
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import cancel, enqueue
 from themescope.jobs.queue.worker import POLL_S, Worker

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.db.records import JobRecord, JobStatus
-from themescope.jobs.services.remaining import remaining_s
+from themescope.core.records.stored import JobRecord, JobStatus
+from themescope.jobs.services.pipeline import remaining_s
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RUNNING = JobRecord(

@@ -9,7 +9,7 @@ import pytest
 from themescope.core.errors import DataError
 from themescope.core.readers.formats import preview
 from themescope.db.store import Store
-from themescope.jobs.services.installation.samples import SAMPLES, build_sample
+from themescope.jobs.services.installation.demo import SAMPLES, build_sample
 
 PYTHON, DOCUMENTATION = SAMPLES[1], SAMPLES[2]
 

@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from tests.db.processes import at_once
 from tests.jobs.test_people import SECRET
 from themescope.core.errors import AccessError
+from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
 from themescope.db import passwords
-from themescope.db.label_records import Role, SignInMethod
+from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store

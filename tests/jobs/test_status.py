@@ -18,14 +18,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.jobs.helpers import get, program, program_environment, wait_for, write_articles
 from tests.servers import free_port
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.monitoring.metrics import SENTENCES_EMBEDDED
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.installation import health as health_module
-from themescope.jobs.services.installation.health import Health, may_read_metrics
-from themescope.jobs.services.installation.status_server import serving_status
+from themescope.jobs.services.installation.health import Health, may_read_metrics, serving_status
 
 Found = dict[tuple[str, tuple[str, ...]], float]
 

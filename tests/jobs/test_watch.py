@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.jobs.queue.watch import GAP_S, Watch
+from themescope.jobs.queue.runner import GAP_S, Watch
 
 LIMIT_S = 12.0
 START = datetime(2030, 1, 1, tzinfo=UTC)

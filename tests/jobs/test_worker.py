@@ -12,8 +12,8 @@ import pytest
 
 from tests.jobs.helpers import PATIENCE_S, get, kill, wait_ended, wait_for, worker_process, write_articles
 from tests.servers import PostgresServer
+from themescope.core.records.stored import CorpusRecord, JobRecord, JobStatus
 from themescope.core.types import Split
-from themescope.db.records import CorpusRecord, JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.queue.control import enqueue

@@ -30,10 +30,11 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.models.artifact import MODEL_FILE, load_model
 from themescope.core.readers.formats import sample
 from themescope.core.readers.tables import read_sheet
+from themescope.core.records.stored import Sharing
 from themescope.core.tasks.relatedness import read_sick
 from themescope.core.text.word_tables import load_word_vectors
 from themescope.core.triplets.csv import read_triplets_csv
-from themescope.db.label_records import NewLabelling, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tests.webapp.filled import METRICS
+from themescope.core.records.stored import ScoreRecord
 from themescope.core.types import BenchmarkItem
-from themescope.db.records import ScoreRecord
 from themescope.db.store import Store
 
 SEVERAL = "several rivers"

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from tests.webapp.filled import fill
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from themescope.core.records.stored import JobStatus, ScoreRecord
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
-from themescope.db.records import JobStatus, MapPoints, MetricPoint, ScoreRecord
+from themescope.db.records import MapPoints, MetricPoint
 from themescope.db.store import Store
 
 CORPUS, SET, BENCHMARK, MODEL, MAP = "Rivers", "river triplets", "river sections", "mean *vectors*", "Rivers by vectors"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 
 

@@ -14,8 +14,9 @@ from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, start
+from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED

@@ -17,7 +17,7 @@ from tests.webapp.filled import fill
 from themescope.core.client import connection
 from themescope.core.client.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import api_tokens, people

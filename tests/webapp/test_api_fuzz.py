@@ -30,15 +30,15 @@ from tests.webapp.browsers import browser
 from tests.webapp.columned import add_columns
 from tests.webapp.filled import fill
 from themescope.core.labelling.selections import Origin, selected
+from themescope.core.records.stored import Role
 from themescope.core.types import Split
 from themescope.db import label_tables as t
-from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.api import API
 from themescope.jobs.api.application import description
-from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes import labellings
 from themescope.jobs.api.routes.labellings import LabellingStart, LabellingToCreate
 from themescope.jobs.kinds import REGISTRY

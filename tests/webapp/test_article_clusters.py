@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import press
+from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Split
-from themescope.db.records import ArticleRecord
 from themescope.db.store import Store
 
 Open = Callable[..., AppTest]

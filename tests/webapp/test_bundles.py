@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.webapp.shared.input_files import SERVER_PATH

@@ -15,10 +15,12 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of, versions
 from themescope.core.labelling.task_items import training_items
-from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from themescope.core.records.stored import LabellingRecord, Role, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.jobs.services.labelling import starts, training
+from themescope.jobs.services.labelling import codebook as training
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook import practice
 from themescope.webapp.features.codebook.state import ATTEMPT, CODES, FILES, PRACTICE, VERSIONS

@@ -16,7 +16,7 @@ from tests.webapp.filled import CORPUS, HOSTILE, METRICS, MODEL, SET
 from themescope.core.labelling import markup
 from themescope.core.metrics.statistics import multiple_comparisons
 from themescope.core.metrics.statistics.multiple_comparisons import TESTS
-from themescope.db.records import ScoreRecord
+from themescope.core.records.stored import ScoreRecord
 from themescope.db.store import Store
 from themescope.webapp.features.compare import exports, method_table, partition_pair
 from themescope.webapp.shared.figures import tones

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 

@@ -12,8 +12,8 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import plain_words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling.partition import Cluster, Partition
-from themescope.db.label_records import NewLabelling, Sharing
-from themescope.db.records import JobStatus, MapPoints, VectorBlock
+from themescope.core.records.stored import JobStatus, Sharing
+from themescope.db.records import MapPoints, NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.map import colourings, export, state

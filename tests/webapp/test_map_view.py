@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.projection.test_geometry import crossed
-from themescope.db.records import ArticleRecord
+from themescope.core.records.stored import ArticleRecord
 from themescope.webapp.features.map import state, view
 from themescope.webapp.map_view import component, parts
 from themescope.webapp.map_view.component import Canvas

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from streamlit.testing.v1 import AppTest
 
-from themescope.db.records import ModelRecord
+from themescope.core.records.stored import ModelRecord
 from themescope.webapp.shared.choose import grouped, grouped_by_method, model_label, with_tag
 
 Open = Callable[..., AppTest]

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS
 from tests.webapp.test_themes import analysed
 from themescope.core.labelling import operations as op
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.naming.theme_naming import agreed_digest, materials_of_partition
 from themescope.jobs.services.labelling import starts

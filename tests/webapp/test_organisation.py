@@ -20,7 +20,7 @@ from tests.webapp.browsers import (
     browser,
     token_of,
 )
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.choices import choice
 from tests.webapp.filled import CORPUS, MAP, SET
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.webapp.shared.frame import job_tray
 

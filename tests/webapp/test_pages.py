@@ -13,8 +13,9 @@ from tests.webapp.filled import BENCHMARK, CORPUS, HOSTILE, MODEL, SET
 from tests.webapp.hands import jobs_of, words_of
 from themescope.core.models import REGISTRY
 from themescope.core.paths import default_models
+from themescope.core.records.stored import JobStatus
 from themescope.db import tables as t
-from themescope.db.records import JobStatus, TripletSetRecord
+from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.webapp.features.train import form
 from themescope.webapp.shared.choose import BROKEN

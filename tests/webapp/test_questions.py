@@ -13,8 +13,8 @@ from tests.webapp.filled import MODEL
 from tests.webapp.hands import words_of
 from themescope.core.labelling.answers import NO, answers
 from themescope.core.labelling.partition import Partition
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.records import VectorBlock
+from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -114,7 +114,7 @@ def test_contradictions_are_listed_and_taken_back(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
     from themescope.core.labelling.answers import YES, Answer, Effect, Question, QuestionKind
-    from themescope.jobs.services.labelling import questions as service
+    from themescope.jobs.services.labelling import assistance as service
 
     at = opened(open_page)
     state = state_of(at, labelling)

@@ -11,8 +11,8 @@ from hypothesis import strategies as some
 
 from tests.webapp.filled import MODEL
 from themescope.core.labelling import operations as op
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.records import VectorBlock
+from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -14,10 +14,10 @@ from tests.webapp.filled import MODEL
 from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.records import VectorBlock
+from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
-from themescope.jobs.services import inference
+from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import cluster_queries, filters, settings

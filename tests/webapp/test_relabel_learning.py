@@ -14,9 +14,9 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
+from themescope.core.records.stored import JobStatus, LabellingRecord
 from themescope.core.types import Split, split_of_title
-from themescope.db.label_records import LabellingRecord, NewLabelling
-from themescope.db.records import JobStatus
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

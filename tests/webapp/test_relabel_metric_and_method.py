@@ -13,8 +13,7 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.labelling.test_learning_from_labels import ENOUGH, MODEL, labelling
 from tests.jobs.test_kinds import do
 from tests.webapp.hands import words_of
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import JobStatus
+from themescope.core.records.stored import JobStatus, LabellingRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.control import cancel
 from themescope.jobs.services.labelling import metrics

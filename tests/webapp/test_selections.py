@@ -12,7 +12,7 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling.selections import Origin, selected
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.webapp.features.corpora import state as corpora_state
 from themescope.webapp.features.map import state as map_state

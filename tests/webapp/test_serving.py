@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import free_port
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people, sign_in

@@ -26,8 +26,8 @@ from tests.webapp.browsers import (
     submit,
     token_of,
 )
+from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
-from themescope.db.label_records import Role
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.hands import plain_words_of, press
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people as members
 from themescope.jobs.services.accounts import sign_in as service

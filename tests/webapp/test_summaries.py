@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS, MODEL
 from tests.webapp.hands import words_of
 from themescope.core.paths import default_models
-from themescope.db.records import JobStatus, ScoreRecord, VectorBlock
+from themescope.core.records.stored import JobStatus, ScoreRecord
+from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 

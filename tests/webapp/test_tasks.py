@@ -13,9 +13,9 @@ from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan
-from themescope.db.label_records import Role
+from themescope.core.records.stored import Role
+from themescope.db.records import ItemRecord, ItemState, TaskRecord
 from themescope.db.store import Store
-from themescope.db.task_records import ItemRecord, ItemState, TaskRecord
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work

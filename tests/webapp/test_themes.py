@@ -16,9 +16,9 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import press, words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.errors import DataError, DuplicateNameError, UnknownNameError
+from themescope.core.records.stored import JobStatus, Role
 from themescope.core.types import Article, Paragraph, Section, Split
-from themescope.db.label_records import Role
-from themescope.db.records import JobStatus, MapPoints
+from themescope.db.records import MapPoints
 from themescope.db.store import Store
 from themescope.webapp.features.map import colourings
 from themescope.webapp.features.map.colourings import ColouredView

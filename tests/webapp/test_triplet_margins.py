@@ -16,8 +16,9 @@ from themescope.core.models import REGISTRY
 from themescope.core.models.artifact import save_model
 from themescope.core.models.triplet_network.word_attention import triplet_attention
 from themescope.core.protocols import SILENT
+from themescope.core.records.stored import RunRecord
 from themescope.core.types import Corpus, Split
-from themescope.db.records import RunRecord, TripletSetRecord
+from themescope.db.records import TripletSetRecord
 from themescope.db.store import Store
 from themescope.webapp.features.triplets import attention
 from themescope.webapp.features.triplets.browser import roles

@@ -12,8 +12,9 @@ from tests.webapp.filled import SET
 from tests.webapp.hands import jobs_of, words_of
 from themescope.core.metrics.statistics.intervals import paired_test
 from themescope.core.metrics.triplets import correctness
+from themescope.core.records.stored import JobStatus, ModelRecord
 from themescope.core.types import Split
-from themescope.db.records import JobStatus, ModelRecord, TripletSetRecord, Verdict
+from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.jobs.kinds import check_job
 from themescope.jobs.queue.foreground import run_here

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.errors import DataError
+from themescope.core.records.stored import ArticleRecord, MapRecord
 from themescope.core.types import Ids, Points, Sentence
-from themescope.db.records import ArticleRecord, MapRecord
 from themescope.webapp.map_view import geometry
 from themescope.webapp.map_view.geometry import Grid, Units
 from themescope.webapp.shared import queries

@@ -15,11 +15,10 @@ from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
 from themescope.core.errors import AccessError, ThemescopeError
-from themescope.db.label_records import SignInMethod
+from themescope.db.records import SignInMethod
 from themescope.jobs.api import API
 from themescope.jobs.api.application import OPENAPI, application
-from themescope.jobs.api.parameters import Caller
-from themescope.jobs.api.problems import MEANINGS, problem, problem_of
+from themescope.jobs.api.problems import MEANINGS, Caller, problem, problem_of
 from themescope.jobs.services.accounts import api_tokens, sign_in
 from themescope.webapp.routes.status import Wrapper, seeing
 from themescope.webapp.shared import people

@@ -28,8 +28,8 @@ from themescope.core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
-from themescope.db.label_records import ApiTokenRecord, SessionRecord, SignInMethod
 from themescope.db.passwords import SHORTEST
+from themescope.db.records import ApiTokenRecord, SessionRecord, SignInMethod
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import api_tokens, sign_in

@@ -16,12 +16,11 @@ from streamlit.delta_generator import DeltaGenerator
 from themescope.core.errors import ThemescopeError
 from themescope.core.models import REGISTRY
 from themescope.core.paths import lacks_packages
+from themescope.core.records.stored import CorpusRecord, ModelRecord, Role
 from themescope.core.text.languages import Shares
 from themescope.db.access import Right
-from themescope.db.label_records import Role
-from themescope.db.records import CorpusRecord, ModelRecord
 from themescope.db.store import Unit
-from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
+from themescope.jobs.common.model_choice import WITHIN_ARTICLE, language_note, within_article
 from themescope.jobs.common.models import NOT_STORED
 from themescope.webapp.shared import people, projects, queries
 from themescope.webapp.shared.components import clickable_table

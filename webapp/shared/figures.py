@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from themescope.db.records import MetricPoint, ScoreRecord
+from themescope.core.records.stored import ScoreRecord
+from themescope.db.records import MetricPoint
 from themescope.webapp.shared.text import figure_text, interval
 
 LIGHT = ("#1b7f79", "#c2542d", "#4a5fb0", "#a8891b", "#8a2f6b", "#3f8f3f", "#2f89c5", "#c0587e", "#6b6b2a")

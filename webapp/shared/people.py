@@ -29,9 +29,9 @@ from starlette.responses import Response
 
 from themescope.core.errors import AccessError
 from themescope.db.access import Actor, Right
-from themescope.db.label_records import SignInMethod
+from themescope.db.passwords import signing_key
+from themescope.db.records import SignInMethod
 from themescope.db.settings import Settings, is_loopback
-from themescope.db.signing_key import signing_key
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people as members
 from themescope.jobs.services.accounts import sign_in

@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.paths import pretrained_folders
-from themescope.db.records import CorpusRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.pages import CORPUS, PageKeys

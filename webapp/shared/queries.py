@@ -16,24 +16,20 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
 from themescope.core.errors import ThemescopeError, UnknownNameError
-from themescope.core.text.languages import Shares
-from themescope.core.types import Ids, Labels, SectionRecord, Sentence, Value
-from themescope.db.records import (
+from themescope.core.records.stored import (
     ArticleRecord,
-    BenchmarkRecord,
     ColumnRecord,
     CorpusRecord,
     JobRecord,
     JobStatus,
-    MapPoints,
     MapRecord,
-    MetricPoint,
     ModelRecord,
     RunRecord,
     ScoreRecord,
-    TripletSetRecord,
-    WorkerRecord,
 )
+from themescope.core.text.languages import Shares
+from themescope.core.types import Ids, Labels, SectionRecord, Sentence, Value
+from themescope.db.records import BenchmarkRecord, MapPoints, MetricPoint, TripletSetRecord, WorkerRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common import model_choice
 from themescope.jobs.common import models as stored

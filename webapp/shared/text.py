@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from themescope.core.records.stored import ScoreRecord
 from themescope.core.types import Estimate
-from themescope.db.records import ScoreRecord
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit rewrites these even in escaped text: emoji and icon codes, bare links and e-mail addresses, arrows. An

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import context, op
 
-from themescope.db.password_file import read_password_file
+from themescope.db.engine import read_password_file
 from themescope.db.tables import metadata
 
 revision = "0023"

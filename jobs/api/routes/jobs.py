@@ -15,8 +15,7 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.answers import JobKind, JobSetting, Me, Page
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
-from themescope.jobs.api.parameters import MOST_ID, Body, CallerNow, Id, Limit, Offset
-from themescope.jobs.api.problems import WRITING, responses
+from themescope.jobs.api.problems import MOST_ID, WRITING, Body, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.common.results import code_version
 from themescope.jobs.kinds import REGISTRY, JobCard
 from themescope.jobs.queue import control

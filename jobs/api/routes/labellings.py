@@ -22,12 +22,13 @@ from themescope.core.records.answers import LabelledCluster, LabellingState, Pag
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling, Snapshot
+from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.types import clean_text
 from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
-from themescope.jobs.api.parameters import (
+from themescope.jobs.api.problems import (
     MOST_ID,
+    WRITING,
     Body,
     Caller,
     CallerNow,
@@ -39,14 +40,14 @@ from themescope.jobs.api.parameters import (
     Sentences,
     SomeId,
     WithColumns,
+    responses,
 )
-from themescope.jobs.api.problems import WRITING, responses
 from themescope.jobs.common.labelled.placed import provenance_of
-from themescope.jobs.services.found_themes import theme_record
+from themescope.jobs.services.everything import theme_record
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.agreement import known_labelling, visible_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.labelling.visibility import known_labelling, visible_labelling
-from themescope.jobs.services.sentences import known_corpus, sentences_of_ids
+from themescope.jobs.services.search import known_corpus, sentences_of_ids
 
 SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""

@@ -9,9 +9,8 @@ from fastapi import APIRouter, Query
 from themescope.core.models import REGISTRY
 from themescope.core.records.answers import ModelDescription, PointPage
 from themescope.core.records.stored import MapRecord, ModelRecord
-from themescope.jobs.api.parameters import CallerNow, Id, Offset, SomeId
-from themescope.jobs.api.problems import responses
-from themescope.jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
+from themescope.jobs.api.problems import CallerNow, Id, Offset, SomeId, responses
+from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import pretrained_folder
 
 MOST_POINTS = 50_000

@@ -125,7 +125,11 @@ def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, 
     """Read, and send the items and the result."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the job, which ends this process
-    _limit_memory()
+    with suppress(ImportError):  # Windows
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, hard))
     with suppress(BrokenPipeError):  # the job has ended
         try:
             connection.send(("result", _sent(connection, read(_Sender(connection)))))
@@ -144,14 +148,6 @@ def _sent(connection: Connection, items: Generator[Any, None, Any]) -> Any:
         except StopIteration as end:
             return end.value
         connection.send(("path" if isinstance(item, Path) else "item", item))
-
-
-def _limit_memory() -> None:
-    with suppress(ImportError):  # Windows
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, hard))
 
 
 @contextmanager

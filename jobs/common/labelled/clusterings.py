@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from themescope.core.errors import DataError
+from themescope.core.records.stored import LabellingRecord, ModelRecord, RunRecord
 from themescope.core.types import Ids, Labels, Matrix
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord, RunRecord
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.common.model_choice import best_first
+from themescope.jobs.common.model_choice import best_first, corpus_shares
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.vectors import rows_of
 

@@ -1,19 +1,20 @@
-"""Provenance of the labels of a stored labelling, and which of its sentences people judged."""
+"""Provenance of the labels of a stored labelling, and what people judged: sentences that they placed, and pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from themescope.core.labelling.changes import rewind
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, of_rows, provenance
-from themescope.core.types import Ids
-from themescope.db.label_records import LabellingRecord
-from themescope.db.store import Unit
+from themescope.core.records.stored import LabellingRecord
+from themescope.core.types import Ids, Split, split_of_title
+from themescope.db.store import Store, Unit
 
 MAKER = "maker"
 """Key of an origin: source and coder of all initial labels of the labelling."""
@@ -134,3 +135,42 @@ def gold_labels(r: Unit, labelling_id: int) -> dict[int, int]:
     state = r.labellings.snapshot(labelling_id).partition
     assigned = state.numbers != UNASSIGNED
     return dict(zip(state.ids[assigned].tolist(), state.numbers[assigned].tolist(), strict=True))
+
+
+if TYPE_CHECKING:
+    from themescope.core.labelling.learning import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Pairs of sentences that people judged, with the articles of all sentences of the labelling."""
+
+    placed: Ids
+    """(m,) ascending ids of the sentences that people placed, without those marked as uncertain."""
+    pairs: Pairs
+    articles: Ids
+    """(n,) article of each sentence of the labelling."""
+    titles: dict[int, str]
+    """Article → title."""
+
+    def for_training(self, ids: Ids) -> Pairs:
+        """Return the pairs without sentences of articles of the test split; ``ids`` (n,) are those of the labelling."""
+        held_out = [article for article, title in self.titles.items() if split_of_title(title) is Split.TEST]
+        return self.pairs.only(ids[~np.isin(self.articles, held_out)])
+
+
+def judged_pairs(store: Store, record: LabellingRecord, partition: Partition) -> Judged:
+    """Return the pairs of placed sentences and of answers to questions, in the present state of a labelling.
+
+    Pairs on which the two contradict each other are left out.
+    """
+    from themescope.core.labelling.answers import constraints
+    from themescope.core.labelling.learning import Placed, joined, pairs_of_answers, pairs_of_placed
+
+    with store.reading() as r:
+        sure = judged_sentences(r, record, partition)
+        known = r.corpora.sentences_by_id(partition.ids)
+        articles = np.array([known[int(i)].article_id for i in partition.ids], dtype=np.int64)
+        titles = {i: a.title for i, a in r.corpora.articles_by_id(np.unique(articles)).items()}
+    pairs = joined([pairs_of_placed(Placed(partition, sure)), pairs_of_answers(constraints(partition))])
+    return Judged(sure, pairs, articles, titles)

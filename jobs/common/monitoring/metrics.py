@@ -15,7 +15,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from themescope.core.errors import ThemescopeError
-from themescope.db.records import JobStatistics, WorkerRecord
+from themescope.db.records import JobStatistics
 from themescope.db.store import Store, database_errors
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -71,7 +71,12 @@ class StoreMetrics(Collector):
             return
         yield _gauge("themescope_store_up", "Whether the store can be read.", 1)
         yield from _of_jobs(jobs)
-        yield _of_workers(workers)
+        family = GaugeMetricFamily(
+            "themescope_worker_heartbeat_seconds", "Age of the heartbeat of a worker.", labels=["worker", "queue"]
+        )
+        for worker in workers:
+            family.add_metric([worker.owner, worker.queue], _age(worker.heartbeat))
+        yield family
 
 
 def _of_jobs(jobs: JobStatistics) -> Iterator[Metric]:
@@ -89,15 +94,6 @@ def _of_jobs(jobs: JobStatistics) -> Iterator[Metric]:
         "Age of the oldest heartbeat of a running job.",
         _age(jobs.oldest_heartbeat),
     )
-
-
-def _of_workers(workers: list[WorkerRecord]) -> Metric:
-    family = GaugeMetricFamily(
-        "themescope_worker_heartbeat_seconds", "Age of the heartbeat of a worker.", labels=["worker", "queue"]
-    )
-    for worker in workers:
-        family.add_metric([worker.owner, worker.queue], _age(worker.heartbeat))
-    return family
 
 
 def _age(time: datetime | None) -> float:

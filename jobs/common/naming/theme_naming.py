@@ -18,8 +18,8 @@ import numpy as np
 from themescope.core.config import digest_of
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import RunRecord
 from themescope.core.types import Ids
-from themescope.db.records import RunRecord
 from themescope.db.store import Store
 from themescope.jobs.common.naming.language_model import Message
 

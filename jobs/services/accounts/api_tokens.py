@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, UnknownNameError
 from themescope.db.access import Actor
-from themescope.db.label_records import ApiTokenRecord
+from themescope.db.records import ApiTokenRecord
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.services.accounts.people import tidy

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
-from themescope.db.label_records import PersonRecord, Role, SignInMethod
+from themescope.core.records.stored import Role
 from themescope.db.passwords import hash_password
+from themescope.db.records import PersonRecord, SignInMethod
 from themescope.db.store import Store, Unit
 from themescope.db.types import clean_text
 

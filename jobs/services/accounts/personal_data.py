@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.records.stored import JobStatus
 from themescope.db import personal_data as data
-from themescope.db.records import JobStatus
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.store import Store, Unit
 from themescope.jobs.backups.regular import regular_backups

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from themescope.core.errors import AccessError
+from themescope.core.records.stored import Role
 from themescope.db.access import NOBODY
-from themescope.db.label_records import Role, SessionRecord, SignInMethod
 from themescope.db.passwords import hash_password, is_outdated, verify
+from themescope.db.records import SessionRecord, SignInMethod
 from themescope.db.repositories.accounts import token_hash
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit

@@ -1,4 +1,4 @@
-"""Labellings as coders of the same sentences, and which of them count for agreement."""
+"""Labellings that a person may see, as coders of the same sentences, and which of them count for agreement."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from themescope.core.errors import UnknownNameError
 from themescope.core.labelling.agreement import common_codes
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.label_records import LabellingRecord, Sharing
+from themescope.db.access import Actor
 from themescope.db.store import Unit
 from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.labelling.starts import labels_on
@@ -126,3 +128,18 @@ def _copy(coder: Coder, other: Coder) -> str:
         return ""
     found = common_codes([coder.judged, other.judged], [coder.names, other.names])
     return reason if found is not None and (found[0][0] == found[0][1])[both].all() else ""
+
+
+def known_labelling(r: Unit, labelling_id: int) -> LabellingRecord:
+    """Return a labelling that was not deleted; raise ``UnknownNameError`` if there is none."""
+    record = r.labellings.get(labelling_id)
+    if record.deleted is not None:
+        raise UnknownNameError("labelling", str(labelling_id), [str(known.id) for known in r.labellings.list()])
+    return record
+
+
+def visible_labelling(r: Unit, actor: Actor, labelling_id: int) -> LabellingRecord:
+    """Return :func:`known_labelling`; raise ``AccessError`` while the person labels its articles blind."""
+    record = known_labelling(r, labelling_id)
+    r.labellings.check_visible(labelling_id, actor.name)
+    return record

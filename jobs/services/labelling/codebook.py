@@ -1,16 +1,22 @@
-"""Codebooks of labellings as files, and codes of files for labellings."""
+"""Codebooks of labellings as files, schemes, and training items with the attempts of people at them.
+
+A scheme is the clusters of a labelling without its sentences, as the start of another labelling; as a file, it is the
+codebook: names, themes, sizes and codebook entries.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook import portable as documents
 from themescope.core.labelling.codebook.entries import SENTENCES, codes
 from themescope.core.labelling.codebook.portable import PortableCode, one_line, portable, reference, text_of
@@ -18,9 +24,12 @@ from themescope.core.labelling.codebook.qda_xml import codebook as qda_codebook
 from themescope.core.labelling.codebook.qda_xml import read_codebook
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
-from themescope.core.types import Ids
-from themescope.db.label_records import LabellingRecord
-from themescope.db.store import Store
+from themescope.core.labelling.task_items import TrainingItem, items_of, share_right
+from themescope.core.records.stored import LabellingRecord
+from themescope.core.types import Estimate, Ids
+from themescope.db.records import NewLabelling, PracticeRecord
+from themescope.db.store import Store, Unit
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import csv_text, raw_cell
 
 CODE_FILES = ("qdc", "json", "csv")
@@ -133,3 +142,66 @@ def finder(store: Store, ids: Ids, wanted: Iterable[PortableCode]) -> Callable[[
     exact = {shown: id for id, shown in reversed(known.items())}
     by_text = {text_of(shown): id for id, shown in reversed(known.items())}
     return lambda shown: exact.get(one_line(shown), by_text.get(text_of(one_line(shown))))
+
+
+def from_codes(codes: Sequence[PortableCode], file: str) -> starts.Begin:
+    """Return the clusters of a file with all sentences unassigned.
+
+    Examples in codebook entries are kept where the labelling has their sentences.
+    """
+
+    def initial(store: Store, new: NewLabelling) -> starts.Beginning:
+        bare = starts.from_nothing(store, new).partition
+        adopted = book.adopt(bare, codes, finder(store, bare.ids, codes), 1)
+        return starts.Beginning(apply(bare, adopted.operation.change_set), {"from": "scheme", "name": file})
+
+    return initial
+
+
+def items(r: Unit, labelling_id: int) -> list[TrainingItem]:
+    """Return the training items of a labelling, by sentence id; at most one for each sentence."""
+    return items_of(r.labellings.entries(labelling_id), r.labellings.clusters(labelling_id))
+
+
+def record_attempt(
+    store: Store, labelling_id: int, person: str, answers: Sequence[tuple[int, int, int]]
+) -> PracticeRecord:
+    """Store an attempt: (sentence, chosen cluster, right cluster) of each item.
+
+    Raises ``StoreError`` if the person may only view, and ``DataError`` without answers.
+    """
+    with store.writing() as w:
+        return w.practice.add(labelling_id, person, answers)
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeProgress:
+    """Attempts of one person at the training items of a labelling."""
+
+    person: str
+    attempts: tuple[PracticeRecord, ...]
+    """Oldest first; at least one."""
+
+    @property
+    def last(self) -> Estimate:
+        """Share of right answers of the last attempt, with its interval."""
+        return _share(self.attempts[-1])
+
+    @property
+    def best(self) -> Estimate:
+        """Share of right answers of the best attempt; of equal ones, that with most items."""
+        return _share(max(self.attempts, key=lambda one: (one.correct / one.items, one.items)))
+
+
+def progress(r: Unit, labelling_id: int, person: str | None = None) -> list[PracticeProgress]:
+    """Return the attempts at the training items of a labelling by person, of one person if given."""
+    found: dict[str, list[PracticeRecord]] = {}
+    for attempt in r.practice.list(labelling_id, person):
+        found.setdefault(attempt.person, []).append(attempt)
+    return [PracticeProgress(name, tuple(attempts)) for name, attempts in sorted(found.items())]
+
+
+def _share(attempt: PracticeRecord) -> Estimate:
+    found = share_right([chosen == right for _, chosen, right in attempt.answers])
+    assert found is not None
+    return found

@@ -1,22 +1,44 @@
-"""The method that was chosen by labels becomes the clusters of a labelling, around the sentences that people placed."""
+"""The method chosen by labels becomes the clusters of a labelling; and the methods section of a paper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import difference
+from themescope.core.labelling.agreement import agreement_on_codes, compare, pair_alpha
+from themescope.core.labelling.answers import answers
+from themescope.core.labelling.changes import Kind, Step, difference
+from themescope.core.labelling.markup import cited, latex_text, markdown
 from themescope.core.labelling.method_choice import FEWEST
+from themescope.core.labelling.methods_section import (
+    REFERENCES,
+    AdjudicationFact,
+    Facts,
+    ReliabilityFact,
+    StartFact,
+    TaskFact,
+    TrainingFact,
+    paragraphs,
+)
 from themescope.core.labelling.partition import Partition
-from themescope.core.types import Labels
-from themescope.db.label_records import LabellingRecord
-from themescope.db.store import Store
+from themescope.core.records.stored import LabellingRecord
+from themescope.core.text.languages import language_name
+from themescope.core.types import Estimate, Ids, Labels
+from themescope.db.records import Reason, TaskRecord
+from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.clusterings import LabelledText, labels_of_run
-from themescope.jobs.common.labelled.judged import judged_pairs
+from themescope.jobs.common.labelled.placed import judged_pairs
+from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.common.results import code_version
+from themescope.jobs.services.labelling.adjudication import gold_on
+from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.assistance import cluster_name
 
 __all__ = ["FEWEST", "MethodAdoption", "clusterer_title", "described", "preview_method"]
@@ -78,3 +100,185 @@ def _labels(store: Store, text: LabelledText, row: Mapping[str, Any], seed: int)
         return labels_of_run(store, int(row["run"]), text)
     one = Configuration(str(row["model"]), str(row["clusterer"]), int(row["k"]), float(row["shared"]))
     return text.clustered(one, seed)
+
+
+_FREQUENT = 0.05
+"""Share of the sentences from which on a language is mentioned."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsSection:
+    """The section in two formats, with its references."""
+
+    markdown: str
+    latex: str
+    bibtex: str
+
+
+def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
+    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
+    found = paragraphs(facts_of(store, labelling_ids))
+    keys = cited(found)
+    return MethodsSection(
+        markdown(found, REFERENCES), latex_text(found), "\n\n".join(REFERENCES[key].bibtex() for key in keys) + "\n"
+    )
+
+
+def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
+    """Return what the store knows about labellings."""
+    with store.reading() as r:
+        records = [r.labellings.get(id) for id in labelling_ids]
+        if not records:
+            raise DataError("Name at least one labelling.")
+        if len({record.corpus_id for record in records}) > 1:
+            raise DataError("These labellings are of different corpora. A methods section describes those of one.")
+        text = coded_text(r, records)
+        histories = [r.label_steps.list(record.id) for record in records]
+        corpus = r.corpora.get(records[0].corpus_id)
+        tasks = _tasks(r, records)
+        starts = _starts(r, records)
+        adjudications = _adjudications(r, records)
+        training = _training(r, records)
+        gold = [gold_on(r, task.gold_id, text.ids)[0] for task in tasks]
+    judged, several = [coder.judged for coder in text.coders], len(records) > 1
+    coding = agreement_on_codes(judged, [c.names for c in text.coders], text.articles) if several else None
+    partitions = several and coding is None
+    shares = corpus_shares(corpus)
+    counted, undone = _steps(histories)
+    times = [step.when.date() for steps in histories for step in steps]
+    return Facts(
+        corpus=corpus.name,
+        languages=tuple(language_name(code) for code, share in shares.items() if share >= _FREQUENT),
+        articles=len(np.unique(text.articles)),
+        sentences=len(text.ids),
+        labellings=len(records),
+        people=len({record.owner for record in records} | {s.person for steps in histories for s in steps}),
+        judged=int(np.any([own >= 0 for own in judged], axis=0).sum()),
+        blind=sum(record.blind for record in records),
+        starts=starts,
+        tasks=tuple(_task(task, store) for task in tasks),
+        steps=counted,
+        undone=undone,
+        answers=sum(len(answers(coder.state)) for coder in text.coders),
+        first=min(times, default=None),
+        last=max(times, default=None),
+        coding=coding,
+        alpha=pair_alpha(judged, text.articles) if partitions else None,
+        pairs=_pairs(judged, text.articles) if partitions else (),
+        reliability=_reliability(judged, text.articles, gold),
+        adjudications=adjudications,
+        training=training,
+        version=code_version(),
+    )
+
+
+def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:
+    """Return kind of operation → number of steps that were not undone, and the number of those that were."""
+    counted, undone = Counter[str](), 0
+    for steps in histories:
+        gone: set[int] = set()
+        for step in steps:
+            if step.kind is Kind.UNDO and step.target is not None:
+                gone.add(step.target)
+            elif step.kind is Kind.REDO and step.target is not None:
+                gone.discard(step.target)
+        counted.update(step.operation for step in steps if step.kind is Kind.DO and step.id not in gone)
+        undone += len(gone)
+    return dict(counted), undone
+
+
+def _pairs(judged: Sequence[Labels], articles: Ids) -> tuple[Estimate, ...]:
+    found = (compare(first, second, articles).ari for first, second in combinations(judged, 2))
+    return tuple(estimate for estimate in found if estimate is not None)
+
+
+def _reliability(judged: Sequence[Labels], articles: Ids, gold: Sequence[Labels]) -> ReliabilityFact | None:
+    from themescope.core.labelling.posterior import fit
+
+    known = [own for own in gold if (own >= 0).any()][:1]
+    model = fit([*judged, *known], articles, [len(judged)] if known else [])
+    rates = [
+        (one.sensitivity, one.specificity)
+        for one in model.reliabilities[: len(judged)]
+        if one.sensitivity is not None and one.specificity is not None
+    ]
+    if not rates:
+        return None
+    ends = [tuple(pick(column, key=lambda e: e.value) for pick in (min, max)) for column in zip(*rates, strict=True)]
+    return ReliabilityFact(len(rates), ends[0], ends[1], model.intervals_over)
+
+
+# --- facts from the store ---------------------------------------------------------------------------------------------
+
+
+def _starts(r: Unit, records: Sequence[LabellingRecord]) -> tuple[StartFact, ...]:
+    counted = Counter(_start(r, record) for record in records)
+    return tuple(replace(start, labellings=count) for start, count in counted.items())
+
+
+def _start(r: Unit, record: LabellingRecord) -> StartFact:
+    """Return what a labelling began with."""
+    origin = record.origin
+    kind, name, run_id = str(origin.get("from", "")), str(origin.get("name", "")), origin.get("run_id")
+    run = next((run for run in r.runs.list() if run.id == run_id), None) if kind == "run" and run_id else None
+    model = next((model for model in r.models.list() if run is not None and model.id == run.model_id), None)
+    if run is None or model is None:
+        return StartFact(kind, 1, name)
+    clusters = len(run.config.get("themes", ())) or None
+    return StartFact(kind, 1, name, model.name, model.method, run.clusterer, clusters, run.seed)
+
+
+def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
+    found = (r.tasks.of_labelling(record.id) for record in records)
+    return list({task.id: task for known in found if known is not None for task in known[:1]}.values())
+
+
+def _task(task: TaskRecord, store: Store) -> TaskFact:
+    with store.reading() as r:
+        items = r.tasks.items(task.id)
+    distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
+    gold = {item.range for item in items if item.reason is Reason.GOLD}
+    people = {item.person for item in items}
+    return TaskFact(
+        task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
+        str(task.settings["order"]), int(task.settings["seed"]), len(gold),
+        sum(item.reason is Reason.ROUTING for item in items),
+    )  # fmt: skip
+
+
+def _adjudications(r: Unit, records: Sequence[LabellingRecord]) -> tuple[AdjudicationFact, ...]:
+    names = {record.name for record in records}
+    made = [
+        record
+        for record in r.labellings.list(records[0].corpus_id)
+        if record.origin.get("from") == "adjudication" and names & {*record.origin.get("of", ())}
+    ]
+    return tuple(
+        AdjudicationFact(
+            str(record.origin.get("method", "majority")), record.sentences, record.origin.get("expected_ari"),
+            bool(record.origin.get("equal")), _changes(r.label_steps.list(record.id)),
+        )
+        for record in made
+    )  # fmt: skip
+
+
+def _changes(steps: Sequence[Step]) -> int:
+    counted, _ = _steps([steps])
+    return sum(counted.values())
+
+
+def _training(r: Unit, records: Sequence[LabellingRecord]) -> tuple[TrainingFact, ...]:
+    names = {record.name for record in records}
+    sets = [s for s in r.triplets.list(records[0].corpus_id) if names & {*_labellings_of(s.config)}]
+    models = r.models.list()
+    return tuple(
+        TrainingFact(
+            sum(int(n) for n in found.counts.get("triplets", {}).values()), found.seed,
+            tuple(model.name for model in models if model.triplet_set_id == found.id),
+        )
+        for found in sets
+    )  # fmt: skip
+
+
+def _labellings_of(config: Any) -> list[str]:
+    return list(config.get("labellings", ())) if config.get("from") == "labels" else []

@@ -11,14 +11,14 @@ import numpy as np
 from themescope.core.config import digest_of
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids
 from themescope.db.access import check_write
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord, VectorBlock
+from themescope.db.records import VectorBlock
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.judged import judged_pairs
+from themescope.jobs.common.labelled.placed import judged_pairs
 from themescope.jobs.common.vectors import method_of
-from themescope.jobs.services.inference import vectors_of
+from themescope.jobs.services.search import vectors_of
 
 if TYPE_CHECKING:
     from themescope.core.labelling.metric_learning import MetricEffect
@@ -148,7 +148,10 @@ def _stored(store: Store, record: LabellingRecord, learned: LearnedMetric) -> Mo
     base, info = _loaded(store, learned.base)
     fitted = LinearMetric(learned.config, 0).use(base, learned.directions)
     metrics = _metrics(record, learned)
-    about = _record(learned, info) | {"metrics": metrics}
+    from themescope.core.models.artifact import title_digests
+
+    seen = {*info["record"].get("train_titles", ()), *title_digests(learned.titles)}
+    about = {"models": [learned.base.digest], "train_titles": sorted(seen)} | {"metrics": metrics}
 
     def write(folder: Any) -> None:
         save_model(fitted, method, folder, about)
@@ -188,14 +191,6 @@ def _metrics(record: LabellingRecord, learned: LearnedMetric) -> dict[str, Any]:
                 "difference": [round(value, 4) for value in (gain.value, gain.low, gain.high)],
             }
     return found
-
-
-def _record(learned: LearnedMetric, base: dict[str, Any]) -> dict[str, Any]:
-    """Return the training record: the base model and all articles that it or the metric was learned from."""
-    from themescope.core.models.artifact import title_digests
-
-    seen = {*base["record"].get("train_titles", ()), *title_digests(learned.titles)}
-    return {"models": [learned.base.digest], "train_titles": sorted(seen)}
 
 
 def use(partition: Partition, model: ModelRecord, learned: LearnedMetric, after: Partition | None) -> Operation:

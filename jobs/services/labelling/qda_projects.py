@@ -33,9 +33,9 @@ from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
-from themescope.core.types import Ids, Sentence
-from themescope.db.label_records import LabellingRecord, NewLabelling, Snapshot
-from themescope.db.records import ArticleRecord
+from themescope.core.records.stored import ArticleRecord, LabellingRecord
+from themescope.core.types import Sentence
+from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling import starts
@@ -48,7 +48,8 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         steps = {step.id: step for step in r.label_steps.list(labelling_id)}
         made = provenance_of(r, record, snapshot.partition)
-        articles = _articles_of(r, snapshot.partition.ids)
+        wanted = {sentence.article_id for sentence in r.corpora.sentences_by_id(snapshot.partition.ids).values()}
+        articles = sorted(r.corpora.articles_by_id(wanted).values(), key=lambda article: article.position)
     found = exported_from(store, record, snapshot.partition)
     people = {record.owner, *(step.person for step in steps.values())}
     makers = sorted({*(Maker(Source.HUMAN, person) for person in people), *made.makers}, key=astuple)
@@ -56,11 +57,6 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
     out = io.BytesIO()
     write_project(out, head, _sources(store, articles, record, snapshot, steps, made))
     return out.getvalue()
-
-
-def _articles_of(r: Unit, ids: Ids) -> list[ArticleRecord]:
-    wanted = {sentence.article_id for sentence in r.corpora.sentences_by_id(ids).values()}
-    return sorted(r.corpora.articles_by_id(wanted).values(), key=lambda article: article.position)
 
 
 def _text(r: Unit, article: ArticleRecord) -> tuple[dict[int, str], list[Sentence]]:

@@ -12,8 +12,9 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
 from themescope.core.labelling.provenance import Provenance
+from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.label_records import LabellingRecord, NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import joint_provenance, run_origin
 

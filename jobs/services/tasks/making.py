@@ -14,11 +14,10 @@ from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling.codebook import entries
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.task_items import DistributionPlan, Order, distribute
+from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Ids, Sentence, Split
-from themescope.db.label_records import NewLabelling
-from themescope.db.records import ArticleRecord
+from themescope.db.records import NewItem, NewLabelling, NewTask, Reason, TaskRecord
 from themescope.db.store import Store, Unit
-from themescope.db.task_records import NewItem, NewTask, Reason, TaskRecord
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, run_origin
 from themescope.jobs.services.labelling import starts
 

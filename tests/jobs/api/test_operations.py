@@ -21,12 +21,12 @@ from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.answers import Page
+from themescope.core.records.stored import Role
 from themescope.db.access import Actor
-from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.api import exports
-from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs
 from themescope.jobs.api.routes.labellings import (
     Assignment,

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from tests.db.texts import add_corpus
 from tests.servers import PostgresServer
 from themescope.core.labelling import operations as op
-from themescope.db.label_records import NewLabelling, Role, Sharing, SignInMethod
-from themescope.db.records import VectorBlock
+from themescope.core.records.stored import Role, Sharing
+from themescope.db.records import NewLabelling, SignInMethod, VectorBlock
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.snapshots import left_out
 from themescope.db.store import Store

@@ -24,7 +24,7 @@ from tests.jobs.test_cli import call, call_json
 from tests.servers import PostgresServer
 from themescope.core.errors import DataError, ReadError, StoreError
 from themescope.db import label_tables as lt
-from themescope.db.migrate import newest
+from themescope.db.engine import newest
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata

@@ -16,8 +16,7 @@ from scipy import sparse
 from themescope.core.errors import ReadError
 from themescope.core.types import Article, Paragraph, Section
 from themescope.jobs.bundles import parts
-from themescope.jobs.bundles.format import ARTICLES, BUNDLE
-from themescope.jobs.bundles.parts import contents
+from themescope.jobs.bundles.parts import ARTICLES, BUNDLE, contents
 from themescope.jobs.common import archive
 from themescope.jobs.common.archive import MANIFEST, ArchiveReader, ArchiveWriter
 

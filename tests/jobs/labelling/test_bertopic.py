@@ -10,9 +10,9 @@ import pytest
 from themescope.core.errors import DataError, ReadError
 from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import bertopic, starts, tables
+from themescope.jobs.services.labelling import files, starts, tables
 
 TEXTS = ["Rivers flood.", "Streams run.", "An orchestra plays.", "Nothing fits."]
 FRAME = """\
@@ -52,36 +52,36 @@ EXPECTED = dict(zip(TEXTS, ["river, flood", "river, flood", "play", ""], strict=
 def test_the_table_of_documents(sqlite_store: Store, corpus: int, tmp_path: Path) -> None:
     file = tmp_path / "documents.csv"
     file.write_text(FRAME, "utf-8")
-    assert placed(sqlite_store, corpus, bertopic.as_labels(read_sheet(file))) == EXPECTED
+    assert placed(sqlite_store, corpus, files.as_labels(read_sheet(file))) == EXPECTED
 
 
 def test_names_of_a_person_are_preferred_and_made_different(sqlite_store: Store, corpus: int) -> None:
     columns = ("Document", "Topic", "Name", "CustomName")
     rows = [(TEXTS[0], "0", "0_x", "Water"), (TEXTS[1], "1", "1_x", "Water"), (TEXTS[2], "2", "2_x", "")]
-    sheet = bertopic.as_labels(Sheet(columns, tuple(rows), numbers=(2, 3, 4)))
+    sheet = files.as_labels(Sheet(columns, tuple(rows), numbers=(2, 3, 4)))
     assert sheet.column("cluster") == ["Water", "Water (1)", "topic 2"]
     other = Sheet(("sentence", "cluster"), (("x", "y"),))
-    assert bertopic.as_labels(other) is other
+    assert files.as_labels(other) is other
 
 
 def write(folder: Path, **changes: object) -> Path:
     labels = {"-1": "-1_nothing", "0": "0_river_flood", "12": "12_play_"}
     content = {"topics": [0, 0, 12, -1], "topic_labels": labels, "custom_labels": None, **changes}
-    (folder / bertopic.TOPICS).write_text(json.dumps(content), "utf-8")
+    (folder / files.TOPICS).write_text(json.dumps(content), "utf-8")
     return folder
 
 
 def test_a_saved_model(sqlite_store: Store, corpus: int, tmp_path: Path) -> None:
-    assert bertopic.is_saved(write(tmp_path))
-    assert placed(sqlite_store, corpus, bertopic.saved_labels(sqlite_store, corpus, None, tmp_path)) == EXPECTED
+    assert files.is_saved(write(tmp_path))
+    assert placed(sqlite_store, corpus, files.saved_labels(sqlite_store, corpus, None, tmp_path)) == EXPECTED
     write(tmp_path, custom_labels=["Rest", "Water", "Music"])
-    sheet = bertopic.saved_labels(sqlite_store, corpus, None, tmp_path)
+    sheet = files.saved_labels(sqlite_store, corpus, None, tmp_path)
     assert sheet.column("cluster") == ["Water", "Water", "Music", ""]
 
 
 def test_other_files_and_other_sentences_are_refused(sqlite_store: Store, corpus: int, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="3 documents, but there are 4 sentences"):
-        bertopic.saved_labels(sqlite_store, corpus, None, write(tmp_path, topics=[0, 0, 12]))
+        files.saved_labels(sqlite_store, corpus, None, write(tmp_path, topics=[0, 0, 12]))
     for damaged in ({"topics": "x"}, {"topic_labels": []}, {"custom_labels": ["one"]}):
         with pytest.raises(ReadError, match="no topics of BERTopic"):
-            bertopic.saved_labels(sqlite_store, corpus, None, write(tmp_path, **damaged))
+            files.saved_labels(sqlite_store, corpus, None, write(tmp_path, **damaged))

@@ -12,16 +12,16 @@ from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
 from themescope.core.errors import AccessError, ConfigError, DataError
 from themescope.core.labelling import operations as op
+from themescope.core.records.stored import LabellingRecord, Role
 from themescope.core.types import Sentence, Split, split_of_title
-from themescope.db.label_records import LabellingRecord, NewLabelling, Role
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.common.labelled.judged import judged_pairs
-from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.labelled.placed import judged_pairs, judged_sentences
 from themescope.jobs.common.vectors import load_model
 from themescope.jobs.kinds.choose_method import ChooseMethodConfig
-from themescope.jobs.services.inference import query_vector, vectors_of
 from themescope.jobs.services.labelling import methods, metrics, starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.search import query_vector, vectors_of
 
 MODEL = "static-wikipedia"
 ENOUGH = 13

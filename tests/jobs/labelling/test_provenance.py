@@ -18,15 +18,15 @@ from themescope.core.labelling.metric_learning import use_metric
 from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.readers.tables import read_sheet
+from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.access import Actor
-from themescope.db.label_records import LabellingRecord, NewLabelling, Role, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.api.parameters import Caller
+from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes.labellings import list_labels
-from themescope.jobs.common.labelled.judged import judged_pairs
-from themescope.jobs.common.labelled.placed import judged_sentences, placed_sentences, provenance_of
-from themescope.jobs.kinds.learn_labels import training_labels
+from themescope.jobs.common.labelled.placed import judged_pairs, judged_sentences, placed_sentences, provenance_of
+from themescope.jobs.kinds.triplets import training_labels
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import assistance, files, metrics, qda_projects, starts, tables
 from themescope.jobs.services.labelling.adjudication import from_adjudication

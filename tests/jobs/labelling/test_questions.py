@@ -11,9 +11,10 @@ from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind, answers
 from themescope.core.labelling.questions.state import QuestionState, prepare
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
+from themescope.core.records.stored import LabellingRecord, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import files, questions, starts
+from themescope.jobs.services.labelling import assistance, files, starts
 from themescope.jobs.services.labelling.session import LabellingSession
 
 
@@ -29,14 +30,14 @@ def vectors(session: LabellingSession) -> np.ndarray:
 
 
 def state_of(session: LabellingSession) -> QuestionState:
-    return questions.question_state(session.partition, prepare(vectors(session)), None)
+    return assistance.question_state(session.partition, prepare(vectors(session)), None)
 
 
 def answer(session: LabellingSession, strategy: str, value: Callable[[Question], str]) -> None:
     state = state_of(session)
-    question = questions.next_question(state, strategy)
+    question = assistance.next_question(state, strategy)
     assert question is not None
-    questions.commit_answer(session, state, Answer(question, value(question), strategy))
+    assistance.commit_answer(session, state, Answer(question, value(question), strategy))
 
 
 def labeller(session: LabellingSession) -> Labeller:
@@ -55,7 +56,7 @@ def test_answers_of_two_people_arrive_and_each_undoes_the_own(sqlite_store: Stor
     ada.sync()
     assert list(answers(ada.partition)) == ["000001", "000002"]
     assert [step.person for step in ada.steps] == ["ada", "ben"]
-    assert questions.last_answer(ada.steps) == ben.steps[-1].summary
+    assert assistance.last_answer(ada.steps) == ben.steps[-1].summary
     ben.undo()
     ada.sync()
     assert ada.partition.to_bytes() == before
@@ -65,11 +66,11 @@ def test_an_answer_is_made_to_what_another_person_changed_meanwhile(sqlite_store
     record = begin(sqlite_store)
     ada, ben = (LabellingSession(sqlite_store, record.id, person) for person in ("ada", "ben"))
     state = state_of(ada)
-    question = questions.next_question(state, "a3s")
+    question = assistance.next_question(state, "a3s")
     assert question is not None
     ben.do(op.unassign(ben.partition, ben.partition.ids[:4]))
     answer(ben, "placement", labeller(ben).value)
-    step = questions.commit_answer(ada, state, Answer(question, "yes", "a3s"))
+    step = assistance.commit_answer(ada, state, Answer(question, "yes", "a3s"))
     assert step is not None
     assert {a.strategy for a in answers(ada.partition).values()} == {"a3s", "placement"}
 
@@ -87,15 +88,15 @@ def test_answers_come_back_from_a_file_with_the_same_next_question(sqlite_store:
         Question(QuestionKind.PAIR, Effect.MOVE, (second, third)),
     )
     for given in (Answer(closer, "1", "closer"), Answer(pair, "yes", "cobra"), Answer(pair, "no", "random")):
-        questions.commit_answer(session, state_of(session), given)
+        assistance.commit_answer(session, state_of(session), given)
     session.undo()
     lines = files.export_lines(sqlite_store, record.id).splitlines(True)
     again = files.import_lines(sqlite_store, record.corpus_id, lines, "x.jsonl")
     copied = LabellingSession(sqlite_store, again.id, "ada")
     assert copied.partition.to_bytes() == session.partition.to_bytes()
     assert len(answers(copied.partition)) == 5
-    for strategy in questions.strategies():
-        there, back = (questions.next_question(state_of(one), strategy.id) for one in (session, copied))
+    for strategy in assistance.strategies():
+        there, back = (assistance.next_question(state_of(one), strategy.id) for one in (session, copied))
         assert there == back
     while session.undo():
         copied.undo()

@@ -14,9 +14,9 @@ from mcp import Client
 
 from tests.event_loops import run
 from tests.places import ROOT
+from themescope.core.records.stored import Role
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.access import Actor
-from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.mcp import server_for

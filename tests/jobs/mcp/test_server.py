@@ -19,8 +19,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from tests import event_loops
 from tests.jobs.helpers import WORDS, program, program_environment, write_articles
 from tests.jobs.mcp import session
+from themescope.core.records.stored import Role
 from themescope.db.access import Actor
-from themescope.db.label_records import Role
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

@@ -14,7 +14,7 @@ from tests.jobs.helpers import get, run_job, wait_for
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.protocols import Report
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.control import cancel, enqueue
 from themescope.jobs.queue.runner import Runner

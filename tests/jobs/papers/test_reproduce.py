@@ -15,8 +15,8 @@ import themescope.jobs.papers.measurements as measuring
 from tests.jobs.helpers import WORDS
 from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
 from themescope.core.papers.measures import ClusteringMeasures
+from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
-from themescope.db.records import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.models import pretrained_models

@@ -107,7 +107,7 @@ def corpus(copy_home: CopyHome, home: Path, data: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
     for module in (sources, thematic):
         monkeypatch.setattr(module, "installed_encoder", lambda feature: data / "encoder")
-    monkeypatch.setattr("themescope.jobs.kinds.evaluate_speed._LEAST_SECONDS", 1e-9)
+    monkeypatch.setattr("themescope.jobs.kinds.evaluate_sentences._LEAST_SECONDS", 1e-9)
     return copy_home(home)
 
 

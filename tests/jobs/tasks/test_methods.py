@@ -11,12 +11,13 @@ from tests.jobs.tasks.test_tasks import made, work_through
 from tests.jobs.test_cli import call
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.db.label_records import NewLabelling, Sharing
+from themescope.core.records.stored import Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.methods import facts_of, methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.methods import facts_of, methods_section
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.task_items import DistributionPlan, Order
-from themescope.db.label_records import NewLabelling, Role, Sharing
+from themescope.core.records.stored import Role, Sharing
+from themescope.db.records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
 from themescope.db.store import Store
-from themescope.db.task_records import ItemRecord, ItemState, NewItem, Reason, TaskRecord
 from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts.personal_data import find_traces, forget

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
-from themescope.db.label_records import LabellingRecord
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out, version
 from themescope.webapp.shared import queries

@@ -11,7 +11,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.operations import Operation
 from themescope.core.labelling.partition import Partition
-from themescope.db.label_records import LabellingRecord
+from themescope.core.records.stored import LabellingRecord
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.codebook.state import STATE
 from themescope.webapp.shared import queries

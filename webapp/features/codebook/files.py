@@ -14,7 +14,7 @@ from themescope.core.labelling.operations import Operation
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling
+from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.webapp.features.codebook.editing import CodebookState

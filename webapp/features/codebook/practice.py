@@ -17,7 +17,7 @@ from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import Code, codes, entry_of, without_examples
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
 from themescope.db.access import Right
-from themescope.jobs.services.labelling import training
+from themescope.jobs.services.labelling import codebook
 from themescope.webapp.features.codebook.editing import CodebookState
 from themescope.webapp.features.codebook.entries import messages
 from themescope.webapp.features.codebook.state import ANSWER, ATTEMPT, ITEM
@@ -80,7 +80,7 @@ def _start(state: CodebookState, items: Sequence[TrainingItem]) -> None:
         f"{count(len(items), 'sentence')} of {plain(state.record.name)} with their right clusters. Read the codebook "
         "in the tab Codes first. You see after each answer whether it was right, and why."
     )
-    own = queries.read(lambda r: training.progress(r, state.record.id, current_person()))
+    own = queries.read(lambda r: codebook.progress(r, state.record.id, current_person()))
     if own:
         last = own[0].last
         st.caption(
@@ -145,7 +145,7 @@ def _go_on(going: Attempt) -> None:
     """Go on to the next item; after the last one, store the attempt."""
     going.checked = False
     if going.done and may(Right.LABEL):
-        attempt(lambda: training.record_attempt(queries.store(), going.labelling, current_person(), going.results))
+        attempt(lambda: codebook.record_attempt(queries.store(), going.labelling, current_person(), going.results))
     st.rerun()
 
 
@@ -242,7 +242,7 @@ def _add_examples(state: CodebookState, items: Sequence[TrainingItem]) -> None:
 
 def _people(state: CodebookState) -> None:
     """Draw how far people are."""
-    found = queries.read(lambda r: training.progress(r, state.record.id))
+    found = queries.read(lambda r: codebook.progress(r, state.record.id))
     if not found:
         return
     st.subheader("Results", anchor=False)

@@ -9,10 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.tasks.scb import ScbRules
 from themescope.db.access import Right
-from themescope.db.records import BenchmarkRecord, CorpusRecord, ModelRecord
-from themescope.jobs.common.languages import corpus_shares
+from themescope.db.records import BenchmarkRecord
+from themescope.jobs.common.model_choice import corpus_shares
 from themescope.webapp.features.compare import state
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.choose import closed, grouped, preselected

@@ -19,8 +19,9 @@ from themescope.core.metrics.statistics.multiple_comparisons import (
     Family,
     SignificanceTest,
 )
+from themescope.core.records.stored import ScoreRecord
 from themescope.core.registry import Card
-from themescope.db.records import BenchmarkRecord, ScoreRecord
+from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.shared.results.compare_queries import Method

@@ -12,8 +12,9 @@ from pandas.io.formats.style import Styler
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.statistics.multiple_comparisons import TESTS, SignificanceTest, corrected_together
+from themescope.core.records.stored import ScoreRecord
 from themescope.core.registry import Card
-from themescope.db.records import BenchmarkRecord, ScoreRecord
+from themescope.db.records import BenchmarkRecord
 from themescope.webapp.features.compare import figures, state
 from themescope.webapp.features.compare.exports import (
     COMPARISON_COLUMNS,

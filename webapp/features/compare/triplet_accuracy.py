@@ -15,11 +15,11 @@ from themescope.core.metrics.statistics.multiple_comparisons import (
     Family,
     SignificanceTest,
 )
+from themescope.core.records.stored import ModelRecord, ScoreRecord
 from themescope.core.types import Split
 from themescope.db.access import Right
-from themescope.db.records import ModelRecord, ScoreRecord, TripletSetRecord
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.common.model_notes import within_article
+from themescope.db.records import TripletSetRecord
+from themescope.jobs.common.model_choice import corpus_shares, within_article
 from themescope.webapp.features.compare import figures, state
 from themescope.webapp.features.compare.exports import (
     COMPARISON_COLUMNS,

@@ -15,11 +15,11 @@ import streamlit as st
 
 from themescope.core.labelling.selections import Origin
 from themescope.core.readers.table import SENTENCES
+from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, SectionRecord, Sentence
-from themescope.db.records import ArticleRecord, CorpusRecord
-from themescope.jobs.common.languages import REPORTED, corpus_shares, splitting_language
+from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.webapp.features.corpora import columns, state
 from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
 from themescope.webapp.shared import forms, queries

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.db.access import Right
-from themescope.db.records import CorpusRecord, ModelRecord
-from themescope.jobs.bundles.format import BUNDLE
-from themescope.jobs.bundles.parts import Contents, contents
+from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.kinds.export_bundle import FOLDER
 from themescope.webapp.features.corpora import state

@@ -8,10 +8,10 @@ from typing import Any
 
 import streamlit as st
 
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, MapRecord
 from themescope.core.tasks.themes import FEWEST
 from themescope.core.types import Sentence
 from themescope.db.access import Right
-from themescope.db.records import ArticleRecord, CorpusRecord, JobRecord, MapRecord
 from themescope.jobs.services import pipeline
 from themescope.webapp.features.corpora import state
 from themescope.webapp.shared import queries

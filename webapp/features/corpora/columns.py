@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.columns import ColumnLevel, ColumnType, as_text
+from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRecord
 from themescope.core.types import Sentence, Value
-from themescope.db.records import ArticleRecord, ColumnRecord, CorpusRecord
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.text import plain, shorten
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
-from themescope.db.records import CorpusRecord
-from themescope.jobs.kinds.export_dataset import FOLDER
+from themescope.jobs.kinds.exports import FOLDER
 from themescope.webapp.features.corpora import state
 from themescope.webapp.features.corpora.downloads import fetch, made
 from themescope.webapp.shared import queries

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from themescope.db.records import CorpusRecord, JobRecord, JobStatus
+from themescope.core.records.stored import CorpusRecord, JobRecord, JobStatus
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.text import ago

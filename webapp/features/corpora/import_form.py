@@ -16,7 +16,7 @@ from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import Article
-from themescope.jobs.common.languages import language_of_file
+from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.features.corpora import state
 from themescope.webapp.shared import input_files, queries

@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.errors import MissingExtraError
-from themescope.db.records import BenchmarkRecord, CorpusRecord, JobRecord, ModelRecord, ScoreRecord
+from themescope.core.records.stored import CorpusRecord, JobRecord, ModelRecord, ScoreRecord
+from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from themescope.jobs.services.installation import demo
 from themescope.webapp.features.home import gallery

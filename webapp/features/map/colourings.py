@@ -17,9 +17,9 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.columns import ColumnType
 from themescope.core.labelling.hierarchy import at_theme_level
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord, RunRecord
 from themescope.core.types import Ids, Labels, Split
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ColumnRecord, CorpusRecord, RunRecord, TripletSetRecord
+from themescope.db.records import TripletSetRecord
 from themescope.webapp.map_view.geometry import rows_of
 from themescope.webapp.map_view.scene import LEAD, MANY, MAX_CATEGORIES, Categories, Colouring, Scene
 from themescope.webapp.shared import queries

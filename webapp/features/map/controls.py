@@ -9,10 +9,10 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
+from themescope.core.records.stored import CorpusRecord, MapRecord
 from themescope.core.types import Ids
-from themescope.db.records import CorpusRecord, MapRecord
-from themescope.jobs.common.model_notes import within_article
-from themescope.jobs.services import inference
+from themescope.jobs.common.model_choice import within_article
+from themescope.jobs.services import search as inference
 from themescope.webapp.features.map import colourings, search, state
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.search import MapHits

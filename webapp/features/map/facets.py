@@ -17,7 +17,7 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.columns import ColumnType, Values
-from themescope.db.records import CorpusRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.webapp.features.map import state
 from themescope.webapp.map_view.scene import LEAD, Scene
 from themescope.webapp.shared import queries

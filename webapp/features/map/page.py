@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from themescope.core.projection.maps import UmapConfig
-from themescope.db.records import CorpusRecord, MapRecord, ModelRecord
-from themescope.jobs.common.languages import corpus_shares
+from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
+from themescope.jobs.common.model_choice import corpus_shares
 from themescope.webapp.features.map import state, view
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import closed, model_notes, nothing, one_model, project

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from themescope.core.compute.neighbours import INDEX_FROM, cosines, nearest_neighbours
 from themescope.core.errors import ThemescopeError
+from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.db.records import CorpusRecord, MapRecord, ModelRecord
-from themescope.jobs.common.indexes import keys_of
-from themescope.jobs.services import inference, search
+from themescope.jobs.common.vectors import keys_of
+from themescope.jobs.services import search
 from themescope.webapp.features.map.state import WHOLE_WORDS
 from themescope.webapp.map_view.geometry import Rows, rows_of
 from themescope.webapp.map_view.scene import Scene
@@ -136,12 +136,12 @@ def _compared(record: MapRecord, model: ModelRecord, whole: Scene, query: str | 
 
 def _query(model: ModelRecord, whole: Scene, query: str | int) -> Matrix:
     if isinstance(query, str):
-        return inference.query_vector(queries.store(), model, query)
+        return search.query_vector(queries.store(), model, query)
     return next(vectors for _, vectors in _blocks(model, whole.only(whole.rows_of(np.array([query])))))
 
 
 def _blocks(model: ModelRecord, scene: Scene) -> Any:
-    from themescope.jobs.services.inference import stored_blocks
+    from themescope.jobs.services.search import stored_blocks
 
     return stored_blocks(queries.store(), model, scene.articles, scene.positions)
 

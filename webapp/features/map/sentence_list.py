@@ -11,7 +11,8 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.labelling.selections import Origin, selected
-from themescope.db.records import CorpusRecord, MapRecord, SentencePlaces
+from themescope.core.records.stored import CorpusRecord, MapRecord
+from themescope.db.records import SentencePlaces
 from themescope.webapp.features.map import export, state
 from themescope.webapp.features.map.search import MapHits
 from themescope.webapp.map_view import scene as map_scene

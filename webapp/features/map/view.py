@@ -13,9 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.projection import geometry as alignment
+from themescope.core.records.stored import CorpusRecord, MapRecord
 from themescope.core.types import Points
-from themescope.db.records import CorpusRecord, MapRecord
-from themescope.jobs.common.model_notes import WITHIN_ARTICLE, within_article
+from themescope.jobs.common.model_choice import WITHIN_ARTICLE, within_article
 from themescope.webapp.features.map import controls, export, facets, sentence_list, state
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.sentence_list import ListPanel

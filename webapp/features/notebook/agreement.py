@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from themescope.db.notebook_records import ErrorCase, Notebook
-from themescope.db.records import CorpusRecord
-from themescope.jobs.services.notebook import agreement as service
+from themescope.core.records.stored import CorpusRecord, ErrorCase
+from themescope.db.records import Notebook
+from themescope.jobs.services.notebook import counts as service
 from themescope.webapp.features.notebook import filters, state
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import clickable_table

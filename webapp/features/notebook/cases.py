@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord, ErrorCase
 from themescope.db.access import Right
-from themescope.db.notebook_records import ErrorCase, ErrorCategory, Notebook
-from themescope.db.records import CorpusRecord
+from themescope.db.records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.webapp.features.notebook import filters, notes, one_case, samples, state
 from themescope.webapp.shared import components, queries

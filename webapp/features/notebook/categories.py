@@ -8,11 +8,11 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.partition import COLOURS
+from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
-from themescope.db.notebook_records import ErrorCategory, Notebook
-from themescope.db.records import CorpusRecord
+from themescope.db.records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
-from themescope.db.repositories.error_categories import DESCRIPTION_LIMIT
+from themescope.db.repositories.error_notebook import DESCRIPTION_LIMIT
 from themescope.jobs.services.notebook import suggestions as service
 from themescope.jobs.services.notebook.counts import codes_of
 from themescope.jobs.services.notebook.suggestions import Suggestion

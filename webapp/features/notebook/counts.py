@@ -8,11 +8,10 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from themescope.db.notebook_records import Notebook
-from themescope.db.records import CorpusRecord
-from themescope.jobs.services.notebook import figures
-from themescope.jobs.services.notebook.agreement import analysts
-from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, count_categories
+from themescope.core.records.stored import CorpusRecord
+from themescope.db.records import Notebook
+from themescope.jobs.services.notebook import report
+from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, analysts, count_categories
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.notebook import filters, state
 from themescope.webapp.features.notebook.state import ANY
@@ -48,7 +47,7 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
 
 def _chart(found: Counts) -> None:
     """Draw the chart of shares as an image, which executes nothing; its text is the same as that of the table."""
-    svg = b64encode(figures.shares(found, tones(st.context.theme.type).ink).encode()).decode()
+    svg = b64encode(report.shares(found, tones(st.context.theme.type).ink).encode()).decode()
     said = "; ".join(f"{row.category.name}: {row.share:.0%}" for row in found.categories)
     alt = escape(f"Share of coded cases by category. {said}", quote=True)
     st.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{svg}">')

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
+from themescope.core.records.stored import ErrorCase
 from themescope.db.access import Right
-from themescope.db.notebook_records import ErrorCase, Notebook
-from themescope.jobs.services.notebook.agreement import analysts
-from themescope.jobs.services.notebook.counts import NO_MODEL, section_types
+from themescope.db.records import Notebook
+from themescope.jobs.services.notebook.counts import NO_MODEL, analysts, section_types
 from themescope.webapp.features.notebook import state
 from themescope.webapp.features.notebook.state import ANY
 from themescope.webapp.shared.navigation import write_parameter

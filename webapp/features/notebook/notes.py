@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from themescope.core.records.stored import ErrorCase
 from themescope.db.access import Right
-from themescope.db.notebook_records import ErrorCase, ErrorNote
+from themescope.db.records import ErrorNote
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.webapp.features.notebook import state
 from themescope.webapp.shared import queries

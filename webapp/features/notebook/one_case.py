@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from themescope.core.labelling.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
-from themescope.db.notebook_records import ErrorCase
+from themescope.core.records.stored import ErrorCase
 from themescope.webapp.features.notebook.filters import KINDS
 from themescope.webapp.shared.navigation import offered_cards, page_link
 from themescope.webapp.shared.pages import PageCard

@@ -9,9 +9,9 @@ import streamlit as st
 
 from themescope.core.labelling import markup
 from themescope.core.labelling.markup import Block
-from themescope.db.notebook_records import ErrorCase, Notebook
-from themescope.db.records import CorpusRecord
-from themescope.jobs.services.notebook import files
+from themescope.core.records.stored import CorpusRecord, ErrorCase
+from themescope.db.records import Notebook
+from themescope.jobs.services.notebook import report
 from themescope.jobs.services.notebook.report import ReportOptions
 from themescope.jobs.services.notebook.report import report as write_report
 from themescope.webapp.features.notebook import state
@@ -50,8 +50,8 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
             key=f"{state.EXPORT}_html",
         )  # fmt: skip
         download("Report (Markdown)", lambda: markup.as_markdown(blocks()), file_name(title, "md"))
-        download("Cases (CSV)", lambda: files.csv(notebook, origin), file_name(f"{corpus.name} cases", "csv"))
-        download("Cases (JSONL)", lambda: files.jsonl(notebook, origin), file_name(f"{corpus.name} cases", "jsonl"))
+        download("Cases (CSV)", lambda: report.csv(notebook, origin), file_name(f"{corpus.name} cases", "csv"))
+        download("Cases (JSONL)", lambda: report.jsonl(notebook, origin), file_name(f"{corpus.name} cases", "jsonl"))
     st.caption(f"{count(len(notebook.cases), 'case')}. The HTML report is one file with all figures.")
 
 

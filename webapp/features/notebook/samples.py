@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from themescope.db.records import CorpusRecord, RunRecord
-from themescope.jobs.services.notebook import samples as service
+from themescope.core.records.stored import CorpusRecord, RunRecord
+from themescope.jobs.services.notebook import cases as service
 from themescope.webapp.features.notebook import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt

@@ -13,7 +13,7 @@ from themescope.core.papers.spec import Paper
 from themescope.db.access import Right
 from themescope.db.records import PaperTableRecord
 from themescope.jobs.papers.document import has_published, number, value
-from themescope.jobs.services.reproduction import reproduce_again
+from themescope.jobs.services.pipeline import reproduce_again
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.paper_tables import state
 from themescope.webapp.shared import input_files, queries

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.errors import ThemescopeError
+from themescope.core.records.stored import Role
 from themescope.db.access import Right
-from themescope.db.label_records import Role
 from themescope.jobs.services.accounts import people as members
 from themescope.webapp.features.people import state
 from themescope.webapp.shared import queries

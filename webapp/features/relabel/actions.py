@@ -22,7 +22,7 @@ from themescope.core.labelling.changes import StaleChangeError
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.partition import UNASSIGNED, Cluster
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import questions
+from themescope.jobs.services.labelling import assistance
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, READ_ONLY
 from themescope.webapp.map_view.parts import part_of
@@ -331,7 +331,7 @@ def _answer(state: RelabelState, action: Mapping[str, Any]) -> None:
     given = Answer(question, str(action["value"]), asking.strategy)
     state.notice = ""
     try:
-        step = questions.commit_answer(state.session, asking.state(state.partition), given)
+        step = assistance.commit_answer(state.session, asking.state(state.partition), given)
     except StaleChangeError:
         state.notice = DIFFERENT
         return

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from themescope.core.labelling.answers import Question
-from themescope.jobs.services.labelling import questions
+from themescope.jobs.services.labelling import assistance
 
 if TYPE_CHECKING:
     from themescope.core.labelling.partition import Partition
@@ -26,12 +26,12 @@ class Asking:
 
     def state(self, partition: Partition) -> QuestionState:
         """Return the state of the present labelling."""
-        self.known = questions.question_state(partition, self.vectors, self.known)
+        self.known = assistance.question_state(partition, self.vectors, self.known)
         return self.known
 
     def ask(self, partition: Partition) -> Question | None:
         """Choose the next question and remember it."""
-        self.question = questions.next_question(self.state(partition), self.strategy)
+        self.question = assistance.next_question(self.state(partition), self.strategy)
         return self.question
 
     @property

@@ -19,14 +19,13 @@ from themescope.core.labelling import hierarchy
 from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.partition import EntryKind, Partition
+from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.services import inference
-from themescope.jobs.services.inference import MOST_WITH_VECTORS
-from themescope.jobs.services.labelling import clusters
-from themescope.jobs.services.labelling.clusters import Reclustered
+from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.services import search as inference
+from themescope.jobs.services.labelling import session as clusters
+from themescope.jobs.services.labelling.session import Reclustered
+from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries

@@ -12,7 +12,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
-from themescope.db.notebook_records import NewCase
+from themescope.db.records import NewCase
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.webapp.features.relabel import cluster_queries, codebook_panel, reclustering

@@ -24,9 +24,8 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.partition import EntryKind, Partition
+from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import Conflict, LabellingSession
 from themescope.webapp.features.relabel import queries as page_queries

@@ -10,10 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
+from themescope.core.records.stored import LabellingRecord
 from themescope.db.access import Right
-from themescope.db.label_records import LabellingRecord, NewLabelling
-from themescope.jobs.services.labelling import bertopic, codebook, files, starts, tables
-from themescope.jobs.services.labelling.schemes import from_codes
+from themescope.db.records import NewLabelling
+from themescope.jobs.services.labelling import codebook, files, starts, tables
+from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.webapp.features.relabel.settings import choose_article, create
 from themescope.webapp.features.relabel.state import (
     IMPORT_ARTICLE,
@@ -102,7 +103,7 @@ def _sheet(file: input_files.Upload) -> Sheet | None:
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
 def _read(path: str) -> Sheet:
-    return bertopic.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES))
+    return files.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES))
 
 
 def _columns(sheet: Sheet) -> tables.LabelColumns:

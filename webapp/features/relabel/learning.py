@@ -12,12 +12,12 @@ import streamlit as st
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
 from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
 from themescope.core.models import REGISTRY as METHODS
+from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Split
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import ModelRecord, TripletSetRecord
+from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import built_on
-from themescope.jobs.kinds import learn_labels
-from themescope.jobs.services.inference import MOST_WITH_VECTORS, models_for, vectors_of
+from themescope.jobs.kinds import triplets
+from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
 from themescope.webapp.features.relabel.state import TRAIN
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing
@@ -34,7 +34,7 @@ def show(record: LabellingRecord) -> None:
     """Draw the form that trains on a labelling, and the results of earlier trainings."""
     with st.expander("Train on these labels", icon=":material/school:"):
         names = (record.name, *_other_labellings(record))
-        found = learn_labels.training_labels(queries.store(), names)
+        found = triplets.training_labels(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
             f"{count(placed, 'sentence')} placed by people. Each is the pivot of triplets with a sentence of its "
@@ -43,7 +43,7 @@ def show(record: LabellingRecord) -> None:
         )
         if found.contradictions:
             _contradictions(found)
-        training = learn_labels.placed_for_training(queries.store(), found)
+        training = triplets.placed_for_training(queries.store(), found)
         if placed and not training:
             st.warning(
                 "None of these sentences is in an article of the training split, so there is nothing to train on. "
@@ -72,7 +72,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     )
 
 
-def _contradictions(found: learn_labels.TrainingLabels) -> None:
+def _contradictions(found: triplets.TrainingLabels) -> None:
     """Draw the pairs of sentences that one labelling puts together and another apart."""
     shown = found.contradictions[:_MAX_CONTRADICTIONS]
     texts = queries.read(
@@ -242,7 +242,7 @@ def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: Mode
         If one of the models has no vectors of the sentences yet.
     """
     store = queries.store()
-    (placed,) = learn_labels.training_labels(store, (record.name,)).placed
+    (placed,) = triplets.training_labels(store, (record.name,)).placed
     ids = np.setdiff1d(placed.partition.ids, placed.ids)
     if not 1 < len(ids) <= MOST_WITH_VECTORS:
         return None

@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.core.types import Estimate
 from themescope.db.access import Right
-from themescope.db.records import JobRecord, JobStatus
-from themescope.jobs.common.labelled.judged import judged_pairs
+from themescope.jobs.common.labelled.placed import judged_pairs
 from themescope.jobs.services.labelling import methods
 from themescope.jobs.services.labelling.methods import MethodAdoption
 from themescope.webapp.features.relabel.editing import RelabelState

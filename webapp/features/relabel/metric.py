@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import ModelRecord
 from themescope.db.access import Right
-from themescope.db.records import ModelRecord
-from themescope.jobs.common.labelled.judged import judged_pairs
+from themescope.jobs.common.labelled.placed import judged_pairs
 from themescope.jobs.services.labelling import metrics
 from themescope.jobs.services.labelling.metrics import LearnedMetric
 from themescope.webapp.features.relabel import queries as page_queries

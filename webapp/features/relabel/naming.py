@@ -7,8 +7,8 @@ import streamlit as st
 
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.labelling import operations as op
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.access import Right
-from themescope.db.records import JobRecord, JobStatus
 from themescope.jobs.common.naming.theme_naming import materials_of_partition
 from themescope.webapp.features.relabel import cluster_queries
 from themescope.webapp.features.relabel.editing import RelabelState

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from themescope.db.label_records import LabellingRecord
+from themescope.core.records.stored import LabellingRecord
 from themescope.webapp.features.relabel import history, imports, settings, workspace
 from themescope.webapp.features.relabel.editing import relabel_state
 from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW

@@ -17,15 +17,15 @@ import streamlit as st
 from themescope.core.labelling.changes import ChangeSet, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
+from themescope.core.records.stored import LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
-from themescope.db.label_records import LabellingRecord, Presence
-from themescope.db.records import MapRecord, ModelRecord
+from themescope.db.records import Presence
 from themescope.jobs.common.labelled.placed import provenance_of
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.services import inference
+from themescope.jobs.common.model_choice import corpus_shares
+from themescope.jobs.services import search
 from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling.assistance import prepare_vectors
 from themescope.jobs.services.labelling.metrics import model_in_use
-from themescope.jobs.services.labelling.questions import prepare_vectors
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
@@ -78,13 +78,13 @@ def texts(labelling_id: int, created: datetime) -> Texts:
 def models_for(labelling_id: int, created: datetime) -> list[ModelRecord]:
     """Return the models with vectors of all articles of a labelling, newest first; at most 30 seconds old."""
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
-    return inference.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
+    return search.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
 
 
 @st.cache_resource(show_spinner="Reading vectors …", max_entries=3)
 def matrix(model_id: int, digest: str, labelling_id: int, created: datetime) -> Matrix:
     """Return (n, dim) vectors of the sentences of a labelling, in the order of their ids."""
-    return inference.vectors_of(queries.store(), model_id, _ids(labelling_id))
+    return search.vectors_of(queries.store(), model_id, _ids(labelling_id))
 
 
 @st.cache_resource(show_spinner="Preparing questions …", max_entries=3)
@@ -98,7 +98,7 @@ def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str
 
     Without vectors, or with too many sentences, there are none.
     """
-    fits = len(partition.ids) <= inference.MOST_WITH_VECTORS
+    fits = len(partition.ids) <= search.MOST_WITH_VECTORS
     embedded = models_for(record.id, record.created) if fits else []
     if not embedded:
         return {}

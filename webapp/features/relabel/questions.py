@@ -8,8 +8,8 @@ import streamlit as st
 
 from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.jobs.services.inference import MOST_WITH_VECTORS
-from themescope.jobs.services.labelling import questions as service
+from themescope.jobs.services.labelling import assistance as service
+from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.relabel import codebook_panel, queries
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.asking import Asking

@@ -8,12 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.records import ArticleRecord, CorpusRecord
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, LabellingRecord, Sharing
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.services.columns import file_content
 from themescope.jobs.services.labelling import codebook, files, starts
-from themescope.jobs.services.table_files import csv_text, excel_bytes, parquet_bytes
+from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 from themescope.webapp.features.relabel import learning, method_choice, metric, naming
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (

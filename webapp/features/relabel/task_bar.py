@@ -8,7 +8,7 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.db.task_records import ItemRecord, ItemState
+from themescope.db.records import ItemRecord, ItemState
 from themescope.jobs.services.tasks import making, work
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import KEYS, SELECTION, TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR

@@ -11,10 +11,11 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.label_records import NewLabelling, Sharing
-from themescope.jobs.common.languages import corpus_shares
+from themescope.db.records import NewLabelling
+from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.assistance import nearest_sentences
 from themescope.jobs.services.labelling.session import place_of

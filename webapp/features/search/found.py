@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from themescope.core.paths import default_models
+from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Ids
-from themescope.db.records import CorpusRecord, ModelRecord
 from themescope.jobs.services.everything import COUNTED, HitGroup, Result, find_everything, group_of, words_of
 from themescope.jobs.services.search import find_similar
 from themescope.webapp.features.search import links

@@ -7,8 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from themescope.core.labelling.selections import Origin
-from themescope.db.records import CorpusRecord, ModelRecord
-from themescope.jobs.services import inference
+from themescope.core.records.stored import CorpusRecord, ModelRecord
+from themescope.jobs.services import search
 from themescope.webapp.features.search import found, state
 from themescope.webapp.features.search.found import Listed
 from themescope.webapp.features.search.links import Link
@@ -60,7 +60,7 @@ def _way(project: CorpusRecord | None, model: ModelRecord | None) -> str:
     """Choose between words and meaning; only words without vectors of the project."""
     if project is None or model is None:
         return state.WORDS
-    inference.preload(queries.store(), model)
+    search.preload(queries.store(), model)
     chosen = st.segmented_control(
         "Match", [state.WORDS, state.MEANING], default=state.WORDS, required=True, key=state.WAY, bind="query-params",
         help=_HELP.format(plain(project.name), plain(model.name)),

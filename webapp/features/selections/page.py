@@ -3,7 +3,7 @@
 import streamlit as st
 
 from themescope.core.labelling.selections import Selection
-from themescope.db.records import CorpusRecord, SelectionRecord
+from themescope.core.records.stored import CorpusRecord, SelectionRecord
 from themescope.webapp.features.selections import state
 from themescope.webapp.shared.choose import nothing, project
 from themescope.webapp.shared.selections import selection_actions, selections

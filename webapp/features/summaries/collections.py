@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from themescope.core.records.stored import ModelRecord, RunRecord
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
-from themescope.db.records import ModelRecord, RunRecord
 from themescope.webapp.features.summaries import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import by_name, closed, nothing, preselected

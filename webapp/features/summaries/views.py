@@ -12,13 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.metrics.rouge import RougeSettings, rouge_1
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord
 from themescope.core.tasks.lexrank import Scores
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.tasks.summaries.summarizing import Summary, extract
 from themescope.core.types import Matrix, Sentence
 from themescope.db.access import Right
-from themescope.db.records import ArticleRecord, CorpusRecord, ModelRecord
-from themescope.jobs.common.languages import corpus_shares
+from themescope.jobs.common.model_choice import corpus_shares
 from themescope.webapp.features.summaries import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model

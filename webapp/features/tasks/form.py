@@ -9,8 +9,7 @@ import numpy as np
 import streamlit as st
 
 from themescope.core.labelling.task_items import DistributionPlan, Order
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import CorpusRecord
+from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm

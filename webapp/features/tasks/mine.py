@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
-from themescope.db.records import CorpusRecord
-from themescope.db.task_records import ItemState
+from themescope.db.records import ItemState
 from themescope.jobs.services.tasks import work
 from themescope.webapp.features.tasks.queries import checks_of
 from themescope.webapp.features.tasks.state import ITEM, REFUSED

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.task_items import Drift
-from themescope.db.records import CorpusRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work

@@ -8,7 +8,7 @@ import streamlit as st
 from themescope.core.clustering.generated_names import NameState
 from themescope.db.access import Right
 from themescope.jobs.common.naming.theme_naming import materials_of_run
-from themescope.jobs.kinds.name_themes import restored
+from themescope.jobs.kinds.themes import restored
 from themescope.webapp.features.themes import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.labelling import name_requests

@@ -14,11 +14,16 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from themescope.db.records import MapRecord
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.common.model_notes import WITHIN_ARTICLE, language_note, within_article
-from themescope.jobs.services.columns import file_content
-from themescope.jobs.services.table_files import csv_text, excel_bytes, excel_sheets, json_lines, parquet_bytes
+from themescope.core.records.stored import MapRecord
+from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
+from themescope.jobs.services.table_files import (
+    csv_text,
+    excel_bytes,
+    excel_sheets,
+    file_content,
+    json_lines,
+    parquet_bytes,
+)
 from themescope.webapp.features.themes import by_column, naming, new_list, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component

@@ -9,9 +9,9 @@ import streamlit as st
 
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY
+from themescope.core.records.stored import ModelRecord, RunRecord
 from themescope.db.access import Right
-from themescope.db.records import ModelRecord, RunRecord
-from themescope.jobs.common.model_notes import WITHIN_ARTICLE, base_note, within_article
+from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, within_article
 from themescope.jobs.common.models import NOT_STORED, pretrained_folder
 from themescope.webapp.features.train import form, state
 from themescope.webapp.shared import choose, forms, queries

@@ -9,8 +9,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from themescope.db.notebook_records import NewCase
-from themescope.db.records import TripletCard, TripletSetRecord
+from themescope.db.records import NewCase, TripletCard, TripletSetRecord
 from themescope.jobs.services.notebook.cases import triplet_case
 from themescope.webapp.features.triplets import attention, export, filters, queries, sets, verdicts
 from themescope.webapp.features.triplets.filters import Filter, TripletView

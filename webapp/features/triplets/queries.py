@@ -12,9 +12,9 @@ import streamlit as st
 
 from themescope.core.metrics.triplet_analysis import SectionPairs, section_pairs
 from themescope.core.models import REGISTRY
+from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids, Split
 from themescope.db.records import (
-    ModelRecord,
     TripletCard,
     TripletMeasures,
     TripletReview,
@@ -22,7 +22,7 @@ from themescope.db.records import (
     TripletSetRecord,
     Verdict,
 )
-from themescope.jobs.services import inference
+from themescope.jobs.services import search
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins, margins, splits_of
 
@@ -159,4 +159,4 @@ def models_with_attention() -> list[ModelRecord]:
 @st.cache_data(show_spinner="Computing attention …", max_entries=64)
 def attention(artifact: str, texts: tuple[str, str, str], _model: ModelRecord) -> TripletAttention:
     """Return attention and deletion check of (pivot, positive, negative) by the model of that artifact."""
-    return inference.attention_of(queries.store(), _model, texts)
+    return search.attention_of(queries.store(), _model, texts)

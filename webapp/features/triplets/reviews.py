@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.models import REGISTRY
+from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Ids, Split
-from themescope.db.records import ModelRecord, TripletReview, TripletSetRecord, Verdict
-from themescope.jobs.kinds.clean_triplets import ORIGIN
+from themescope.db.records import TripletReview, TripletSetRecord, Verdict
+from themescope.jobs.kinds.triplets import ORIGIN
 from themescope.webapp.features.triplets import filters, sets, state
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.shared import people, queries

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord
 from themescope.core.triplets.rules import TripletRules
 from themescope.core.types import Split
-from themescope.db.records import CorpusRecord, TripletSetRecord
+from themescope.db.records import TripletSetRecord
 from themescope.webapp.features.triplets.state import (
     MARGIN_MODEL,
     MODEL,

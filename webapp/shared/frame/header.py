@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Actor
-from themescope.db.records import CorpusRecord
 from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component

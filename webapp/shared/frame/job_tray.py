@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from themescope.db.records import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds import shown_on
-from themescope.jobs.services.remaining import remaining_s
+from themescope.jobs.services.pipeline import remaining_s
 from themescope.webapp.shared import job_status, queries
 from themescope.webapp.shared.job_status import FOLLOWED, elapsed
 from themescope.webapp.shared.navigation import offered, page_link

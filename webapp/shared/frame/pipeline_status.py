@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
+from themescope.core.records.stored import CorpusRecord, JobRecord, JobStatus
 from themescope.db.access import Right
-from themescope.db.records import CorpusRecord, JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.services import pipeline
 from themescope.jobs.services.pipeline import PipelineStep

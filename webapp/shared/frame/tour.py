@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from themescope.db.records import CorpusRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.jobs.services.installation import demo
 from themescope.webapp.shared import navigation, people, projects, queries
 from themescope.webapp.shared.components import draw_component

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.records import ArticleRecord
-from themescope.db.task_records import ItemRecord, MemberRecord, TaskRecord
+from themescope.db.records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.work import OpenItem

@@ -21,8 +21,9 @@ from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice, art
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.metrics.statistics.multiple_comparisons import Family, SignificanceTest, compare_all, mcnemar_test
 from themescope.core.metrics.triplets import correctness
+from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
 from themescope.core.types import Floats, Ids
-from themescope.db.records import BenchmarkRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.db.records import BenchmarkRecord
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.partition_queries import NO_VECTORS, clusterer_title

@@ -16,11 +16,18 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
+from themescope.core.records.stored import (
+    ArticleRecord,
+    CorpusRecord,
+    LabellingRecord,
+    MapRecord,
+    ModelRecord,
+    RunRecord,
+    Sharing,
+)
 from themescope.core.types import Ids, Labels, Sentence, Split
-from themescope.db.label_records import LabellingRecord, Sharing
-from themescope.db.records import ArticleRecord, BenchmarkRecord, CorpusRecord, MapRecord, ModelRecord, RunRecord
-from themescope.jobs.common.languages import corpus_shares
-from themescope.jobs.common.model_choice import SCORE
+from themescope.db.records import BenchmarkRecord
+from themescope.jobs.common.model_choice import SCORE, corpus_shares
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.text import distinct

@@ -17,8 +17,9 @@ import streamlit as st
 from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
 from themescope.core.metrics.triplets import correctness
 from themescope.core.models import REGISTRY
+from themescope.core.records.stored import ModelRecord, RunRecord
 from themescope.core.types import Ids, Split, TripletRows
-from themescope.db.records import ModelRecord, RunRecord, TripletSetRecord
+from themescope.db.records import TripletSetRecord
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.text import count, interval, score
 

@@ -12,15 +12,13 @@ import streamlit as st
 from themescope.core.labelling.changes import Step
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.selections import Selection, digest_of_ids
+from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
 from themescope.db.access import Right, only_its_maker
-from themescope.db.label_records import LabellingRecord, NewLabelling, Sharing
-from themescope.db.notebook_records import NewCase
-from themescope.db.records import SelectionRecord
+from themescope.db.records import NewCase, NewLabelling
 from themescope.jobs.services import selections as service
-from themescope.jobs.services.columns import file_content
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
-from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines, parquet_bytes
+from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.labelling import error_notebook

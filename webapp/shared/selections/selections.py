@@ -16,9 +16,9 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.selections import Origin, Selection, selected
+from themescope.core.records.stored import CorpusRecord, LabellingRecord, SelectionRecord
 from themescope.core.types import Ids
-from themescope.db.label_records import LabellingRecord
-from themescope.db.records import CorpusRecord, SelectionRecord, SentencePlaces
+from themescope.db.records import SentencePlaces
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
 from themescope.webapp.shared import queries

@@ -1,10 +1,10 @@
-"""Job kind: measure triplet accuracy on a stored set or a CSV file, with an interval over articles."""
+"""Job kinds that measure a model on sentences: triplet accuracy, relatedness of pairs (SICK), and speed."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from themescope.core.config import option
-from themescope.core.errors import ConfigError, DataError
+from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.protocols import Model
+from themescope.core.records.stored import ModelRecord, RunRecord, ScoreRecord
 from themescope.core.triplets.draws import article_key
-from themescope.core.types import Ids, Sentence, Shard, Split, TripletRows, TripletTexts
-from themescope.db.records import ArticleRecord, ModelRecord, RunRecord, ScoreRecord
+from themescope.core.types import Estimate, Ids, Sentence, Shard, Split, TripletRows, TripletTexts
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
@@ -30,7 +30,7 @@ from themescope.jobs.common.results import (
     total,
     work_digest,
 )
-from themescope.jobs.common.vectors import fitted_model, method_of, model_workers
+from themescope.jobs.common.vectors import fitted_model, load_model, method_of, model_workers
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class _Data:
     set_id: int | None = None
 
 
-def run(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
+def evaluate_triplets(args: EvaluateTripletsConfig, context: JobContext) -> dict[str, Any]:
     """Evaluate and store the margins of all triplets. A stored evaluation with the same digest is returned."""
     store, model = context.store, find_model(context.store, args.model)
     data = _file(args) if args.file else _set(store, args)
@@ -139,16 +139,14 @@ def _triplets(store: Store, args: EvaluateTripletsConfig, data: _Data) -> tuple[
         split = Split(args.split)
         rows = r.triplets.rows(data.set_id, split)
         if args.articles:
-            rows = _of_articles(rows, _chosen(r.corpora.articles_by_id(rows.articles.tolist()), args.articles))
+            articles = r.corpora.articles_by_id(rows.articles.tolist())
+            rows = _of_articles(
+                rows, sorted(articles, key=lambda id: (article_key(articles[id].title, 0), id))[: args.articles]
+            )
         texts = r.triplets.texts_of(r.triplets.get(data.set_id).kind, rows)
     if len(texts) == 0:
         raise DataError(f"Triplet set {args.triplets!r} has no {args.split} triplets. Choose another split.")
     return texts, rows.ids
-
-
-def _chosen(articles: Mapping[int, ArticleRecord], limit: int) -> list[int]:
-    """Return the ids of ``limit`` articles; a larger limit adds articles and removes none."""
-    return sorted(articles, key=lambda id: (article_key(articles[id].title, 0), id))[:limit]
 
 
 def _of_articles(rows: TripletRows, articles: Sequence[int]) -> TripletRows:
@@ -168,7 +166,15 @@ def _measured(
     """Return the mean, scores per article and margins; a file has no stored articles."""
     context_of = partial(_sentences, store) if args.context else None
     if args.sick:
-        accuracy = _by_relatedness(fitted_model(context, model), texts, context_of, Path(args.sick), context)
+        # Compare the predictions of a regressor of sentence pairs instead of distances.
+        fitted = fitted_model(context, model)
+        from themescope.core.metrics.triplets import triplet_accuracy
+        from themescope.core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
+
+        regressor = fit_relatedness(fitted, read_sick(Path(args.sick)), seed=0, report=context.part(0.02, 0.3))
+        accuracy = triplet_accuracy(
+            RelatednessOrder(fitted, regressor), texts, context.part(0.3, 0.98), context=context_of
+        )
     else:
         accuracy = _by_distance(context, model, texts, context_of)
     articles = article_means(METRIC, texts.groups, accuracy.correct) if stored else ()
@@ -201,17 +207,6 @@ def _sentences(store: Store, articles: Sequence[int]) -> dict[int, list[Sentence
         return r.corpora.sentences_of(articles)
 
 
-def _by_relatedness(
-    fitted: Model, texts: TripletTexts, context_of: Context | None, sick: Path, context: JobContext
-) -> TripletAccuracy:
-    """Compare the predictions of a regressor of sentence pairs instead of distances."""
-    from themescope.core.metrics.triplets import triplet_accuracy
-    from themescope.core.tasks.relatedness import RelatednessOrder, fit_relatedness, read_sick
-
-    regressor = fit_relatedness(fitted, read_sick(sick), seed=0, report=context.part(0.02, 0.3))
-    return triplet_accuracy(RelatednessOrder(fitted, regressor), texts, context.part(0.3, 0.98), context=context_of)
-
-
 def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, cached: bool) -> dict[str, Any]:
     where: dict[str, Any] = {**data.about, "context": bool(run.config.get("context"))}
     with store.reading() as r:
@@ -220,3 +215,126 @@ def _result(store: Store, run: RunRecord, model: ModelRecord, data: _Data, *, ca
         else:
             where["triplets"] = r.triplets.get(data.set_id).name
     return run_result(store, run, cached, model=model.name, **where, split=run.config["split"])
+
+
+_RELATEDNESS = "relatedness"
+
+
+@dataclass(frozen=True)
+class EvaluateRelatednessConfig(JobConfig):
+    """Arguments of an evaluation on sentence pairs."""
+
+    model: str = option("", "Name of the model.")
+    sick: str = option("", "Folder with the three files of SICK, or the file of its full release.", file=True)
+    regressor: bool = option(True, "Fit a regressor to the training pairs; otherwise use the cosine.")
+    seed: int = option(0, "Seed of the regressor.", low=0)
+
+    def validate(self) -> None:
+        """Check that model and data are given."""
+        self.require("model", "sick")
+
+    def title(self) -> str:
+        """Return a title with model and data."""
+        return f"Relatedness by “{self.model}” on “{Path(self.sick).name}”"
+
+
+def evaluate_relatedness(args: EvaluateRelatednessConfig, context: JobContext) -> dict[str, Any]:
+    """Evaluate and store. A stored evaluation with the same digest is returned."""
+    from themescope.core.tasks.relatedness import evaluate_sick, read_sick
+
+    store, path = context.store, Path(args.sick)
+    model = find_model(store, args.model)
+    if not path.exists():
+        raise ReadError(path, "this file or folder does not exist.", advice="Give the folder of SICK.")
+    settings = {"pairs": folder_digest(path), "regressor": args.regressor}
+    cards = KINDS.get("evaluate-relatedness"), method_of(model)
+    digest = work_digest(*cards, model=model.digest, seed=args.seed, **settings)
+    if existing := find_run(store, digest):
+        return run_result(store, existing, cached=True, model=model.name)
+    pairs = read_sick(path)
+    context.progress(0, 1, f"Loading {model.name}")
+    fitted = fitted_model(context, model)
+    begun = time.monotonic()
+    part = context.part(0.05, 0.98)
+    scores = evaluate_sick(fitted, pairs, regressor=args.regressor, seed=args.seed, report=part)
+    with context.writing() as w:
+        run = w.runs.add(
+            kind=_RELATEDNESS,
+            digest=digest,
+            model_id=model.id,
+            config={**settings, "file": path.name, "test_pairs": len(pairs.test)},
+            seed=args.seed,
+            seconds=time.monotonic() - begun,
+            scores=[total(metric, estimate) for metric, estimate in scores.items()],
+        )
+    return run_result(store, run, cached=False, model=model.name)
+
+
+_SPEED, SPEED = "speed", "sentences per second"
+_WARM_UP = 32
+_LEAST_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class EvaluateSpeedConfig(JobConfig):
+    """Arguments of a measurement of speed."""
+
+    model: str = option("", "Name of the model.")
+    benchmark: str = option("", "Name of the benchmark whose articles are embedded.")
+    sentences: int = option(
+        500, "Number of sentences after which no further article is used.", low=1, high=1_000_000, unit="sentences"
+    )
+
+    def validate(self) -> None:
+        """Check that model and benchmark are given."""
+        self.require("model", "benchmark")
+
+    def title(self) -> str:
+        """Return a title with the model."""
+        return f"Speed of “{self.model}”"
+
+
+def evaluate_speed(args: EvaluateSpeedConfig, context: JobContext) -> dict[str, Any]:
+    """Embed whole articles for at least two seconds and store the speed, unless it was measured before."""
+    store, model = context.store, find_model(context.store, args.model)
+    with store.reading() as r:
+        benchmark = r.benchmarks.by_name(args.benchmark)
+    inputs = {"model": model.digest, "benchmark": benchmark.digest, "sentences": args.sentences}
+    digest = work_digest(KINDS.get("evaluate-speed"), method_of(model), **inputs)
+    if existing := find_run(store, digest):
+        return run_result(store, existing, cached=True, model=model.name)
+    sentences: list[Sentence] = []
+    with store.reading() as r:
+        for item in r.benchmarks.items(benchmark.id):
+            sentences += r.corpora.sentences_of([item.article_id])[item.article_id]
+            if len(sentences) >= args.sentences:
+                break
+    if not sentences:
+        raise DataError(f"Benchmark {benchmark.name!r} has no sentences. Build it again.")
+    context.progress(0, 1, f"Loading {model.name}")
+    fitted, _ = load_model(store, model)
+    begun = time.monotonic()
+    speed = _speed(fitted, sentences, context)
+    with context.writing() as w:
+        made = w.runs.add(
+            kind=_SPEED,
+            digest=digest,
+            model_id=model.id,
+            benchmark_id=benchmark.id,
+            config={"sentences": len(sentences)},
+            seconds=time.monotonic() - begun,
+            scores=[total(SPEED, Estimate(speed, speed, speed, len(sentences)))],
+        )
+    return run_result(store, made, cached=False, model=model.name)
+
+
+def _speed(model: Model, sentences: Sequence[Sentence], context: JobContext) -> float:
+    """Return the sentences per second of repeated embedding, after a short one that is not measured."""
+    model.embed(sentences[:_WARM_UP])
+    done, begun = 0, time.perf_counter()
+    while True:
+        model.embed(sentences)
+        done, seconds = done + len(sentences), time.perf_counter() - begun
+        context.progress(min(seconds / _LEAST_SECONDS, 1.0), 1, f"{done:,} sentences embedded")
+        if seconds >= _LEAST_SECONDS:
+            return done / seconds

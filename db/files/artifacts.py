@@ -39,7 +39,8 @@ class Artifacts:
             folder_writer(partial)
             digest = digest_of_folder(partial)
             for file in files_below(partial):
-                _flush(file)
+                with file.open("rb+") as stream:
+                    os.fsync(stream.fileno())
             self._move(partial, self._folder / digest)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -155,8 +156,3 @@ def _modified(folder: Path) -> float:
         return folder.stat().st_mtime
     except FileNotFoundError:
         return float("inf")
-
-
-def _flush(file: Path) -> None:
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())

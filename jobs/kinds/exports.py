@@ -1,4 +1,4 @@
-"""Job kind: write a corpus, with labels if wanted, as the folder of a Hugging Face dataset, or as a ZIP file of it."""
+"""Job kinds: write a corpus as a Hugging Face dataset (a folder, or a ZIP file of it), and back up the store."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
+from themescope.jobs.backups.regular import TITLE, write_regular
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_target, made_file, whole
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -42,9 +43,9 @@ class ExportDatasetConfig(JobConfig):
         return f"Dataset of “{self.corpus}”"
 
 
-def run(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
+def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
     """Write to a temporary folder and move it into place."""
-    from themescope.jobs.datasets.labels import labels_of
+    from themescope.jobs.datasets.fields import labels_of
     from themescope.jobs.datasets.writing import write_dataset
 
     store = context.store
@@ -59,8 +60,11 @@ def run(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
         if args.folder:
             os.replace(folder, target)
         else:
-            with whole(target) as partial:
-                _pack(folder, partial)
+            # Parquet is compressed.
+            with whole(target) as partial, zipfile.ZipFile(partial, "x", zipfile.ZIP_STORED) as archive:
+                for file in sorted(folder.rglob("*")):
+                    if file.is_file():
+                        archive.write(file, file.relative_to(folder).as_posix())
     sizes = {str(split): rows for split, rows in counts.items()}
     return {"file": str(target), "corpus": corpus.name, "sentences": sum(counts.values()), "splits": sizes}
 
@@ -73,8 +77,22 @@ def _new_folder(target: Path) -> Path:
     return target
 
 
-def _pack(folder: Path, out: Path) -> None:
-    with zipfile.ZipFile(out, "x", zipfile.ZIP_STORED) as archive:  # Parquet is compressed
-        for file in sorted(folder.rglob("*")):
-            if file.is_file():
-                archive.write(file, file.relative_to(folder).as_posix())
+@dataclass(frozen=True)
+class BackUpConfig(JobConfig):
+    """Arguments of the job: none, as settings name the folder and the number of backups that are kept."""
+
+    def title(self) -> str:
+        """Return a one-line description of the job."""
+        return TITLE
+
+
+def back_up(args: BackUpConfig, context: JobContext) -> dict[str, Any]:
+    """Write the backup, compare it with its digests, and remove the oldest ones."""
+    made, removed = write_regular(context.store, lambda share: context.progress(share, 1.0))
+    return {
+        "file": str(made.path),
+        "bytes": made.bytes,
+        "made": made.about.made,
+        "problems": list(made.about.problems.values()),
+        "removed": [path.name for path in removed],
+    }

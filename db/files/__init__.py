@@ -1,0 +1,1 @@
+"""Files of a store beside its database: artifacts, and files of vectors."""

@@ -1,0 +1,385 @@
+"""Job kinds of triplet sets: sample from a corpus or from labels, and copy a set without bad triplets.
+
+The same request returns the stored set. From labellings, only sentences that a person assigned are used, without the
+pairs on which people contradict each other, and without articles of the test split (see
+``themescope.core.labelling.learning``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from themescope.core.config import config_from_dict, digest_of, option
+from themescope.core.errors import ConfigError, DataError, DuplicateNameError, UnknownNameError
+from themescope.core.labelling.learning import (
+    LabelContradiction,
+    Placed,
+    contradictions,
+    labelled_triplets,
+)
+from themescope.core.records.stored import CorpusRecord, Json, LabellingRecord
+from themescope.core.types import Ids, Split, TripletRows, split_of_title
+from themescope.db.records import TripletSetRecord, Verdict
+from themescope.db.store import Store
+from themescope.jobs.common.articles import StoredArticles, ready_corpus, splits_of, titles_of
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.common.results import work_digest
+from themescope.jobs.kinds import REGISTRY as KINDS
+
+BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class TripletsConfig(JobConfig):
+    """Arguments of sampling triplets."""
+
+    corpus: str = option("", "Name of the corpus to sample from.")
+    name: str = option("", "Name of the new triplet set.")
+    kind: str = option(
+        "sentences", "Texts compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
+    )
+    rules: Mapping[str, Any] = option({}, "Rules; default: those of the paper.")
+    seed: int = option(0, "Seed of the sampling.", low=0)
+    splits: tuple[str, ...] = option(("train", "validation", "test"), "Splits to sample.")
+    without: tuple[str, ...] = option((), "Names of corpora whose articles are excluded, compared by title.")
+
+    def validate(self) -> None:
+        """Check names, rules and splits before the job is queued."""
+        from themescope.core.triplets.rules import TripletRules
+
+        self.require("corpus", "name")
+        config_from_dict(TripletRules, self.rules)
+        splits_of(self.splits)
+
+    def title(self) -> str:
+        """Return a title with set and corpus."""
+        return f"Sample triplets “{self.name}” from “{self.corpus}”"
+
+
+def build_triplets(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Sample and store the triplets, unless the same set exists."""
+    from themescope.core.triplets.rules import TripletRules
+    from themescope.core.triplets.sample import sample_triplets
+
+    store, corpus = context.store, ready_corpus(context.store, args.corpus)
+    rules, splits = config_from_dict(TripletRules, args.rules), splits_of(args.splits)
+    config = rules.to_dict() | {"splits": [s.value for s in splits]}
+    if args.without:
+        config |= {"without": sorted(args.without)}
+    existing = _existing(context, corpus, args, config)
+    if existing is not None:
+        return set_result(existing, cached=True)
+    articles = StoredArticles(store, corpus, splits, without=titles_of(store, args.without))
+    sampled = sample_triplets(articles, args.kind, rules, args.seed, context.part(0.0, 0.8, "Sampling"))
+    if len(sampled) == 0:
+        raise DataError(_no_triplets(corpus, sampled.counts))
+    about = args.kind, config, args.seed, sampled.digest(), KINDS.get("build-triplets").revision
+    made = store_triplets(context, corpus.id, args.name, about, sampled.rows, sampled.counts)
+    return set_result(made, cached=False)
+
+
+def store_triplets(
+    context: JobContext,
+    corpus_id: int,
+    name: str,
+    about: tuple[str, Json, int, str, int],
+    rows: dict[Split, TripletRows],
+    counts: Json,
+) -> TripletSetRecord:
+    """Store a set in batches, as 0.8…1 of the job, and show it; on failure, remove it.
+
+    ``about`` is its kind, rules, seed, digest and revision.
+    """
+    with context.writing() as w:
+        record = w.triplets.create(corpus_id, name, *about)
+    try:
+        _add(context, record.id, rows)
+    except Exception:
+        with context.writing() as w:
+            w.triplets.delete(record.id)
+        raise
+    with context.writing() as w:
+        return w.triplets.finish(record.id, counts)
+
+
+def _existing(
+    context: JobContext, corpus: CorpusRecord, args: TripletsConfig, config: dict[str, Any]
+) -> TripletSetRecord | None:
+    """Return the same set if it exists; remove leftovers of a killed attempt."""
+    from themescope.core.triplets.rules import TripletRules
+
+    wanted = args.kind, args.seed, config, KINDS.get("build-triplets").revision
+    with context.store.reading() as r:
+        for found in r.triplets.list(corpus.id):
+            stored = TripletRules.current_names(found.config)
+            if (found.kind, found.seed, stored, found.revision) == wanted:
+                return found
+    clear_leftover(context, args.name)
+    return None
+
+
+def existing_set(context: JobContext, corpus_id: int, name: str, digest: str) -> TripletSetRecord | None:
+    """Return the set of a corpus with that digest, if any; remove leftovers of a killed attempt."""
+    with context.store.reading() as r:
+        found = r.triplets.by_digest(corpus_id, digest)
+    if found is None:
+        clear_leftover(context, name)
+    return found
+
+
+def clear_leftover(context: JobContext, name: str) -> None:
+    """Remove leftovers under a name; raise :class:`DuplicateNameError` if a finished set has it."""
+    with context.store.reading() as r:
+        try:
+            taken = r.triplets.by_name(name)
+        except UnknownNameError:
+            return
+    if taken.ready:
+        raise DuplicateNameError("triplet set", name)
+    with context.writing() as w:
+        w.triplets.delete(taken.id)
+
+
+def _add(context: JobContext, set_id: int, rows: dict[Split, TripletRows]) -> None:
+    total = sum(len(part.pivots) for part in rows.values())
+    done = 0
+    for split, part in rows.items():
+        for start in range(0, len(part.pivots), BATCH_ROWS):
+            piece = TripletRows(*(getattr(part, name)[start : start + BATCH_ROWS] for name in TripletRows.__slots__))
+            with context.writing() as w:
+                w.triplets.add(set_id, split, piece)
+            done += len(piece.pivots)
+            context.progress(0.8 + 0.2 * done / total, 1.0, f"{done:,} of {total:,} triplets stored")
+
+
+def _no_triplets(corpus: CorpusRecord, counts: dict[str, Any]) -> str:
+    articles = counts["articles"]
+    return (
+        f"No triplets can be sampled from {corpus.name!r}: {articles['qualifying']} of {articles['seen']} articles "
+        "have enough sections. Triplets need articles with several sections of several paragraphs; "
+        "lower min_sections or min_tokens, or import longer articles."
+    )
+
+
+def set_result(record: TripletSetRecord, cached: bool) -> dict[str, Any]:
+    """Return the result of a job that created or found a set."""
+    about = {"triplets": record.name, "triplet_set_id": record.id, "digest": record.digest}
+    return {**about, "cached": cached, "counts": dict(record.counts)}
+
+
+ORIGIN = "cleaned"
+"""Key of the source and the removed triplets in the rules of a cleaned set."""
+
+
+@dataclass(frozen=True)
+class CleanTripletsConfig(JobConfig):
+    """Arguments of removing triplets."""
+
+    triplets: str = option("", "Name of the triplet set that was reviewed.")
+    name: str = option("", "Name of the new triplet set.")
+    leave_out: tuple[str, ...] = option(("bad",), "Verdicts of the triplets to remove: bad, ambiguous.")
+    people: tuple[str, ...] = option((), "People whose verdicts count; empty: all people.")
+    splits: tuple[str, ...] = option(
+        ("train", "validation"),
+        "Splits to remove triplets from. Test triplets are kept by default, so that results on them can be compared "
+        "with those of other models.",
+    )
+
+    def validate(self) -> None:
+        """Check names, verdicts and splits before the job is queued."""
+        self.require("triplets", "name", "leave_out", "splits")
+        splits_of(self.splits)
+        known = (Verdict.BAD.value, Verdict.AMBIGUOUS.value)
+        if not set(self.leave_out) <= set(known):
+            raise ConfigError(f"The verdicts of triplets to remove must be {' or '.join(known)}.")
+
+    def title(self) -> str:
+        """Return a title with both sets."""
+        return f"“{self.name}”: “{self.triplets}” without {' and '.join(self.leave_out)} triplets"
+
+
+@dataclass(frozen=True)
+class _Cleaned:
+    """Remaining triplets of a set."""
+
+    rows: dict[Split, TripletRows]
+    removed: dict[str, int]
+    """Split → number of removed triplets."""
+    digest: str
+
+
+def clean_triplets(args: CleanTripletsConfig, context: JobContext) -> dict[str, Any]:
+    """Store the remaining triplets, unless the same set exists."""
+    with context.store.reading() as r:
+        source = r.triplets.by_name(args.triplets)
+        if not source.ready:
+            raise DataError(f"Triplet set {args.triplets!r} is still being sampled. Wait for its job to end.")
+        reviews = r.reviews.list(source.id, args.people or None)
+    out = np.array(sorted({x.triplet_id for x in reviews if x.verdict in args.leave_out}), dtype=np.int64)
+    cleaned = _without(context, source, out, splits_of(args.splits))
+    if not sum(cleaned.removed.values()):
+        raise DataError(_nothing_to_remove(args))
+    existing = existing_set(context, source.corpus_id, args.name, cleaned.digest)
+    if existing is not None:
+        return _cleaned_result(existing, cleaned, cached=True)
+    config = {**source.config, ORIGIN: _origin(args, source, cleaned)}
+    about = source.kind, config, source.seed, cleaned.digest, KINDS.get("clean-triplets").revision
+    triplets = {split.value: len(rows.ids) for split, rows in cleaned.rows.items()}
+    total = sum(triplets.values())
+    dropped = {**source.counts.get("triplets", {}).get("dropped", {}), "reviewed": sum(cleaned.removed.values())}
+    counts = {
+        **source.counts,
+        "triplets": {**source.counts.get("triplets", {}), **triplets, "total": total, "dropped": dropped},
+    }
+    counts["removed_after_review"] = cleaned.removed
+    made = store_triplets(context, source.corpus_id, args.name, about, cleaned.rows, counts)
+    return _cleaned_result(made, cleaned, cached=False)
+
+
+def _without(context: JobContext, source: TripletSetRecord, out: Ids, splits: tuple[Split, ...]) -> _Cleaned:
+    """Return the remaining rows; the digest covers the source and the removed rows."""
+    rows, removed, places = {}, {}, {}
+    for done, split in enumerate(Split):
+        context.progress(0.1 * done, 1.0, f"Reading the {split.value} triplets")
+        with context.store.reading() as r:
+            found = r.triplets.rows(source.id, split)
+        gone = np.isin(found.ids, out) if split in splits else np.zeros(len(found.ids), bool)
+        rows[split] = TripletRows(*(getattr(found, name)[~gone] for name in TripletRows.__slots__))
+        removed[split.value], places[split.value] = int(gone.sum()), np.flatnonzero(gone).tolist()
+    return _Cleaned(rows, removed, digest_of({"from": source.digest, "without": places}))
+
+
+def _origin(args: CleanTripletsConfig, source: TripletSetRecord, cleaned: _Cleaned) -> dict[str, Any]:
+    return {
+        "from": source.name,
+        "from_digest": source.digest,
+        "left_out": list(args.leave_out),
+        "people": list(args.people),
+        "splits": list(args.splits),
+        "removed": cleaned.removed,
+    }
+
+
+def _nothing_to_remove(args: CleanTripletsConfig) -> str:
+    whom = " or ".join(person or "the person without a name" for person in args.people) or "anybody"
+    return (
+        f"No triplet would be removed: none of the split {' or '.join(args.splits)} was marked as "
+        f"{' or '.join(args.leave_out)} by {whom}. Review triplets, or choose other splits, verdicts or people."
+    )
+
+
+def _cleaned_result(made: TripletSetRecord, cleaned: _Cleaned, *, cached: bool) -> dict[str, Any]:
+    return {**set_result(made, cached=cached), "removed": cleaned.removed}
+
+
+_KIND = "sentences"
+
+
+@dataclass(frozen=True)
+class LearnConfig(JobConfig):
+    """Arguments of a triplet set from labels."""
+
+    labellings: tuple[str, ...] = option((), "Names of the labellings, all of one corpus.")
+    name: str = option("", "Name of the new triplet set.")
+    per_sentence: int = option(5, "Maximum number of triplets per assigned sentence.", low=1, high=100)
+    seed: int = option(0, "Seed of the sampling.", low=0)
+
+    def validate(self) -> None:
+        """Check that labellings and a name are given."""
+        self.require("name")
+        if not self.labellings:
+            raise ConfigError("Choose at least one labelling.")
+
+    def title(self) -> str:
+        """Return a title with set and labellings."""
+        return f"Triplets “{self.name}” from labels of {', '.join(f'“{name}”' for name in self.labellings)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLabels:
+    """Labels of one corpus to sample from, collected from its labellings."""
+
+    records: tuple[LabellingRecord, ...]
+    placed: tuple[Placed, ...]
+    contradictions: tuple[LabelContradiction, ...]
+
+
+def training_labels(store: Store, names: tuple[str, ...]) -> TrainingLabels:
+    """Return the labels that people gave in these labellings, and their contradictions."""
+    records, placed = [], []
+    for name in names:
+        with store.reading() as r:
+            record = r.labellings.by_name(name)
+            state = r.labellings.snapshot(record.id).partition
+            placed.append(Placed(state, judged_sentences(r, record, state)))
+        records.append(record)
+    if len({record.corpus_id for record in records}) > 1:
+        raise DataError("These labellings are of different corpora. Sample one triplet set per corpus.")
+    return TrainingLabels(tuple(records), tuple(placed), tuple(contradictions(placed)))
+
+
+def placed_for_training(store: Store, found: TrainingLabels) -> int:
+    """Return how many of the placed sentences are in articles of the training split."""
+    with store.reading() as r:
+        sentences = [r.corpora.sentences_by_id(placed.ids) for placed in found.placed]
+        articles = r.corpora.articles_by_id({s.article_id for part in sentences for s in part.values()})
+    return sum(split_of_title(articles[s.article_id].title) is Split.TRAIN for part in sentences for s in part.values())
+
+
+def learn_labels(args: LearnConfig, context: JobContext) -> dict[str, Any]:
+    """Sample and store the triplets; the same labels give the same set."""
+    context.progress(0.0, 1, "Reading labels")
+    found = training_labels(context.store, args.labellings)
+    rows = _rows(context.store, found, args)
+    total = {split.value: len(part.pivots) for split, part in rows.items()}
+    if not total[Split.TRAIN.value]:
+        raise DataError(
+            "These labels give no training triplets: assign sentences of articles in the training split. Labels of "
+            "test articles are not used for training."
+        )
+    counts = {
+        "triplets": {**total, Split.TEST.value: 0},
+        "placed": sum(len(p.ids) for p in found.placed),
+        "contradictions": len(found.contradictions),
+    }
+    steps = {record.name: _last_step(context.store, record.id) for record in found.records}
+    config = {"from": "labels", "labellings": steps, "per_sentence": args.per_sentence}
+    card, pivots = KINDS.get("learn-labels"), [part.pivots.tolist() for part in rows.values()]
+    digest = work_digest(card, config=config, seed=args.seed, pivots=pivots)
+    about = _KIND, config, args.seed, digest, card.revision
+    existing = existing_set(context, found.records[0].corpus_id, args.name, digest)
+    if existing is not None:
+        return set_result(existing, cached=True)
+    made = store_triplets(context, found.records[0].corpus_id, args.name, about, rows, counts)
+    return set_result(made, cached=False)
+
+
+def _rows(store: Store, found: TrainingLabels, args: LearnConfig) -> dict[Split, TripletRows]:
+    barred = [(c.first, c.second) for c in found.contradictions]
+    parts: list[dict[Split, TripletRows]] = []
+    for placed in found.placed:
+        with store.reading() as r:
+            sentences = r.corpora.sentences_by_id(placed.partition.ids)
+            articles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
+        article_of = {i: s.article_id for i, s in sentences.items()}
+        titles = {i: article.title for i, article in articles.items()}
+        parts.append(labelled_triplets(placed, article_of, titles, barred, args.per_sentence, args.seed))
+    return {split: joined([part[split] for part in parts]) for split in parts[0]}
+
+
+def joined(parts: list[TripletRows]) -> TripletRows:
+    """Concatenate blocks of triplets."""
+    import numpy as np
+
+    return TripletRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in TripletRows.__slots__))
+
+
+def _last_step(store: Store, labelling_id: int) -> int:
+    """Return the last step of a labelling, as provenance."""
+    with store.reading() as r:
+        return r.labellings.snapshot(labelling_id).step
