@@ -86,7 +86,7 @@ links: ## Link the packages into themescope/, for tools that read source files o
 check: $(VENV)/installed-test links ## Lint, format check, types, import rules
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@MYPY_NUM_WORKERS=2 $(BIN)/mypy
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory javascript
 
@@ -101,7 +101,7 @@ javascript: ## Types (JSDoc, checked by tsc) and unit tests of the scripts of th
 
 test-fast: $(VENV)/installed-test links ## Lint, types, and the tests of the library that train nothing: 90 s on two cores
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
-	@MYPY_NUM_WORKERS=1 $(BIN)/mypy & types=$$!; \
+	@$(BIN)/mypy & types=$$!; \
 	$(BIN)/python -m pytest -n 2 tests/core $(CONTRACTS) $(TRAININGS:%=--ignore=%) && wait $$types
 
 test: $(VENV)/installed-test services check docs ## Everything that must hold before a change lands
