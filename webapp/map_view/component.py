@@ -223,7 +223,7 @@ def view(canvas: Canvas, state: MapState) -> None:
 
         return read
 
-    changes = {f"on_{name}_change": on(name, act) for name, act in _EVENTS.items()}
+    changes: dict[str, Any] = {f"on_{name}_change": on(name, act) for name, act in _EVENTS.items()}
     draw(data=view_data(canvas, state), key=key, **changes)
 
 

@@ -36,7 +36,7 @@ def _form(corpus: CorpusRecord) -> None:
     listed = queries.read(lambda r: r.labellings.list(corpus.id))
     themes = queries.read(lambda r: any(run.config.get("corpus_id") == corpus.id for run in r.runs.list(kind="themes")))
     choices = [_NONE, *([_THEMES] if themes else []), *(record.id for record in listed)]
-    names = {record.id: record.name for record in listed}
+    names: dict[object, str] = {record.id: record.name for record in listed}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
             "Labels",

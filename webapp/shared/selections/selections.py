@@ -157,7 +157,9 @@ def link_to(record: SelectionRecord, url_key: str, replaced: Iterable[str], view
 # ---------------------------------------------------------------- what is shown of a selection
 
 
-_THEMES = {Analysis: lambda found: (found.run.digest, [theme["name"] for theme in found.themes])}
+_THEMES: dict[str | type[Any], Callable[[Any], Any]] = {
+    Analysis: lambda found: (found.run.digest, [theme["name"] for theme in found.themes])
+}
 
 
 @st.cache_resource(show_spinner="Reading sentences …", max_entries=12, hash_funcs=_THEMES)
