@@ -239,17 +239,6 @@ def test_labels_in_guides_are_those_of_the_pages(document: Path) -> None:
     assert [label for label in named if label[-1] not in ".?" and not is_shown(label)] == []
 
 
-def test_labels_in_images_are_those_of_the_pages() -> None:
-    """`make screenshots` notes the labels that an image shows. One with a digit names data."""
-    images = ROOT / "docs" / "tutorials" / "images"
-    noted = json.loads((images / "labels.json").read_text(encoding="utf-8"))
-    assert {path.name for path in images.glob("*.png")} == set(noted)
-    for image, found in noted.items():
-        fixed = [label for label in found if not re.search(r"\d", label)]
-        assert fixed, image
-        assert [label for label in fixed if not is_shown(label)] == [], f"{image}: run make screenshots"
-
-
 def is_shown(label: str) -> bool:
     """Whether a label is in the code; “…” stands for a part that differs, and a noun may be in the plural."""
     parts = [part.strip() for part in label.split("…")]

@@ -136,22 +136,3 @@ def test_vectors_of_a_file(ending: str, claims: Path, model: str) -> None:
     }
     vectors = read[ending]()
     assert vectors.shape == (36, 50) and np.isfinite(vectors).all()
-
-
-def test_themes_and_neighbours_of_a_file(claims: Path, model: str) -> None:
-    found = call("cluster", claims, "--method", model, "--k", "3")
-    with Path(found["file"]).open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert len(rows) == 36 and {row["theme"] for row in rows} == {"1", "2", "3"}
-    assert len({(row["sentence"].split()[1], row["theme"]) for row in rows}) == 3
-    near = call("similar", "A song of a singer.", "--in", claims, "--method", model, "--top", "3")
-    assert all("guitar" in row["sentence"] for row in near["nearest"])
-
-
-def test_the_store_is_used_by_name(listed: Store) -> None:
-    assert call("embed", "L", "--method", "M")["sentences"] == 36
-    by_both, by_model = (call("cluster", "L", "--method", "M", *more) for more in ((), ("--model-only",)))
-    assert by_both["k"] == by_model["k"] == 3
-    assert by_both["digest"] != by_model["digest"]
-    near = call("similar", "The river.", "--in", "L", "--method", "M", "--top", "1")
-    assert "river" in near["nearest"][0]["sentence"]

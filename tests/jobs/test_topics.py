@@ -7,13 +7,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.tasks.topic_data import TopicSettings, central
 from themescope.db.store import Store
-from themescope.jobs.common.vectors import load_model
 from themescope.jobs.queue.foreground import run_here
 
 WORDS = {
@@ -77,25 +74,6 @@ def test_labels_are_found_once_and_accuracies_kept_for_every_document(news: Stor
     with news.writing() as w:
         w.corpora.delete(w.corpora.by_name("N").id)
         assert w.runs.list() == []
-
-
-def test_labels_may_be_chosen_by_centred_vectors(news: Store) -> None:
-    do(news, "train", method="sen2vec", corpus="N", name="S", settings={"dim": 4, "epochs": 5, "threads": 1})
-    task = {"centred": True}
-    made = do(news, "evaluate-topics", model="S", corpus="N", task=task)
-    assert made["counts"]["annotated"] == 80
-    with news.reading() as r:
-        corpus, model = r.corpora.by_name("N"), r.models.by_name("S")
-        articles = r.corpora.articles(corpus.id, limit=corpus.articles)
-        texts = r.corpora.sentences_of([article.id for article in articles])
-        found = next(r.runs.labels(run.id) for run in r.runs.list() if run.kind == "topic-labels")
-    fitted, _ = load_model(news, model)
-    vectors = {id: fitted.embed(sentences) for id, sentences in texts.items()}
-    mean = np.concatenate(list(vectors.values())).mean(axis=0)
-    for id, sentences in texts.items():
-        assert found[id].tolist() == central(sentences, vectors[id] - mean, TopicSettings())
-    with pytest.raises(DataError, match="'M' has sparse vectors"):
-        do(news, "evaluate-topics", model="M", corpus="N", task=task)
 
 
 def test_validation_and_tuning(news: Store) -> None:

@@ -48,20 +48,6 @@ def test_pages_are_hidden(client: Client, monkeypatch: pytest.MonkeyPatch) -> No
     assert [job.id for job in client.jobs()] == [2, 1] and [*client.jobs("queued")] == []
 
 
-def test_everything_is_read(client: Client) -> None:
-    assert client.me().rights == ["look", "label", "manage"]
-    assert client.corpus(1) == client.corpora()[0]
-    (article,) = client.articles(1, "Nile")
-    assert client.article(article.id) == article and client.sections(article.id)[1].title == "Course"
-    match = client.search(1, "paragraph 1 sentence 0", limit=3)
-    assert match.total == 18 and client.sentence(match.items[0].sentence.id) == match.items[0].sentence
-    assert client.models()[0] == client.model_card(1).model
-    assert [found.name for found in client.maps(1)] == ["Rivers by vectors"]
-    assert client.run(2).scores[0].metric == "mi" and client.clustered_articles(2) == [1]
-    assert len(client.clustering(2, 1).clusters) == 24 and client.theme_runs(1) == []
-    assert "embed" in {kind.id for kind in client.job_kinds()}
-
-
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:
     made = client.create_labelling(1, "mine", "sections", shared=True)
     assert client.rename_labelling(made.id, "ours").name == "ours" and client.labellings() != []

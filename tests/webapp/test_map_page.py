@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import plain_words_of
-from tests.webapp.listed import listed, listing
+from tests.webapp.listed import listed
 from themescope.core.labelling.partition import Cluster, Partition
 from themescope.core.records.stored import JobStatus, Sharing
-from themescope.db.records import MapPoints, NewLabelling, VectorBlock
+from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.map import colourings, export, state
@@ -39,31 +39,6 @@ def vectors(filled_store: Store) -> None:
         w.embeddings.add(1, blocks)
 
 
-@pytest.fixture
-def second_map(filled_store: Store) -> None:
-    """The same sentences turned by a quarter and twice as large, one of them moved away."""
-    with filled_store.writing() as w:
-        first = w.maps.points(1)
-        points = 2 * first.points @ np.array([[0, 1], [-1, 0]], dtype=np.float32)
-        points[5] += 40
-        w.maps.add(
-            corpus_id=1, model_id=1, name="turned", config={}, seed=0, digest="p2", faithfulness=0.5, sampled_from=72,
-            points=MapPoints(first.sentence_ids, points),
-        )  # fmt: skip
-
-
-def test_one_article_can_be_coloured_by_clusters(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, articles="Danube")
-    name = f"Iclust of {MODEL}"
-    assert name in at.selectbox(key=state.COLOUR).options
-    at.selectbox(key=state.COLOUR).set_value(name).run()
-    assert not at.exception
-    assert listing(at)["total"] == 24
-    at.multiselect(key=state.ARTICLES).set_value(["Danube", "Nile"]).run()
-    assert name not in at.selectbox(key=state.COLOUR).options
-    assert listing(at)["total"] == 48
-
-
 def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS)
     assert not any(b.label == "Create map" for b in at.button)
@@ -73,15 +48,6 @@ def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
     with filled_store.reading() as r:
         (args,) = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "project"]
     assert (args["corpus"], args["titles"]) == (CORPUS, []) and args["model"] in (MODEL, "thematic-wikipedia")
-
-
-@pytest.mark.parametrize(
-    ("text", "way", "n"), [("nil", "letters", 24), ("nil", "whole words", 0), ("NILE lead", "whole words", 4)]
-)
-def test_words_are_found_and_listed(filled_store: Store, open_page: Open, text: str, way: str, n: int) -> None:
-    at = open_page("map", search=text, match=way)
-    assert f"{n} sentences found" in plain_words_of(at)
-    assert listing(at).get("total", 0) == n
 
 
 def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
@@ -183,17 +149,6 @@ def test_people_colour_what_they_labelled(filled_store: Store) -> None:
         wanted = {1: "floods", 2: "bridges"}.get(sentence % 3) if sentence in ids else None
         assert colouring.name(row) == (wanted or "other labels or none")
     assert colouring.paint(tones("light"), colouring.names.index("floods")) == (tones("light").colour(4), 0)
-
-
-def test_two_maps_stand_side_by_side_and_what_moved_comes_first(second_map: None, open_page: Open) -> None:
-    at = open_page("map", map="Rivers by vectors", compare="turned")
-    assert not at.exception
-    said = plain_words_of(at)
-    assert "72 sentences are on both maps" in said and "All 72 sentences shown" in said
-    found = listed(at)
-    assert found[0]["text"] == "Danube Course paragraph 0 sentence 1 has some words."
-    distances = [float(row["note"]) for row in found]
-    assert distances == sorted(distances, reverse=True)
 
 
 def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> None:

@@ -41,13 +41,6 @@ def choose(at: AppTest, label: str, value: str) -> AppTest:
     return at.run()
 
 
-def test_the_map_form_warns_of_a_model_for_another_language(store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=GERMAN)
-    assert "for English text only" not in warnings(choose(at, "Model", TFIDF))
-    found = warnings(choose(at, "Model", MODEL))
-    assert "for English text only" in found and "this text is German" in found and "multilingual" in found
-
-
 def test_the_language_of_a_new_list_is_chosen_and_stored(store: Store, open_page: Open) -> None:
     at = open_page("themes", source=themes.PASTE)
     (area,) = at.text_area

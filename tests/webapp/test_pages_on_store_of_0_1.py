@@ -16,40 +16,19 @@ Open = Callable[..., AppTest]
 LABELLING = "Places on the islands"
 
 ADDRESSES: list[tuple[str, dict[str, str]]] = [
-    ("home", {}),
+    *((page, {}) for page in ("home", "agreement", "people", "jobs", "paper_tables")),
     *(("corpora", {"view": view}) for view in ("Read", "All projects", "Import")),
     ("corpora", {"corpus": "Islands", "article": "Nessa Island"}),
-    *(
-        ("triplets", {"view": view, "set": "island triplets"})
-        for view in ("Browse", "Accuracy", "Reviews", "Sets", "New set")
-    ),
-    *(("train", {"view": view}) for view in ("New model", "Models")),
+    *(("triplets", {"view": view, "set": "island triplets"}) for view in ("Browse", "Accuracy", "Reviews", "Sets")),
     ("train", {"view": "Models", "model": "island triplets-sen-titles"}),
-    *(
-        ("compare", {"tab": tab, "benchmark": "island sections"})
-        for tab in (
-            "Clustering",
-            "Pair",
-            "Triplet accuracy",
-            "Build a benchmark",
-        )
-    ),
-    *(("paper_tables", {"view": view}) for view in ("Tables", "Reproduce")),
-    ("map", {}),
+    *(("compare", {"tab": tab, "benchmark": "island sections"}) for tab in ("Clustering", "Pair", "Triplet accuracy")),
     ("map", {"map": "Islands by network", "colour": "Section"}),
     ("map", {"map": "Islands by words", "compare": "Islands by network", "search": "ferry"}),
-    *(("themes", {"view": view}) for view in ("New list", "Results")),
-    *(("summaries", {"view": view}) for view in ("One document", "Collections")),
+    ("themes", {"view": "Results"}),
     ("summaries", {"corpus": "Islands", "search": "Nessa"}),
-    *(
-        ("relabel", {"view": view, "labelling": LABELLING})
-        for view in ("Edit", "History", "Files and settings", "New labelling")
-    ),
+    *(("relabel", {"view": view, "labelling": LABELLING}) for view in ("Edit", "History", "Files and settings")),
     *(("relabel", {"labelling": LABELLING, "layout": layout}) for layout in ("Clusters", "Map")),
     ("relabel", {"labelling": "Themes of the list"}),
-    ("agreement", {}),
-    ("people", {}),
-    ("jobs", {}),
 ]
 
 

@@ -172,18 +172,6 @@ def test_a_curve_has_its_points_and_its_last_value() -> None:
     assert figure.layout.xaxis.title.text == "epochs"
 
 
-def test_scores_are_written_as_papers_print_them() -> None:
-    assert [text.score(v) for v in (0.3124, -0.0041, -0.0001, 1.0, 10.25)] == [
-        ".312",
-        "-.004",
-        ".000",
-        "1.000",
-        "10.250",
-    ]
-    assert text.interval(0.5, 0.25, 0.75) == ".500 [.250, .750]"
-    assert text.interval(0.5, None, None) == ".500"
-
-
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:
     for address in ("127.0.0.1", "localhost", "::1", "127.0.0.9"):
         assert is_loopback(address)

@@ -57,17 +57,6 @@ def press(at: AppTest, labelling: LabellingRecord, key: str) -> AppTest:
     return at.run()
 
 
-def test_a_labelling_is_begun_from_a_clustering(filled_store: Store, open_page: Open) -> None:
-    at = open_page("relabel", view="New labelling")
-    assert not at.exception
-    next(b for b in at.button if b.label == "Create labelling").click().run()
-    assert not at.exception
-    with filled_store.reading() as r:
-        (record,) = r.labellings.list()
-        assert record.origin["from"] == "clustering"
-        assert len(r.labellings.snapshot(record.id).partition.clusters) == 3
-
-
 def test_a_private_labelling_of_another_person_is_read_and_copied(filled_store: Store, open_page: Open) -> None:
     with filled_store.reading() as r:
         article = r.corpora.articles(1)[0]

@@ -12,19 +12,17 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import MODEL
 from tests.webapp.hands import words_of
-from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel import cluster_queries, filters, settings
+from themescope.webapp.features.relabel import cluster_queries, filters
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.clusters import tree_data
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import MERGES, OUTLIERS, SCHEME, SCHEME_ARTICLE
+from themescope.webapp.features.relabel.state import MERGES, OUTLIERS
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.text import count
 
@@ -110,22 +108,6 @@ def test_clusters_are_chosen_grouped_and_moved_out(
     assert stored(filled_store, labelling).to_bytes() == first.to_bytes()
 
 
-def test_groups_are_suggested_and_a_theme_is_dissolved(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    at = open_page("relabel", layout="Clusters")
-    at = send(at, labelling, "group")
-    next(group for group in at.button_group if group.label == "Group").set_value("Suggested groups").run()
-    label = next(button.label for button in at.button if button.label.startswith("Create "))
-    at = click(at, label)
-    now = stored(filled_store, labelling)
-    theme = max(now.clusters)
-    assert len(now.children(theme)) >= 2 and not len(now.members(theme))
-    at = send(at, labelling, "choose_clusters", on=[theme], off=[])
-    click(at, "Dissolve theme")
-    assert theme not in stored(filled_store, labelling).clusters
-
-
 def test_suggested_merges_are_accepted_or_dismissed(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:
@@ -207,25 +189,6 @@ def test_one_cluster_is_re_clustered_and_named_and_the_rest_is_kept(
     assert "Nobody has placed a sentence yet" in words_of(at)
 
 
-def test_names_are_updated_or_kept_where_the_sentences_changed(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open
-) -> None:
-    session = LabellingSession(filled_store, labelling.id, "")
-    session.do(op.merge(session.partition, [2], 1))
-    before = session.partition
-    at = open_page("relabel", layout="Clusters")
-    assert "**1 name may be out of date**" in words_of(at)
-    (row,) = [row for row in tree_data(state_of(at, labelling), {1: 0.5})["rows"] if row["stale"]]
-    assert row["number"] == 1
-    at = click(at, "Update names")
-    now = stored(filled_store, labelling)
-    assert now.clusters[1].name != before.clusters[1].name and now.clusters[3] == before.clusters[3]
-    assert "out of date" not in words_of(at)
-    at = send(at, labelling, "undo")
-    at = click(at, "Keep names")
-    assert "out of date" not in words_of(at) and stored(filled_store, labelling).clusters == before.clusters
-
-
 def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,25 +214,3 @@ def test_blind_work_shows_no_suggestions(filled_store: Store, labelling: Labelli
     (views,) = [group for group in at.button_group if group.label == "Show"]
     assert views.options == ["Themes", "Questions"]
     assert "Most similar clusters" not in words_of(send(at, labelling, "choose_clusters", on=[1], off=[]))
-
-
-def test_the_page_imports_and_offers_schemes(filled_store: Store, labelling: LabellingRecord, open_page: Open) -> None:
-    at = open_page("relabel", view="New labelling")
-    assert not at.exception and "All sentences begin unassigned" in words_of(at)
-    at.file_uploader(key=SCHEME).set_value(("empty.csv", b"code\n", "text/csv")).run()
-    assert not at.exception and "This file has no clusters" in words_of(at)
-    at = open_page("relabel", view="Files and settings")
-    assert not at.exception and "A scheme has the clusters" in words_of(at)
-
-
-def test_an_article_is_searched_for_where_a_list_would_be_too_long(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def offered(at: AppTest) -> list[str]:
-        return list(at.selectbox(key=SCHEME_ARTICLE).options)
-
-    monkeypatch.setattr(settings, "_MAX_ARTICLES", 1)
-    at = open_page("relabel", view="New labelling")
-    assert offered(at) == [settings.WHOLE_CORPUS, "Danube"]
-    at.text_input(key=f"{SCHEME_ARTICLE}_search").set_value("nile").run()
-    assert offered(at) == [settings.WHOLE_CORPUS, "Nile"]

@@ -14,7 +14,6 @@ from tests.webapp.listed import listed, listing
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
-from themescope.webapp.features.corpora import state as corpora_state
 from themescope.webapp.features.map import state as map_state
 from themescope.webapp.features.selections import state
 from themescope.webapp.shared.selections import sentence_view
@@ -136,21 +135,3 @@ def _read(store: Store) -> object:
 
     with store.reading() as r:
         return read_sentences(store, r.corpora.sentence_ids(1))
-
-
-def test_the_reader_offers_what_is_found_a_section_and_the_article(filled_store: Store, open_page: Open) -> None:
-    def choose(label: str) -> AppTest:
-        at = open_page("corpora", corpus=CORPUS, view="Read", article="Nile")
-        at.text_input(key=corpora_state.FIND_IN_TEXT).set_value("sentence 1")
-        at.session_state[corpora_state.SELECTABLE] = True
-        at.run()
-        next(b for b in at.button if b.label.startswith(label)).click().run()
-        assert not at.exception and not at.error
-        return at
-
-    at = choose("Select 12 found in Nile")
-    assert listing(at)["total"] == 12 and "search “sentence 1” · in Nile" in plain_words_of(at)
-    assert listing(choose("Select 36 found in the project"))["total"] == 36
-    at = choose("Select section")
-    assert {row["place"] for row in listed(at)} == {"Nile › Introduction"}
-    assert listing(choose("Select article"))["total"] == 24

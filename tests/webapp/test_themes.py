@@ -106,18 +106,6 @@ def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
     assert job.args["settings"] == {"k": 0, "shared": 0}
 
 
-def test_the_number_of_themes_can_be_fixed(filled_store: Store, open_page: Open) -> None:
-    at = open_page("themes")
-    at.text_area(key=state.PASTED).set_value("\n".join(f"Sentence {n} of mine." for n in range(6))).run()
-    assert not at.number_input and not at.dataframe and "6 sentences" in words_of(at)
-    next(b for b in at.button_group if b.label == "Number of themes").set_value("Fixed").run()
-    at.number_input[0].set_value(3).run()
-    press(at, "Find themes")
-    with filled_store.reading() as r:
-        (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
-    assert job.args["settings"] == {"k": 3}
-
-
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", view="Results", corpus="My list")
     assert not at.exception and not at.error
@@ -159,15 +147,6 @@ def test_labellers_do_not_rename_what_others_see(analysed: Store, open_page: Ope
         w.people.set_role("root", Role.ADMIN, "")
     at = open_page("themes", person="lea", corpus="My list", view="Results")
     assert not any(box.key == f"{state.NEW_THEME_NAME}_th1_1" for box in at.text_input)
-
-
-def test_another_number_of_themes_is_queued(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", view="Results", corpus="My list")
-    at.number_input(key=f"{state.NUMBER}_th1").set_value(3).run()
-    press(at, "Recluster")
-    with analysed.reading() as r:
-        (job,) = [j for j in r.jobs.list(status=JobStatus.QUEUED) if j.kind == "find-themes"]
-    assert job.args["settings"] == {"k": 3, "shared": 2.0}
 
 
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:

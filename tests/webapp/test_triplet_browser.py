@@ -103,17 +103,6 @@ def test_a_verdict_is_stored_and_the_next_triplet_comes(filled_store: Store, ope
     assert "**1 of 4** in this filter reviewed" in words_of(fresh)
 
 
-def test_a_note_goes_with_the_verdict_and_can_be_changed(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", set=SET, split="test")
-    note = next(t for t in at.text_input if t.label == "Note")
-    note.input("both are *dates*").run()
-    assert verdicts(filled_store) == []
-    press(press(at, "Ambiguous"), "Previous")
-    assert "both are \\*dates\\*" in words_of(at)
-    next(t for t in at.text_input if t.label == "Note").input("one is").run()
-    assert verdicts(filled_store) == [("", Verdict.AMBIGUOUS, "one is")]
-
-
 def test_reviews_narrow_the_view(filled_store: Store, open_page: Open) -> None:
     chosen, _ = judged(filled_store)
     with filled_store.writing() as w:
