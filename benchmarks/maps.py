@@ -50,7 +50,7 @@ def canvas_of(n: int) -> Canvas:
     colouring = Colouring(rng.integers(-1, 18, size=n), [f"colour {i}" for i in range(18)], "other")
     return Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=np.arange(50), tones=tones("light"),
-        paper="#ffffff", size=3, opacity=0.8, height=400, name="x", frame=frame_of(scene.units),
+        size=3, opacity=0.8, height=400, name="x", frame=frame_of(scene.units),
     )  # fmt: skip
 
 

@@ -160,7 +160,7 @@ def test_files_hold_the_rows_and_nothing_that_is_obeyed(filled_store: Store) -> 
     assert table["group"][0] == HOSTILE and len(table["x"]) == 3
     assert csv_text(list(table), zip(*table.values(), strict=True)).count("\r\n") == 4
     canvas = component.Canvas(
-        scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), paper="#000000", size=3,
+        scene=scene, colouring=colouring, units=scene.units, found=rows, tones=tones("dark"), size=3,
         opacity=0.5, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
     picture, page = export.svg(canvas), export.page(canvas, HOSTILE)

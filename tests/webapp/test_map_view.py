@@ -39,7 +39,7 @@ def canvas_of(scene: Scene, categories: np.ndarray, names: int) -> Canvas:
     colouring = Colouring(categories, [f"c{i}" for i in range(names)], "other")
     return Canvas(
         scene=scene, colouring=colouring, units=scene.units, found=np.empty(0, np.intp), tones=tones("light"),
-        paper="#ffffff", size=4, opacity=0.8, height=400, frame=[0, 0, 9, 9], name="x",
+        size=4, opacity=0.8, height=400, frame=[0, 0, 9, 9], name="x",
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState, camera_of
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import asset
-from themescope.webapp.shared.figures import Tones, ground, tones
+from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -59,7 +59,6 @@ class Canvas:
     found: Rows
     """Rows that a search found; they are drawn with a ring."""
     tones: Tones
-    paper: str
     size: float
     opacity: float
     height: int
@@ -153,12 +152,10 @@ def names(canvas: Canvas) -> list[Name]:
 
 def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
     """Return the canvas of a scene in the theme of the browser; ``fields`` replace defaults."""
-    theme = st.context.theme.type or "light"
     defaults: dict[str, Any] = {
         "units": scene.units,
         "found": np.empty(0, dtype=np.intp),
-        "tones": tones(theme),
-        "paper": ground(theme),
+        "tones": tones(st.context.theme.type),
         "size": point_size(len(scene.ids)),
         "frame": frame_of(scene.units),
         "texts": lambda rows: [sentence.text for sentence in map_scene.texts(scene, rows)],
@@ -296,7 +293,7 @@ def _picture(canvas: Canvas, state: MapState) -> dict[str, str]:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
     groups = ", ".join(f"{shorten(name, 60)} ({sizes[name]:,})" for name in largest if sizes[name])
     alt = f"Picture of {count(len(canvas.scene.ids), 'sentence')} on the map."
-    png = _png(canvas.digest, canvas.paper, tuple(state.hidden), canvas)
+    png = _png(canvas.digest, canvas.tones.paper, tuple(state.hidden), canvas)
     return {"source": f"data:image/png;base64,{png}", "alt": f"{alt} Largest groups: {groups}." if groups else alt}
 
 
@@ -332,7 +329,7 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
         name = colouring.names[category] if category >= 0 else colouring.other
         about = {"name": shorten(name, 60), "count": canvas.sizes[category + 1], "other": category < 0}
         classes.append({"colour": colour, "shape": shape, **about})
-    theme = {"ink": tones.ink, "accent": tones.accent, "paper": canvas.paper, "grey": tones.other}
+    theme = {"ink": tones.ink, "accent": tones.accent, "paper": tones.paper, "grey": tones.other}
     return {"classes": classes, "opacity": canvas.opacity, **theme}
 
 

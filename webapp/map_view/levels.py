@@ -54,12 +54,9 @@ class Levels:
 
     def first(self) -> list[int]:
         """Return the tiles of the levels that are sent with the page: the root and what fits beside it."""
-        ends = np.cumsum(self.sizes())
-        fitting = [level for level in range(DEEPEST + 1) if self._end(level, ends) <= FIRST_POINTS]
-        return np.flatnonzero(self.tiles[:, 0] <= max(fitting, default=0)).tolist()
-
-    def _end(self, level: int, ends: npt.NDArray[np.int64]) -> int:
-        return int(ends[np.searchsorted(self.tiles[:, 0], level, side="right") - 1])
+        levels = self.tiles[:, 0]
+        sent = np.cumsum(np.bincount(levels, self.sizes()))  # with the tiles of the levels up to each
+        return np.flatnonzero(levels <= max(int(np.count_nonzero(sent <= FIRST_POINTS)) - 1, 0)).tolist()
 
     def batch(self, wanted: Sequence[int]) -> list[int]:
         """Return the first of the wanted tiles that fit in one answer, at least one; unknown numbers are skipped."""

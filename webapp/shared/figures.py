@@ -37,6 +37,8 @@ class Tones:
     ink: str
     faint: str
     accent: str
+    paper: str
+    """Background of pages."""
     scale: tuple[str, ...]
     """Colours of numbers from the lowest to the highest, of even steps in lightness."""
 
@@ -50,17 +52,9 @@ class Tones:
 
 
 THEMES = {
-    "light": Tones(LIGHT, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b", LIGHT_SCALE),
-    "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#35414c", "#4fc3b8", DARK_SCALE),
+    "light": Tones(LIGHT, "#b9bcc0", "#1f2a33", "#d9d5c9", "#0b6b6b", "#fdfcf9", LIGHT_SCALE),
+    "dark": Tones(DARK, "#5d6873", "#e6e8ea", "#35414c", "#4fc3b8", "#12171c", DARK_SCALE),
 }
-
-
-_GROUNDS = {"light": "#fdfcf9", "dark": "#12171c"}
-
-
-def ground(theme: str | None) -> str:
-    """Return the background colour of pages; light if the theme is unknown."""
-    return _GROUNDS.get(theme or "light", _GROUNDS["light"])
 
 
 def tones(theme: str | None) -> Tones:
@@ -129,7 +123,10 @@ def interval_figure(
     # One trace per colour and all annotations at once: adding them one by one is slow.
     colours = list(dict.fromkeys(row.colour for row in ordered))
     figure = go.Figure([_intervals(ordered, colour, tones) for colour in colours])
-    notes = [_number(row, place, tones) for place, row in enumerate(ordered)]
+    beside = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 8, "font": {"color": tones.ink, "size": 12.5}}
+    notes: list[dict[str, Any]] = [
+        {"text": interval(row.value, row.low, row.high), "y": place, **beside} for place, row in enumerate(ordered)
+    ]
     if chance is not None:
         figure.add_vline(x=chance, line={"color": tones.other, "width": 1.5, "dash": "dot"})
         small = {"color": tones.ink, "size": 12}
@@ -152,11 +149,6 @@ def interval_figure(
         zeroline=False,
     )
     return figure
-
-
-def _number(row: IntervalRow, place: int, tones: Tones) -> dict[str, Any]:
-    beside = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 8, "y": place}
-    return {"text": interval(row.value, row.low, row.high), "font": {"color": tones.ink, "size": 12.5}, **beside}
 
 
 def _intervals(ordered: Sequence[IntervalRow], colour: int, tones: Tones) -> go.Scatter:

@@ -30,7 +30,7 @@ from themescope.webapp.map_view.labels import GROUPS, Viewport, levels_at, place
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared.components import asset
-from themescope.webapp.shared.figures import ground, tones
+from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.text import shorten
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -76,7 +76,7 @@ def svg(canvas: Canvas) -> str:
     size = f'width="{_SIDE + _LEGEND}" height="{_SIDE}" viewBox="0 0 {_SIDE + _LEGEND} {_SIDE}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="16">'
-        f'<rect width="100%" height="100%" fill="{canvas.paper}"/>{"".join(groups)}'
+        f'<rect width="100%" height="100%" fill="{canvas.tones.paper}"/>{"".join(groups)}'
         f"{_names(canvas)}{''.join(_entries(classes, canvas.tones.ink))}</svg>\n"
     )
 
@@ -119,7 +119,8 @@ def _names(canvas: Canvas) -> str:
         f"{html.escape(label.name.text)}</text>"
         for label in labels
     )
-    style = f'font-weight="600" fill="{canvas.tones.ink}" stroke="{canvas.paper}" stroke-width="4" paint-order="stroke"'
+    border = f'stroke="{canvas.tones.paper}" stroke-width="4" paint-order="stroke"'
+    style = f'font-weight="600" fill="{canvas.tones.ink}" {border}'
     return f'<g text-anchor="middle" font-size="{sizes[0]}" stroke-linejoin="round" {style}>{texts}</g>'
 
 
@@ -144,7 +145,7 @@ def page(canvas: Canvas, about: str) -> str:
     canvas = sampled(canvas)
     scene = canvas.scene
     sentences = map_scene.texts(scene, np.arange(len(scene.ids)))
-    looks = {theme: appearance(replace(canvas, tones=tones(theme), paper=ground(theme))) for theme in ("light", "dark")}
+    looks = {theme: appearance(replace(canvas, tones=tones(theme))) for theme in ("light", "dark")}
     index = {article: i for i, article in enumerate(scene.known)}
     article_indices = [index[int(article)] for article in scene.articles]
     data = {

@@ -18,7 +18,6 @@ from themescope.core.labelling.codebook.entries import (
     Piece,
 )
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
-from themescope.core.types import Ids
 from themescope.webapp.shared.components import ASSETS
 from themescope.webapp.shared.figures import Tones
 from themescope.webapp.shared.text import count, shorten
@@ -107,9 +106,10 @@ def _form(
     number, entry = code.cluster.number, code.entry
     # The fields begin anew when the stored entry has changed.
     key = f"{key}_{number}_{hash(entry)}"
+    others = partition.ids[partition.numbers != number]
     offered = {
-        "examples": _options(entry.examples, partition.members(number)),
-        "counter_examples": _options(entry.counter_examples, partition.ids[partition.numbers != number]),
+        "examples": list(dict.fromkeys([*entry.examples, *partition.members(number)[:_OPTIONS].tolist()])),
+        "counter_examples": list(dict.fromkeys([*entry.counter_examples, *others[:_OPTIONS].tolist()])),
     }
     shown = texts([id for ids in offered.values() for id in ids])
     with st.form(key, border=False):
@@ -142,10 +142,6 @@ def _form(
     return CodebookEntry(
         **typed, examples=tuple(chosen["examples"]), counter_examples=tuple(chosen["counter_examples"])
     )
-
-
-def _options(known: Iterable[int], offered: Ids) -> list[int]:
-    return list(dict.fromkeys([*known, *offered[:_OPTIONS].tolist()]))
 
 
 # --- differences ------------------------------------------------------------------------------------------------------

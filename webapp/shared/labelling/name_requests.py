@@ -49,7 +49,7 @@ def consent(target: Mapping[str, Any], materials: Sequence[ThemeMaterial], model
             st.download_button("All texts", texts, "requests.txt", "text/plain", icon=":material/download:")
     turn = st.session_state.setdefault(f"{key}_turn", 0)
     agreed = st.checkbox(
-        f"Send these texts to {plain(_host(model))}", key=f"{key}_agreed_{turn}_{digest}_{hash(model.url)}"
+        f"Send these texts to {plain(model.url.split('/')[2])}", key=f"{key}_agreed_{turn}_{digest}_{hash(model.url)}"
     )
     if st.button(
         "Send and name themes", key=f"{key}_send", icon=":material/send:", type="primary", disabled=not agreed
@@ -67,10 +67,6 @@ def requests_text(materials: Sequence[ThemeMaterial]) -> str:
         messages = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in material.messages())
         blocks.append(f"Request {number} of {len(materials)}\n\n{messages}")
     return "\n\n\n".join(blocks)
-
-
-def _host(model: Endpoint) -> str:
-    return model.url.split("/")[2]
 
 
 def _code(text: str) -> str:

@@ -30,31 +30,27 @@ _ORIGIN = 160
 def show(panel: Panel) -> None:
     """Draw the panel."""
     with st.container(gap="xsmall", key=f"{panel.key}-selection-panel"):
-        _show(panel)
-
-
-def _show(panel: Panel) -> None:
-    origin = str(panel.selection.origin)
-    with st.container(gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{plain(panel.heading or count(len(panel.selection), 'sentence'))}**", width="stretch")
-            if panel.on_clear is not None:
-                st.button("Clear selection", icon=":material/close:", on_click=panel.on_clear, type="tertiary")
-        st.caption(plain(shorten(origin, _ORIGIN)), help=plain(origin) if len(origin) > _ORIGIN else None)
-    if not len(panel.selection):
-        st.info("No sentences. Select some on the map, or change the search.", icon=":material/info:")
-        return
-    selection_actions.show(panel)
-    bound = {"key": panel.tab_key, "bind": "query-params"} if panel.tab_key else {"key": f"{panel.key}-tab"}
-    part = st.segmented_control(
-        "Part", [SENTENCES, WORDS, COMPARE], default=SENTENCES, required=True, label_visibility="collapsed", **bound
-    )  # type: ignore[call-overload]
-    if part == COMPARE:
-        _compare(panel)
-    elif part == WORDS:
-        _words(panel)
-    else:
-        _sentences(panel)
+        origin = str(panel.selection.origin)
+        with st.container(gap="xxsmall"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown(f"**{plain(panel.heading or count(len(panel.selection), 'sentence'))}**", width="stretch")
+                if panel.on_clear is not None:
+                    st.button("Clear selection", icon=":material/close:", on_click=panel.on_clear, type="tertiary")
+            st.caption(plain(shorten(origin, _ORIGIN)), help=plain(origin) if len(origin) > _ORIGIN else None)
+        if not len(panel.selection):
+            st.info("No sentences. Select some on the map, or change the search.", icon=":material/info:")
+            return
+        selection_actions.show(panel)
+        bound = {"key": panel.tab_key, "bind": "query-params"} if panel.tab_key else {"key": f"{panel.key}-tab"}
+        part = st.segmented_control(
+            "Part", [SENTENCES, WORDS, COMPARE], default=SENTENCES, required=True, label_visibility="collapsed", **bound
+        )  # type: ignore[call-overload]
+        if part == COMPARE:
+            _compare(panel)
+        elif part == WORDS:
+            _words(panel)
+        else:
+            _sentences(panel)
 
 
 # ---------------------------------------------------------------- sentences
