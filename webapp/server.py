@@ -22,12 +22,7 @@ from themescope.webapp import features
 
 _START_S = 30.0
 LOOPBACK_ADDRESS = "127.0.0.1"
-_LIBRARIES = (
-    "PIL.Image",
-    "pandas.io.formats.style",
-    "scipy.optimize",
-    "scipy.stats",
-)
+_LIBRARIES = ("PIL.Image", "pandas.io.formats.style", "scipy.optimize", "scipy.stats")
 
 
 def preload() -> None:

@@ -83,7 +83,7 @@ def test_a_selection_is_saved_combined_and_deleted(kept: int, filled_store: Stor
     with filled_store.reading() as r:
         both = next(record for record in r.selections.list(1) if record.name == "Both")
         assert r.selections.ids(both.id).tolist() == [29, 30] and both.person == "ada"
-    at.button(key=f"selection-delete-{both.id}").click().run()
+    at.button(key=f"delete-selection-{both.id}").click().run()
     with filled_store.reading() as r:
         assert [record.name for record in r.selections.list(1)] == ["More", "The Nile"]
 

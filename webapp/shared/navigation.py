@@ -8,7 +8,8 @@ address is read only where somebody arrives: a browser may send an address, or v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NoReturn
 from urllib.parse import parse_qsl, urlencode
 
@@ -18,12 +19,12 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.errors import UnknownNameError
-from themescope.db.access import only_its_maker
-from themescope.db.records import SavedViewRecord
+from themescope.db.access import Actor, only_its_maker
+from themescope.db.records import SavedViewRecord, SelectionRecord
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.pages import CORPUS, PageCard, PageKeys
 from themescope.webapp.shared.people import current_actor, current_person, shown
-from themescope.webapp.shared.text import ago, plain
+from themescope.webapp.shared.text import ago, plain, shorten
 
 View = Mapping[str, str | Sequence[str]]
 ARROW = ":material/arrow_forward:"
@@ -265,7 +266,7 @@ def write_parameter(name: str, values: Sequence[str]) -> None:
         return
 
 
-_NAME = "view-name"
+_NAME, _LONG = "view-name", 60
 
 
 def saved_views(page: str) -> None:
@@ -277,11 +278,16 @@ def saved_views(page: str) -> None:
     label = f"Saved views ({len(found)})" if found else "Save this view"
     with st.popover(label, icon=":material/bookmark:", key="saved-views"):
         _save(page)
-        actor = current_actor() if found else None
-        for view in found:
-            _line(page, view, "" if actor is None or actor.owns(view.person) else only_its_maker(view.person))
         if not found:
             st.caption("A saved view reopens this page with its current selections, for everyone.")
+            return
+        actor = current_actor()
+        for view in found:
+            saved_line("view", view, "", actor, partial(open_address, view.query), partial(_delete, view.id))
+
+
+def _delete(view_id: int) -> None:
+    st.session_state["view-refused"] = queries.write(lambda w: w.views.delete(view_id))
 
 
 def _save(page: str) -> None:
@@ -301,20 +307,21 @@ def _save(page: str) -> None:
         st.error(plain(refused), icon=":material/error:")
 
 
-def _line(page: str, view: SavedViewRecord, refused: str) -> None:
-    """Draw one view with a button that deletes it, disabled with the reason ``refused``."""
-
-    def delete() -> None:
-        st.session_state["view-refused"] = queries.write(lambda w: w.views.delete(view.id))
-
+def saved_line(
+    noun: str, record: SavedViewRecord | SelectionRecord, about: str, actor: Actor,
+    open_one: Callable[[], object], delete: Callable[[], object],
+) -> None:  # fmt: skip
+    """Draw a saved view or selection with buttons that open and delete it; whoever saved it may delete it."""
+    owned, long = actor.owns(record.person), len(record.name) > _LONG
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            plain(view.name), key=f"open-view-{view.id}", type="tertiary", icon=":material/bookmark:",
-            on_click=open_address, args=(view.query,),
+            plain(shorten(record.name, _LONG)), key=f"open-{noun}-{record.id}", type="tertiary",
+            icon=":material/bookmark:", on_click=open_one, help=plain(record.name) if long else None,
         )  # fmt: skip
-        st.caption(f"{shown(view.person)}, {ago(view.created)}")
-        st.space("stretch")
+        st.caption(f"{about}{shown(record.person)}, {ago(record.created)}", width="stretch")
         st.button(
-            "Delete", key=f"delete-view-{view.id}", type="tertiary", icon=":material/delete:", on_click=delete,
-            help=plain(refused or "Deletes the saved view only, not the data that it shows."), disabled=bool(refused),
+            "Delete", key=f"delete-{noun}-{record.id}", type="tertiary", icon=":material/delete:", on_click=delete,
+            help=f"Deletes the saved {noun} only, not the data that it shows." if owned
+            else plain(only_its_maker(record.person)),
+            disabled=not owned,
         )  # fmt: skip

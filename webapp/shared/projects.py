@@ -167,8 +167,5 @@ def remember() -> None:
     found = current()
     if found is not None:
         draw_component(
-            "kept_cookie",
-            data={"name": project_cookie(), "value": str(found.id)},
-            key="project-cookie",
-            height=0,
+            "kept_cookie", data={"name": project_cookie(), "value": str(found.id)}, key="project-cookie", height=0
         )

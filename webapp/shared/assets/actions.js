@@ -57,6 +57,16 @@ class ActionQueue {
     this.notify();
   }
 
+  // What is chosen once the server has handled the waiting actions of a kind, and `more` ones.
+  chosen(kind, ids, more = []) {
+    const chosen = new Set(ids);
+    for (const { on, off } of [...this.actions.filter((one) => one.kind === kind), ...more]) {
+      for (const id of on) chosen.add(id);
+      for (const id of off) chosen.delete(id);
+    }
+    return chosen;
+  }
+
   notify() {
     for (const listener of this.listeners) listener();
   }

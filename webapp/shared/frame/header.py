@@ -40,11 +40,7 @@ def search_button(current: str) -> None:
         return
     here = current == SEARCH
     draw_component(
-        "search_key",
-        data={"here": here, "label": "Search"},
-        key=_BUTTON,
-        width="content",
-        on_open_change=lambda: None,
+        "search_key", data={"here": here, "label": "Search"}, key=_BUTTON, width="content", on_open_change=lambda: None
     )
     if not here and (st.session_state.get(_BUTTON) or {}).get("open"):
         navigation.switch_page(SEARCH)

@@ -13,7 +13,7 @@ from themescope.core.labelling.changes import Step
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.selections import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
-from themescope.db.access import Right, only_its_maker
+from themescope.db.access import Right
 from themescope.db.records import NewCase, NewLabelling
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.labelling import starts
@@ -22,15 +22,14 @@ from themescope.jobs.services.table_files import csv_text, excel_bytes, file_con
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.labelling import error_notebook
-from themescope.webapp.shared.navigation import is_open, page_link, switch_page
-from themescope.webapp.shared.people import current_actor, current_person, may, shown
+from themescope.webapp.shared.navigation import is_open, page_link, saved_line, switch_page
+from themescope.webapp.shared.people import current_actor, current_person, may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.selections.selections import Panel
-from themescope.webapp.shared.text import ago, count, plain, shorten
+from themescope.webapp.shared.text import count, plain, shorten
 
 _NEW = "New labelling"
-_NAME = 60
 
 
 def show(of: Panel) -> None:
@@ -257,26 +256,9 @@ def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> N
     """Draw the saved selections of a project, each with buttons that open and delete it."""
     actor = current_actor()
     for record in selections.saved(corpus_id):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                plain(shorten(record.name, _NAME)), key=f"selection-open-{record.id}", type="tertiary",
-                icon=":material/bookmark:", on_click=open_one, args=(record,),
-                help=plain(record.name) if len(record.name) > _NAME else None,
-            )  # fmt: skip
-            facts = " · ".join(record.origin.get("facts", ()))
-            st.caption(
-                f"{count(record.sentences, 'sentence')} · {plain(shorten(facts, 90))} · {shown(record.person)}, "
-                f"{ago(record.created)}",
-                width="stretch",
-            )
-            owned = actor.owns(record.person)
-            st.button(
-                "Delete", key=f"selection-delete-{record.id}", type="tertiary", icon=":material/delete:",
-                on_click=_delete, args=(record.id,), disabled=not owned,
-                help="Deletes the saved selection only, not its sentences." if owned else plain(
-                    only_its_maker(record.person)
-                ),
-            )  # fmt: skip
+        facts = plain(shorten(" · ".join(record.origin.get("facts", ())), 90))
+        about = f"{count(record.sentences, 'sentence')} · {facts} · "
+        saved_line("selection", record, about, actor, partial(open_one, record), partial(_delete, record.id))
 
 
 def _delete(selection_id: int) -> None:

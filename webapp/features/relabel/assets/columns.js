@@ -13,12 +13,7 @@ class Columns {
   show(data) {
     this.data = data;
     actionQueue.acknowledge(data.session, data.acknowledged);
-    this.selected = new Set(data.selected);
-    // Clicks that the server has not handled yet are applied on top of its selection.
-    for (const action of [...actionQueue.actions.filter((one) => one.kind === "pick"), this.picked]) {
-      for (const id of action.on) this.selected.add(id);
-      for (const id of action.off) this.selected.delete(id);
-    }
+    this.selected = actionQueue.chosen("pick", data.selected, [this.picked]);
     this.draw();
   }
 

@@ -9,12 +9,7 @@ class Tree {
   show(data) {
     this.data = data;
     actionQueue.acknowledge(data.session, data.acknowledged);
-    this.chosen = new Set(data.chosen);
-    // Clicks that the server has not handled yet are applied on top of its choice.
-    for (const { on, off } of actionQueue.actions.filter((one) => one.kind === "choose_clusters")) {
-      on.forEach((number) => this.chosen.add(number));
-      off.forEach((number) => this.chosen.delete(number));
-    }
+    this.chosen = actionQueue.chosen("choose_clusters", data.chosen);
     this.draw();
   }
 
