@@ -19,8 +19,9 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.errors import UnknownNameError
+from themescope.core.records.stored import SelectionRecord
 from themescope.db.access import Actor, only_its_maker
-from themescope.db.records import SavedViewRecord, SelectionRecord
+from themescope.db.records import SavedViewRecord
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.pages import CORPUS, PageCard, PageKeys
 from themescope.webapp.shared.people import current_actor, current_person, shown

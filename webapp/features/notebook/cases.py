@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +13,7 @@ from themescope.core.records.stored import CorpusRecord, ErrorCase
 from themescope.db.access import Right
 from themescope.db.records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
+from themescope.db.store import Unit
 from themescope.webapp.features.notebook import filters, notes, one_case, samples, state
 from themescope.webapp.shared import components, queries
 from themescope.webapp.shared.choose import nothing
@@ -173,7 +173,7 @@ def _new_category(view: CaseList, case: ErrorCase) -> None:
     def add() -> None:
         name = str(st.session_state.get(key) or "")
 
-        def change(w: Any) -> None:
+        def change(w: Unit) -> None:
             made = w.error_categories.add(view.corpus.id, name, "", view.person)
             w.error_categories.code(case.id, made.id, view.person, True)
 
