@@ -11,7 +11,7 @@ import pytest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
-from themescope.core.errors import ArtifactError, ConfigError, ReadError, UnknownNameError
+from themescope.core.errors import ArtifactError, ConfigError, ReadError
 from themescope.core.projection.maps import FittedMap, sample
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
@@ -152,15 +152,6 @@ class TestModels:
             block = r.embeddings.get(model.id, [article.id])[article.id]
         assert block.shape == (article.sentences, 50)
 
-    def test_sparse_vectors_stay_sparse(self, corpus: Store) -> None:
-        from scipy import sparse
-
-        do(corpus, "train", method="tfidf", name="tfidf", corpus="C")
-        do(corpus, "embed", corpus="C", model="tfidf")
-        with corpus.reading() as r:
-            (block,) = r.embeddings.get(r.models.by_name("tfidf").id, [1]).values()
-        assert sparse.issparse(block)
-
 
 class TestScores:
     def test_triplet_accuracy_with_margins(self, modelled: Store) -> None:
@@ -243,13 +234,6 @@ class TestMaps:
         with modelled.reading() as r:
             points = r.maps.points(made["map_id"]).points
         assert np.isfinite(points).all() and len(np.unique(points[marks], axis=0)) > 900
-
-    def test_one_article_by_title(self, modelled: Store) -> None:
-        settings = {"epochs": 5}
-        made = do(modelled, "project", corpus="C", model="M", titles=["Article 7"], settings=settings)
-        assert (made["map"], made["points"]) == ("Article 7 · M", 49)
-        with pytest.raises(UnknownNameError, match="no article called 'Article 77'"):
-            do(modelled, "project", corpus="C", model="M", titles=["Article 77"])
 
 
 def test_arguments_are_checked_when_a_job_is_queued() -> None:

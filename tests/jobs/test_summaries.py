@@ -50,15 +50,6 @@ def test_methods_side_by_side(sqlite_store: Store, documents: str) -> None:
         assert sum(single["recall"]) / 6 == pytest.approx(recall["value"], abs=1e-5)
 
 
-def test_switches_and_lengths_name_the_run(sqlite_store: Store, documents: str) -> None:
-    made = [
-        do(sqlite_store, documents=documents, summarizer="lead", **more)
-        for more in ({}, {"words": 5}, {"rouge": {"stemming": False}})
-    ]
-    assert len({run["digest"] for run in made}) == 3
-    assert made[1]["scores"]["ROUGE-1 recall"]["value"] < made[0]["scores"]["ROUGE-1 recall"]["value"]
-
-
 def test_a_folder_of_documents(sqlite_store: Store, tmp_path: Path) -> None:
     for name, text in {"documents/d1.txt": " ".join(TOWN), "references/d1.A.txt": TOWN[0]}.items():
         (tmp_path / "duc" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -38,24 +38,6 @@ def stored(store: Store) -> dict[int, Any]:
         return r.embeddings.get(r.models.by_name("mean").id, range(1, ARTICLES + 1))
 
 
-def test_the_vectors_are_those_of_the_database(
-    large: Store, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors, "BATCH_SENTENCES", 20)
-    monkeypatch.setattr(vectors, "FILE_SENTENCES", 60)
-    assert do(large, "embed", corpus="C", model="mean")["embedded"] == ARTICLES
-    in_files = stored(large)
-    assert len(list((large.settings.home / "vectors").iterdir())) > 2
-    with large.writing() as w:
-        w.embeddings.delete(w.models.by_name("mean").id)
-    assert do(sqlite_store, "embed", corpus="C", model="mean")["embedded"] == ARTICLES
-    in_database = stored(sqlite_store)
-    with sqlite_store.reading() as r:
-        assert r.embeddings.files() == {}
-    assert in_files.keys() == in_database.keys() == set(range(1, ARTICLES + 1))
-    assert all(np.array_equal(in_files[i], in_database[i]) for i in in_files)
-
-
 def test_a_cancelled_job_keeps_its_files_and_resumes(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "BATCH_SENTENCES", 20)
     monkeypatch.setattr(vectors, "FILE_SENTENCES", 20)

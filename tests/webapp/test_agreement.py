@@ -21,8 +21,7 @@ from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.agreement import groups, results, state
-from themescope.webapp.features.agreement.groups import Rater
+from themescope.webapp.features.agreement import groups, state
 
 Open = Callable[..., AppTest]
 
@@ -119,17 +118,6 @@ def test_blind_labellers_see_nothing_before_they_have_finished(labelled: Store, 
     at.text_input(key="person").set_value("ada").run()
     assert "hidden until yours is finished" in words_of(at)
     assert not at.dataframe
-
-
-def test_matched_clusters_stand_on_the_diagonal() -> None:
-    first = Rater("a", np.array([1, 1, 1, 2, 2, -1], dtype=np.int32), {1: "x", 2: "x"})
-    second = Rater("b", np.array([7, 7, 4, 4, 4, 4], dtype=np.int32), {7: "p", 4: "q"})
-    table, by_name = results.contingency(first, second)
-    assert not by_name and table.to_numpy().tolist() == [[2, 1], [0, 2]]
-    assert list(table.index) == ["x", "x (2)"]
-    nothing = Rater("c", np.full(6, -1, dtype=np.int32), {})
-    assert results.contingency(first, nothing)[0].empty
-    assert results.pair_row(first, nothing, np.ones(6, dtype=np.int64))[-1].startswith("undefined because")
 
 
 # --- codes with common names ------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import themescope
 from tests.served import served
 from tests.webapp.browsers import APP, SECRET
 from tests.webapp.filled import fill
-from themescope.core.client import connection
 from themescope.core.client.client import Client
 from themescope.core.errors import ConfigError, DataError, RequestError
 from themescope.core.records.stored import Role
@@ -36,16 +35,6 @@ def client(sqlite_store: Store) -> Iterator[Client]:
 def test_three_lines_list_the_corpora(client: Client) -> None:
     (corpus,) = client.corpora()
     assert (corpus.name, corpus.sentences, corpus.created.tzinfo is not None) == ("Rivers", 72, True)
-
-
-def test_pages_are_hidden(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_PAGE", 7)
-    monkeypatch.setattr("themescope.core.client.client._POINTS", 7)
-    assert [s.id for s in client.sentences(corpus_id=1)] == [*range(1, 73)]
-    assert [s.position for s in client.sentences(article_id=3)] == [*range(24)]
-    assert [run.id for run in client.runs()] == [1, 2, 3]
-    assert len(client.map_points(1).x) == 72 == len({*client.map_points(1).sentence_ids})
-    assert [job.id for job in client.jobs()] == [2, 1] and [*client.jobs("queued")] == []
 
 
 def test_labels_are_changed_and_exported(client: Client, tmp_path: Path) -> None:

@@ -53,20 +53,6 @@ def test_every_tab_stands_on_a_store_with_scores(compared: Store, open_page: Ope
         assert not at.exception and not at.error, tab
 
 
-def test_seeds_are_averaged_and_places_are_ranges(compared: Store, open_page: Open) -> None:
-    at = open_page("compare", benchmark=SEVERAL)
-    table = at.dataframe[0].value
-    assert list(table["Model"]) == ["net", MODEL, "–"]
-    assert list(table["Seeds"]) == [2, 1, 1]
-    assert table["AMI"][0] == ".660 ±.010"
-    assert list(table["Rank"]) == ["1–3"] * 3, "three articles can show nothing"
-    assert list(table["Group"]) == ["a"] * 3
-    spread = next(d.value for d in at.dataframe if "Standard deviation" in d.value)
-    assert list(spread.iloc[0]) == ["net · Iclust", 2, ".071", ".610, .710"]
-    for test in TESTS:
-        assert f"{test.title} over articles" in words_of(open_page("compare", benchmark=SEVERAL, test=test.id))
-
-
 def _flat(at: AppTest) -> str:
     return words_of(at).replace("**", "")
 
@@ -83,19 +69,6 @@ def test_an_article_is_read_in_two_ways(compared: Store, open_page: Open) -> Non
     assert "3 cluster pairs matched one-to-one" in said and "unmatched: 0 left, 3 right" in said
     same = open_page("compare", tab="Pair", corpus=CORPUS, article="Nile", left="Sections", right="Sections")
     assert "0 of 24 sentences changed cluster" in _flat(same)
-
-
-def test_everything_that_divides_an_article_is_offered(compared: Store) -> None:
-    with compared.reading() as r:
-        corpus = r.corpora.by_name(CORPUS)
-        article = r.corpora.articles_by_title(corpus.id, "Danube")[0]
-    found = partition_queries.partitions(article, corpus.created)
-    names = [p.name for p in found]
-    assert names[:2] == ["Sections", f"net seed 2 · Iclust on {SEVERAL}"], "the best clustering comes first"
-    assert names.index(f"Random labels on {SEVERAL}") > names.index(f"{MODEL} · Iclust on {SEVERAL}")
-    assert {p.kind for p in found} == {"sections", "clustering"}
-    assert all(len(p.load().labels) == len(p.load().sentence_ids) == 24 for p in found)
-    assert found[0].load().names[1] == "Course"
 
 
 def test_matched_clusters_have_one_number_on_both_sides(compared: Store) -> None:

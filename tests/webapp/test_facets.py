@@ -21,7 +21,7 @@ from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.facets import Facet, masks, read_filters
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.figures import histogram_html, tones
+from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 LETTERS = ("a", "b", "c")
@@ -60,12 +60,6 @@ def test_filters_are_combined_with_and(n: int, letters: list[str | None], number
     for place, mask in enumerate(others):
         rest = [m for i, m in enumerate(own) if i != place]
         assert (mask == np.logical_and.reduce(rest)).all()
-
-
-def test_a_histogram_is_an_image_with_a_text() -> None:
-    html = histogram_html([4, 0, 2], [1, 0, 2], 'a "<b>"', tones("light"))
-    assert html.count("<span") == 3 and "&lt;b&gt;" in html and "<b>" not in html
-    assert "height:50.0%" in html and " 25.0%" in html
 
 
 @pytest.fixture

@@ -64,19 +64,6 @@ def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> 
     assert [n.text for n in read(collected).notes if n.person == "ada"] == ["Mine"]
 
 
-def test_filters_and_the_list(collected: Store, open_page: Open) -> None:
-    at = open_page("notebook", person="Ben", corpus=CORPUS, category="no category yet")
-    assert "1 of 2 cases" in plain_words_of(at)
-    at = open_page("notebook", person="Ben", corpus=CORPUS, category="Same words")
-    assert "1 of 1 case" in plain_words_of(at)
-    at = open_page("notebook", person="ada", corpus=CORPUS, search="founded kings", model="default")
-    assert "1 of 3 cases" in plain_words_of(at) and at.dataframe[0].value["Case"].tolist() == [3, 2, 1]
-    press(at, "Next")
-    assert at.query_params[state.CASE] in ("2", ["2"])
-    at = open_page("notebook", corpus=CORPUS, search="nowhere")
-    assert "No matching cases." in plain_words_of(at)
-
-
 def test_what_others_gave_to_a_case_makes_no_difference_before_it_is_coded(collected: Store, open_page: Open) -> None:
     with collected.writing() as w:
         w.error_categories.code(2, 1, "Cleo", True)
@@ -137,20 +124,6 @@ def test_suggestions_are_accepted(collected: Store, open_page: Open) -> None:
     assert len([b for b in at.button if b.label == "Accept"]) == len(accept) - 1
     found = read(collected)
     assert len(found.current_categories()) == 3 and len(found.coded()["ada"]) >= 2
-
-
-def test_counts_agreement_and_report(collected: Store, open_page: Open) -> None:
-    with collected.writing() as w:
-        w.error_categories.code(1, 1, "ada", True)
-        w.error_categories.code(2, None, "ada", True)
-    at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
-    assert not at.exception and "describe the collected cases only" in plain_words_of(at)
-    assert at.dataframe[0].value["Cases"].tolist() == [1, 1]
-    at = open_page("notebook", person="ada", corpus=CORPUS, view="Agreement")
-    assert not at.exception and "undefined because both gave this category" in str(at.dataframe[0].value.to_dict())
-    assert "Cases to discuss" in [h.value for h in at.subheader] and at.dataframe[1].value["Case"].tolist() == [1]
-    at = open_page("notebook", corpus=CORPUS, view="Report")
-    assert not at.exception and len(at.get("download_button")) == 4
 
 
 def test_a_case_to_discuss_is_opened_whatever_the_filters(

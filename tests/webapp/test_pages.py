@@ -101,14 +101,6 @@ def test_a_corpus_is_deleted_only_after_the_question(filled_store: Store, open_p
         assert r.corpora.list() == []
 
 
-def test_a_set_is_queued_with_its_rules(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="New set")
-    next(b for b in at.button if b.label == "Build set").click().run()
-    (args,) = jobs_of(filled_store, "build-triplets")
-    assert args["corpus"] == CORPUS
-    assert args["rules"]["min_tokens"] == 5
-
-
 def test_every_method_is_queued_from_its_form_or_says_what_it_needs(filled_store: Store, open_page: Open) -> None:
     queued = set()
     for card in REGISTRY:
@@ -135,19 +127,6 @@ def test_a_number_is_appended_to_the_name_of_a_model_if_it_is_taken(filled_store
         assert jobs_of(filled_store, "train")[0]["name"] == asked
     fresh = open_page("train", method=REGISTRY.get("mean-vectors").title)
     assert fresh.text_input(key="train_name_mean-vectors").value == "mean-vectors 2"
-
-
-def test_networks_are_concatenated_by_name(filled_store: Store, open_page: Open) -> None:
-    with filled_store.writing() as w:
-        for name, method in (("net of sentences", "triplets-sen"), ("net of titles", "triplets-titles")):
-            w.models.add(name=name, method=method, config={}, seed=0, digest=name, artifact=name, metrics={})
-    for card in REGISTRY:
-        if "needs-models" in card.tags and "any-models" not in card.tags:
-            at = open_page("train", method=card.title)
-            next(b for b in at.button if b.label == "Train").click().run()
-            assert not at.error
-    (args,) = jobs_of(filled_store, "train")
-    assert args["models"] == ["net of sentences", "net of titles"]
 
 
 def test_a_network_goes_on_from_another_and_stops_by_another_set(filled_store: Store, open_page: Open) -> None:

@@ -6,7 +6,6 @@ import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from types import SimpleNamespace
 
@@ -19,11 +18,10 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
 from themescope.core.config import Config, option
-from themescope.db.records import MetricPoint
 from themescope.db.settings import is_loopback
 from themescope.webapp import start
 from themescope.webapp.shared import components, forms, input_files, text
-from themescope.webapp.shared.figures import THEMES, IntervalRow, curve_figure, interval_figure
+from themescope.webapp.shared.figures import THEMES, IntervalRow, interval_figure
 
 
 @given(st.text(st.characters(exclude_characters="\u2060"), max_size=60))
@@ -55,18 +53,6 @@ def test_a_download_made_on_click_survives_the_script_runs_of_other_sessions(mon
         manager.remove_orphaned_files()  # as at the end of every script run
     found = [manager.read_file(file) for file in files]
     assert [file and file.content for file in found] == [b"a,b", b"zip"]
-
-
-def test_times_and_counts_read_like_words() -> None:
-    now = datetime(2026, 1, 2, tzinfo=UTC)
-    ages = {30: "just now", 61: "1 minute ago", 7_300: "2 hours ago", 200_000: "2 days ago"}
-    for seconds, words in ages.items():
-        assert text.ago(now - timedelta(seconds=seconds), now) == words
-    assert text.ago(None) == "never"
-    assert text.count(1, "article") == "1 article"
-    assert text.count(6580, "article") == "6,580 articles"
-    assert [text.duration(s) for s in (0.42, 42, 200, 7_500)] == ["0.4 s", "42 s", "3 min 20 s", "2 h 5 min"]
-    assert text.words("batch_size") == "Batch size"
 
 
 @given(st.text(max_size=60))
@@ -162,14 +148,6 @@ def test_a_long_table_has_a_search() -> None:
     for word in ("nothing", "none", "nan"):  # a cell without a value holds no word
         at.text_input[0].set_value(word).run()
         assert not at.exception and not len(at.dataframe[0].value)
-
-
-def test_a_curve_has_its_points_and_its_last_value() -> None:
-    figure = curve_figure("loss", [MetricPoint("loss", 0.5, 1.0), MetricPoint("loss", 1.0, 0.5)], THEMES["light"])
-    assert figure.data[0].x.tolist() == [0.5, 1.0]
-    assert figure.data[0].y.tolist() == [1.0, 0.5]
-    assert "0.500" in figure.layout.title.text
-    assert figure.layout.xaxis.title.text == "epochs"
 
 
 def test_what_only_this_machine_reaches_is_told_from_what_others_reach() -> None:

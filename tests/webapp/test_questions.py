@@ -90,26 +90,6 @@ def test_a_late_key_and_an_unknown_value_answer_nothing(
     assert len(answers(stored(filled_store, labelling))) == 1
 
 
-@pytest.mark.parametrize("key", ["y", "n", "s"])
-def test_questions_about_merges_and_splits_have_their_keys(
-    filled_store: Store, labelling: LabellingRecord, open_page: Open, key: str
-) -> None:
-    at = opened(open_page, "a3s")
-    assert question(at, labelling)["title"] == "Do these two sentences belong together?"
-    press(at, labelling, key)
-    (given,) = answers(stored(filled_store, labelling)).values()
-    assert given.strategy == "a3s"
-    assert not at.exception
-
-
-def test_questions_end_with_the_budget(labelling: LabellingRecord, open_page: Open) -> None:
-    at = opened(open_page)
-    (budget,) = [n for n in at.number_input if n.label == "Budget"]
-    budget.set_value(1).run()
-    press(at, labelling, "s")
-    assert state_of(at, labelling).asking.question is None  # type: ignore[union-attr]
-
-
 def test_contradictions_are_listed_and_taken_back(
     filled_store: Store, labelling: LabellingRecord, open_page: Open
 ) -> None:

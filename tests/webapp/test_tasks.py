@@ -106,20 +106,6 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert "first task was created" in words_of(at) and "0 of 4 items are done" in words_of(at)
 
 
-def test_my_tasks_have_a_next_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
-    at = open_page("tasks", person="ada")
-    assert not at.exception
-    assert "pilot" in words_of(at) and HOSTILE in [text.value for text in at.text]
-    button(at, "Open next item").click().run()
-    with filled_store.reading() as r:
-        first, *others = r.tasks.items(task.id, "ada")
-        assert first.state is ItemState.STARTED and {item.state for item in others} == {ItemState.OPEN}
-        labelling = next(m.labelling_id for m in r.tasks.members(task.id) if m.person == "ada")
-        assert labelling is not None and r.labellings.get(labelling).owner == "ada"
-    at = open_page("tasks", person="ada")
-    assert [b.label for b in at.button if b.label in ("Continue", "Open next item")] == ["Continue"]
-
-
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
     finish(filled_store, task, "ada", 0)
     finish(filled_store, task, HOSTILE, 2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,12 +19,8 @@ from themescope.core.records.stored import JobStatus, Role
 from themescope.core.types import Article, Paragraph, Section, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
-from themescope.webapp.features.map import colourings
-from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.themes import results, state
 from themescope.webapp.features.themes.new_list import EXAMPLE
-from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.shared import queries
 from themescope.webapp.shared.results import partition_queries
 
 Open = Callable[..., AppTest]
@@ -119,12 +114,6 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
     at.selectbox(key=state.THEME).set_value("2. two").run()
     assert [row["theme"] for row in listed(at)] == ["two"] * 5
     assert "theme 2. two · themes of My list" in words_of(at).replace("\\", "")
-
-
-def test_sentences_with_low_confidence_are_a_selection_of_their_own(analysed: Store, open_page: Open) -> None:
-    at = open_page("themes", corpus="My list", view="Results", theme=results.LOW_CONFIDENCE)
-    assert not at.exception and [row["note"] for row in listed(at)] == ["-0.10", "-0.05"]
-    assert "low confidence · themes of" in words_of(at).replace("\\", "")
 
 
 def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) -> None:
@@ -235,11 +224,3 @@ def test_the_page_opens_at_the_themes_of_the_project(analysed: Store, open_page:
     without = open_page("themes", corpus=CORPUS, themes_view=state.RESULTS)
     assert "Find themes and draw the map" in [button.label for button in without.button]
     assert open_page("themes", corpus="My list", themes_view=state.NEW).text_area
-
-
-def test_a_list_without_sections_is_coloured_by_its_themes(analysed: Store) -> None:
-    (corpus,) = [one for one in queries.corpora() if one.name == "My list"]
-    scene = map_scene.opened(queries.maps(1)[0])
-    undivided = replace(scene, sections=np.zeros_like(scene.sections))
-    assert next(iter(colourings.options(ColouredView(corpus, scene, scene)))) == "Section"
-    assert next(iter(colourings.options(ColouredView(corpus, scene, undivided)))).startswith("2 themes")

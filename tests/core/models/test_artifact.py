@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import os
 import unicodedata
-from pathlib import Path
 
 import pytest
 
@@ -112,23 +110,3 @@ def test_an_unknown_method_is_not_saved(tmp_path):
 
 def test_info_is_read_without_the_weights(folder):
     assert read_info(folder)["method"] == "tfidf"
-
-
-def shared_vectors():
-    root = Path(os.environ.get("THEMESCOPE_SHARED_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
-    return root / "vectors"
-
-
-@pytest.mark.skipif(not shared_vectors().is_dir(), reason="the shared data folder is not on this machine")
-def test_a_full_size_model_stays_below_25_mb(tmp_path):
-    import torch
-
-    from themescope.core.models.triplet_network.network import BiLstmAttention
-
-    config = {"word_vectors": str(shared_vectors() / "glove.6B.100d.top100k.fp16.safetensors")}
-    model = REGISTRY.build("mean-vectors", config | {"storage": "int8"}, seed=1)
-    model.fit(Corpus(), SILENT)
-    save_model(model, "mean-vectors", tmp_path, {})
-    network = sum(p.numel() * 4 for p in BiLstmAttention(100).parameters())
-    assert sum(p.stat().st_size for p in tmp_path.iterdir()) + network < 25e6
-    assert torch.is_inference_mode_enabled() is False

@@ -8,8 +8,6 @@ import pytest
 
 from tests.db.texts import add_corpus
 from tests.jobs.tasks.test_tasks import made, work_through
-from tests.jobs.test_cli import call
-from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Sharing
 from themescope.db.records import NewLabelling
@@ -81,22 +79,3 @@ def test_every_number_of_the_text_is_a_fact(labelled: tuple[Store, list[int]]) -
     numbers = set(re.findall(r"\d[\d,.]*\d|\d", body))
     assert numbers <= known, numbers - known
     assert "\\cite{dawid1979}" in section.latex and "@article{dawid1979" in section.bibtex
-
-
-def test_labellings_of_two_corpora(labelled: tuple[Store, list[int]]) -> None:
-    store, ids = labelled
-    other = starts.begin(store, NewLabelling(add_corpus(store, "other").id, "x", "ada"), starts.from_nothing)
-    with pytest.raises(DataError, match="different corpora"):
-        methods_section(store, [*ids, other.id])
-    with pytest.raises(DataError, match="at least one"):
-        methods_section(store, [])
-
-
-def test_the_command(labelled: tuple[Store, list[int]]) -> None:
-    store, ids = labelled
-    with store.reading() as r:
-        names = [r.labellings.get(id).name for id in ids]
-    shown = call("methods", *names)
-    assert shown.exit_code == 0 and shown.stdout.startswith("The corpus “demo” was labelled in 10 articles")
-    assert "\\cite" in call("methods", *names, "--format", "latex").stdout
-    assert "@article" in call("methods", *names, "--format", "bibtex").stdout
