@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urldefrag
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import App
-from tests.e2e.hands import menu, open_page, watching
 from tests.site import built_once, shared_site
-from themescope.webapp.features import REGISTRY
-
-HELP = "Help with this page"
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +30,3 @@ def test_pages_and_search_run_under_the_policy(page: Page, documented: App) -> N
     page.keyboard.press("Enter")
     expect(page.locator("#search-results").get_by_role("link", name="Clustering metrics").first).to_be_visible()
     expect(page.locator("#search-results .context").first).to_contain_text("hypergeometric")
-
-
-def test_a_page_opens_its_section(page: Page, documented: App) -> None:
-    open_page(page, f"{documented.url}/map", "Map")
-    target = f"{documented.url}/docs/{REGISTRY.get('map').documentation}"
-    with menu(page) as body, page.context.expect_page() as opened:
-        body.get_by_role("link", name=HELP).click()
-    with watching(opened.value, documented.url):
-        expect(opened.value.locator(f"[id='{urldefrag(target).fragment}']")).to_be_in_viewport()
-        assert opened.value.url == target
-    opened.value.close()

@@ -10,11 +10,10 @@ import pytest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.helpers import write_articles
 from tests.jobs.test_kinds import do
-from themescope.core.errors import ConfigError, DataError, DuplicateNameError
+from themescope.core.errors import DataError, DuplicateNameError
 from themescope.core.types import Split
 from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
-from themescope.jobs.kinds import check_job
 from themescope.jobs.kinds.triplets import ORIGIN
 
 BAD, AMBIGUOUS, GOOD = Verdict.BAD, Verdict.AMBIGUOUS, Verdict.GOOD
@@ -107,17 +106,3 @@ def test_nothing_to_leave_out(reviewed: tuple[Store, TripletSetRecord]) -> None:
     store, _ = reviewed
     with pytest.raises(DataError, match=r"split validation was marked as bad by Ada\. Review triplets"):
         do(store, "clean-triplets", triplets="T", name="clean", splits=["validation"], people=["Ada"])
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ({"triplets": ""}, "“Triplets” is missing"),
-        ({"leave_out": ["good"]}, "must be bad or ambiguous"),
-        ({"leave_out": []}, "“Leave out \\(leave_out\\)” is missing"),
-        ({"splits": ["exam"]}, "not 'exam'"),
-    ],
-)
-def test_arguments_are_checked_before_anything_is_queued(args: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        check_job("clean-triplets", {"triplets": "T", "name": "clean", **args})

@@ -12,7 +12,7 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from tests.webapp.hands import plain_words_of
 from tests.webapp.listed import listed
 from themescope.core.labelling.partition import Cluster, Partition
-from themescope.core.records.stored import JobStatus, Sharing
+from themescope.core.records.stored import Sharing
 from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
@@ -37,17 +37,6 @@ def vectors(filled_store: Store) -> None:
             for a in w.corpora.articles(1)
         ]
         w.embeddings.add(1, blocks)
-
-
-def test_a_map_is_queued(filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS)
-    assert not any(b.label == "Create map" for b in at.button)
-    at.session_state[f"{state.NEW_MAP}_True"] = True
-    at.run()
-    next(b for b in at.button if b.label == "Create map").click().run()
-    with filled_store.reading() as r:
-        (args,) = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "project"]
-    assert (args["corpus"], args["titles"]) == (CORPUS, []) and args["model"] in (MODEL, "thematic-wikipedia")
 
 
 def test_the_nearest_of_a_sentence_are_listed_with_their_similarity(vectors: None, open_page: Open) -> None:
@@ -75,18 +64,6 @@ def test_the_address_keeps_shape_sentence_and_search(filled_store: Store, open_p
     next(b for b in at.button if b.label == "Clear selection").click().run()
     assert "24 sentences found" in plain_words_of(at) and "selected" not in plain_words_of(at)
     assert state.SHAPE not in at.query_params
-
-
-@pytest.mark.parametrize(("asked", "scale"), [("1.5", 1.5), ("nan", 1.0)])
-def test_the_address_keeps_the_size_of_points(asked: str, scale: float, filled_store: Store, open_page: Open) -> None:
-    at = open_page("map", corpus=CORPUS, scale=asked)
-    slider = at.slider(key=state.SCALE)
-    assert slider.value == scale
-    slider.set_value(0.5).run()
-    # Neither a later search nor another number of points changes it.
-    at.text_input(key=state.SEARCH).set_value("nile").run()
-    at.multiselect(key=state.ARTICLES).set_value(["Danube"]).run()
-    assert at.slider(key=state.SCALE).value == 0.5
 
 
 def test_an_address_of_nonsense_shows_the_map(filled_store: Store, open_page: Open) -> None:

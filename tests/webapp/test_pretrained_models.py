@@ -63,12 +63,3 @@ def test_forms_suggest_the_best_models_and_offer_all(filled_store: Store, open_p
     # The pretrained ones, the default first, then the stored one, whose benchmark has too few articles to count.
     assert models.value == [*(name for name in default_models() if not lacks_packages(name)), MODEL]
     assert set(models.options) == {MODEL, *PRETRAINED}
-
-
-def test_the_card_of_a_pretrained_model_is_shown_also_when_it_is_stored(filled_store: Store, open_page: Open) -> None:
-    for store_it in (False, True):
-        if store_it:
-            find_model(filled_store, DEFAULT)
-        at = open_page("train", view="Models", model=DEFAULT_MODEL)
-        assert not at.exception
-    assert any("Licences" in shown.value for shown in at.markdown)

@@ -85,29 +85,3 @@ def test_a_network_is_taught_and_measured(placed: tuple[Store, LabellingRecord],
     assert not any(b.label == "See both side by side" for b in at.button)  # it leads to a tab of the page Triplets
     assert list(shown["Model"]) == ["net", train["name"], ""]
     assert [float(v) for v in shown["Triplet accuracy"][:2]] == pytest.approx(list(values.values()), abs=6e-4)
-
-
-def test_contradictions_are_shown_and_several_labellings_teach(
-    placed: tuple[Store, LabellingRecord], open_page: Open
-) -> None:
-    store, record = placed
-    new = NewLabelling(record.corpus_id, "hers", "Eva", article_id=record.article_id)
-    other = starts.begin(store, new, starts.from_sections)
-    mine, session = LabellingSession(store, record.id, "Ada"), LabellingSession(store, other.id, "Eva")
-    first, second = sorted(session.partition.clusters)[4:6]
-    (step,) = mine.steps
-    with store.reading() as r:
-        together = r.label_steps.change_set(step.id).sentences()[:2]
-    session.do(op.assign(session.partition, together[:1], first))
-    session.do(op.assign(session.partition, together[1:], second))
-    at = settings(open_page, record)
-    next(m for m in at.multiselect if m.label == "Also use").set_value(["hers"]).run()
-    assert not at.exception
-    assert "**1 contradiction**" in words_of(at)
-    shown = next(d.value for d in at.dataframe if "Together in" in d.value.columns)
-    assert shown[["Together in", "Apart in"]].values.tolist() == [["mine", "hers"]]
-    assert {shown["First sentence"][0], shown["Second sentence"][0]} == {mine.texts[int(i)] for i in together}
-    next(b for b in at.button if b.label == "Make triplets").click().run()
-    with store.reading() as r:
-        (job,) = r.jobs.list(status=JobStatus.QUEUED)
-    assert job.args["labellings"] == ["mine", "hers"]

@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS, MODEL
 from tests.webapp.hands import words_of
-from themescope.core.paths import default_models
 from themescope.core.records.stored import JobStatus, ScoreRecord
 from themescope.db.records import VectorBlock
 from themescope.db.store import Store
@@ -39,17 +38,6 @@ def test_methods_stand_side_by_side(embedded: Store, open_page: Open) -> None:
     table = at.dataframe[0].value
     assert list(table.columns) == ["Method", "ROUGE-1 recall", "Precision", "F1"] and len(table) == 3
     assert table["ROUGE-1 recall"].iloc[0] == "1.000"
-
-
-def test_embedding_by_another_model_is_queued(filled_store: Store, open_page: Open) -> None:
-    at = open_page("summaries", corpus=CORPUS)
-    box = next(box for box in at.selectbox if box.label == "Model")
-    assert box.value == default_models()[0]  # the pretrained default, before the newest one
-    box.set_value(MODEL).run()
-    next(button for button in at.button if button.label == "Embed corpus").click().run()
-    with filled_store.reading() as r:
-        args = [job.args for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "embed"]
-    assert args == [{"corpus": CORPUS, "model": MODEL, "limit": 0, "index": True}]
 
 
 def test_collections_show_what_was_measured(filled_store: Store, open_page: Open) -> None:

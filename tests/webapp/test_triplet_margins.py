@@ -82,15 +82,6 @@ def add_nets(store: Store, nets: list[object]) -> None:
         add_net(store, net, name, method)
 
 
-def test_margins_are_told_in_numbers(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", view="Accuracy", set=SET)
-    assert not at.exception and not at.error
-    assert "4 triplets of the test split, 1 wrong, 1 tied" in words_of(at)
-    table = at.dataframe[0].value
-    assert table["Triplets"].sum() == 3  # a tie is in no bar
-    assert any(b.label == "Open 1 wrong triplet" for b in at.button)
-
-
 def test_two_models_are_compared_on_the_triplets_of_both(filled_store: Store, open_page: Open) -> None:
     add_evaluation(filled_store, "second", [1.0, 1.0, 1.0, -1.0])
     add_evaluation(filled_store, "elsewhere", [1.0, 1.0, 1.0, -1.0], Split.TRAIN)

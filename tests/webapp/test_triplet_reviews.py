@@ -50,18 +50,6 @@ def evaluate(store: Store, model: ModelRecord, on: TripletSetRecord, margins: li
                    config={"split": "test"}, margins={Split.TEST: (ids, np.array(margins, np.float32))})  # fmt: skip
 
 
-def test_reviews_are_counted_by_person(filled_store: Store, open_page: Open) -> None:
-    assert "No reviews of this set yet" in words_of(open_page("triplets", view="Reviews", set=SET))
-    review(filled_store)
-    at = open_page("triplets", view="Reviews", set=SET)
-    assert not at.exception and not at.error
-    assert "**4 triplets** reviewed by 2 people" in words_of(at)
-    table = at.dataframe[0].value
-    assert table[["Reviewer", "Good", "Bad", "Ambiguous"]].values.tolist() == [["Ada", 0, 2, 0], ["Bob", 0, 1, 1]]
-    next(b for b in at.button if b.label == "Open 3 bad").click().run()
-    assert "Triplet 1 of 3" in words_of(at) and "Showing only judged bad" in words_of(at)
-
-
 def test_a_set_without_bad_triplets_is_queued_with_a_training(filled_store: Store, open_page: Open) -> None:
     chosen = review(filled_store)
     net = trained(filled_store, "net", chosen, epochs=2)
