@@ -15,7 +15,7 @@ from themescope.core.records.stored import ErrorCase, Role
 from themescope.db.records import Notebook
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
-from themescope.webapp.features.notebook import agreement, cases, state
+from themescope.webapp.features.notebook import cases, report, state
 from themescope.webapp.features.notebook.one_case import known_view
 
 Open = Callable[..., AppTest]
@@ -134,7 +134,7 @@ def test_a_case_to_discuss_is_opened_whatever_the_filters(
 
     with collected.writing() as w:
         w.error_categories.code(1, 1, "ada", True)
-    monkeypatch.setattr(agreement, "clickable_table", table)
+    monkeypatch.setattr(report, "clickable_table", table)
     at = open_page("notebook", person="ada", corpus=CORPUS)
     at.selectbox(key=state.CATEGORY).set_value("not coded by me").run()
     at.session_state[state.VIEW] = state.AGREEMENT

@@ -18,7 +18,7 @@ from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.relabel import cluster_queries, filters
+from themescope.webapp.features.relabel import queries, toolbar
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.clusters import tree_data
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -92,7 +92,7 @@ def test_clusters_are_chosen_grouped_and_moved_out(
     assert rows[-3]["count"].startswith("2 sub-themes · 0 of")
     state = state_of(at, labelling)
     state.clusters.numbers = (theme,)
-    shown = filters.in_view(state, filters.CHOSEN)
+    shown = toolbar.in_view(state, toolbar.CHOSEN)
     assert sorted(shown) == sorted([*now.members(2), *now.members(3)])
     at = send(at, labelling, "put_under", clusters=[1], theme=2)  # dropped on a sub-theme
     assert stored(filled_store, labelling).clusters[1].parent == theme
@@ -143,7 +143,7 @@ def test_outliers_are_left_unassigned_or_gathered(
 ) -> None:
     at = open_page("relabel", layout="Clusters", clusters=OUTLIERS)
     state = state_of(at, labelling)
-    found = cluster_queries.densities(state)
+    found = queries.densities(state)
     assert found is not None
     far = int(found[0][int(found[1].argmin())])
     frame = at.dataframe[0].value
@@ -193,7 +193,7 @@ def test_suggestions_on_a_large_labelling_are_based_on_a_sample(
     filled_store: Store, labelling: LabellingRecord, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inference, "MOST_WITH_VECTORS", 20)
-    monkeypatch.setattr(cluster_queries, "MOST_WITH_VECTORS", 20)
+    monkeypatch.setattr(queries, "MOST_WITH_VECTORS", 20)
     at = open_page("relabel", layout="Clusters", clusters=MERGES)
     state = state_of(at, labelling)
     assert state.model is None and state.clusters.pair is not None

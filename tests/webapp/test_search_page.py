@@ -13,8 +13,8 @@ from tests.webapp.filled import CORPUS, HOSTILE, MODEL
 from themescope.db.store import Store
 from themescope.jobs.services.everything import find_everything
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.features.search import links
-from themescope.webapp.features.search.links import link_of
+from themescope.webapp.features.search import found as links
+from themescope.webapp.features.search.found import link_of
 
 Open = Callable[..., AppTest]
 

@@ -20,8 +20,7 @@ from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.features.relabel.state import ShownChange, Unsaved
-from themescope.webapp.features.tasks import form, state
-from themescope.webapp.features.tasks import queries as task_page_queries
+from themescope.webapp.features.tasks import form, overview, state
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.results import partition_queries
 
@@ -202,5 +201,5 @@ def test_checks_are_made_anew_when_items_are_given_away(
     items = items_of(filled_store, task, "ada")
     given, done = replace(items[0], person="eve"), replace(items[0], done=task.created)
     for first in (items[0], items[0], given, done):
-        task_page_queries.checks_of(Task(task, (), (first, *items[1:])))
+        overview.checks_of(Task(task, (), (first, *items[1:])))
     assert len(made) == 3

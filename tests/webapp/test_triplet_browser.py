@@ -22,9 +22,8 @@ from themescope.db.records import TripletSetRecord, Verdict
 from themescope.db.store import Store
 from themescope.webapp.features.triplets import browser, filters
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets.export import Export
 from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter
-from themescope.webapp.features.triplets.queries import EvaluatedModel
+from themescope.webapp.features.triplets.queries import EvaluatedModel, Export
 from themescope.webapp.shared import components
 from themescope.webapp.shared.results import triplet_queries
 

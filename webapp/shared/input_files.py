@@ -24,6 +24,7 @@ from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, read_sheet
 from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
 from themescope.jobs.services.selections import HEADER
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -101,12 +102,17 @@ def keep(files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def keep_once(key: str, mark: object, files: Iterable[Upload], home: Path) -> tuple[Path, ...]:
+def keep_once(key: str, mark: object, files: Iterable[Upload]) -> tuple[Path, ...]:
     """Call :func:`keep` once, not in every run of the page; ``mark`` identifies the files of the session key."""
     if st.session_state.get(key, (None, ()))[0] != mark:
-        st.session_state[key] = (mark, keep(files, home))
+        st.session_state[key] = (mark, keep(files, queries.store().settings.home))
     paths: tuple[Path, ...] = st.session_state[key][1]
     return paths
+
+
+def keep_one(key: str, file: Upload) -> Path:
+    """Return the path of one uploaded file; see :func:`keep_once`."""
+    return keep_once(key, getattr(file, "file_id", file.name), [file])[0]
 
 
 def is_upload(path: Path, home: Path) -> bool:

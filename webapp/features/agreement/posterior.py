@@ -12,7 +12,8 @@ import streamlit as st
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Estimate, Labels
 from themescope.db.records import NewLabelling
-from themescope.jobs.services.labelling import adjudication, methods, starts
+from themescope.jobs.cli.labels import methods
+from themescope.jobs.services.labelling import adjudication, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement.groups import ALL, BOTH, LabellingGroup, Rater, TextScope, judged
@@ -35,16 +36,26 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
     result = _adjudicated(_digest(raters, found), raters, found)
     _reliabilities(found, result)
     _disputed(found, result, which)
-    _gold(scope, found, _of_gold_votes(found, which), which)
-    _methods(found)
-
-
-def _of_gold_votes(found: LabellingGroup, which: str) -> Adjudication:
-    """Return what follows from the labels from which the gold labelling is made."""
     placed = [np.ones(len(p.labels), dtype=np.bool_) if p.placed is None else p.placed for p in found.people]
     votes = adjudication.gold_votes([person.labels for person in found.people], placed, which == BOTH)
     raters = [*votes, *([found.gold.labels] if found.gold else [])]
-    return _adjudicated(_digest(raters, found), raters, found)
+    result = _adjudicated(_digest(raters, found), raters, found)
+    st.subheader("Create gold labelling", anchor=False)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    name = left.text_input(
+        "Name", value=f"{scope.name.removeprefix(partition_queries.TASK)} gold"[:180], key=f"{GOLD_NAME}_{scope.name}"
+    )
+    if right.button(
+        "Create gold labelling", type="primary", icon=":material/gavel:", disabled=not (name or "").strip()
+    ):
+        ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
+        new = NewLabelling(scope.corpus_id, name or "", current_person(), Sharing.GOLD, False, scope.article_id)
+        begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
+        made = attempt(lambda: starts.begin(queries.store(), new, begin))
+        if made is not None:
+            switch_page("relabel", partition_queries.edit_view(made.name))
+    st.caption(_start(result, which))
+    _methods(found)
 
 
 def _digest(raters: Sequence[Labels], found: LabellingGroup) -> str:
@@ -121,7 +132,6 @@ def _about(found: LabellingGroup, result: Adjudication) -> str:
 
 
 def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
-    """Draw the sentences that people placed differently, with their probable clusters."""
     st.subheader("Disagreements", anchor=False)
     order = np.lexsort((np.arange(len(result.differ)), -result.dispute))
     order = order[result.differ[order]]
@@ -163,7 +173,6 @@ def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
 
 
 def _probable(result: Adjudication, rows: np.ndarray) -> dict[str, list[object]]:
-    """Return the columns of the most probable cluster and the next one."""
     best, second = result.labels[rows], result.runner_up[rows]
     return {
         "Most probable": [_called(result, int(label)) for label in best],
@@ -179,30 +188,7 @@ def _called(result: Adjudication, label: int) -> str:
     return "–" if label < 0 else result.names.get(label, f"cluster {label + 1}")
 
 
-# --- gold labelling ---------------------------------------------------------------------------------------------------
-
-
-def _gold(scope: TextScope, found: LabellingGroup, result: Adjudication, which: str) -> None:
-    """Draw the form that creates a gold labelling."""
-    st.subheader("Create gold labelling", anchor=False)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    name = left.text_input(
-        "Name", value=f"{scope.name.removeprefix(partition_queries.TASK)} gold"[:180], key=f"{GOLD_NAME}_{scope.name}"
-    )
-    if right.button(
-        "Create gold labelling", type="primary", icon=":material/gavel:", disabled=not (name or "").strip()
-    ):
-        ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
-        new = NewLabelling(scope.corpus_id, name or "", current_person(), Sharing.GOLD, False, scope.article_id)
-        begin = adjudication.from_adjudication(ids, which == BOTH, scope.gold_id)
-        made = attempt(lambda: starts.begin(queries.store(), new, begin))
-        if made is not None:
-            switch_page("relabel", partition_queries.edit_view(made.name))
-    st.caption(_start(result, which))
-
-
 def _start(result: Adjudication, which: str) -> str:
-    """Return what the gold labelling begins with."""
     own = (
         ", where only those who placed a sentence have a say in it; sentences that nobody placed are where the "
         "labellings began"
@@ -223,11 +209,7 @@ def _start(result: Adjudication, which: str) -> str:
     )
 
 
-# --- methods section --------------------------------------------------------------------------------------------------
-
-
 def _methods(found: LabellingGroup) -> None:
-    """Draw the button that writes the methods section, and the section."""
     ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
     part = st.expander("Methods section", icon=":material/description:", key=METHODS, on_change="rerun")
     if not part.open:

@@ -45,7 +45,12 @@ _PAIRWISE = "Pairwise agreement of partitions"
 
 def show(scope: TextScope, found: LabellingGroup) -> None:
     """Draw all results for the labellings of a group."""
-    which = _choose_counted()
+    # Choose which sentences count.
+    chosen = st.segmented_control(
+        "Sentences that count", list(COUNTS), default=BOTH, required=True, key=COUNTED, bind="query-params",
+        help="  \n".join(f"**{name}**: {about}." for name, about in COUNTS.items()),
+    )  # fmt: skip
+    which = chosen or BOTH
     if len(found.people) < 2:
         nothing(
             "Agreement needs two labellings.",
@@ -73,20 +78,10 @@ def _of_all(
     return agreement_on_codes(_labels, names, _found.articles), pair_alpha(_labels, _found.articles)
 
 
-def _choose_counted() -> str:
-    """Choose which sentences count."""
-    chosen = st.segmented_control(
-        "Sentences that count", list(COUNTS), default=BOTH, required=True, key=COUNTED, bind="query-params",
-        help="  \n".join(f"**{name}**: {about}." for name, about in COUNTS.items()),
-    )  # fmt: skip
-    return chosen or BOTH
-
-
 # --- codes ------------------------------------------------------------------------------------------------------------
 
 
 def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
-    """Draw the agreement on codes with common names, overall and for each code."""
     two = found.coders == 2
     with st.container(horizontal=True):
         help = "For nominal data: 1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative "
@@ -157,7 +152,6 @@ def _partitions(labels: Sequence[Labels], whole: PairAlpha, which: str, common: 
 
 
 def _more(which: str) -> str:
-    """Return what to do where too few sentences count."""
     return "" if which == ALL else f" Choose “{ALL}” above to count what nobody has changed, too."
 
 
@@ -185,7 +179,6 @@ _WIDTHS_WITHOUT_INTERVALS = {"Second": 390, "ARI": 80, "AMI": 80}
 
 
 def _pairs(found: LabellingGroup, which: str) -> None:
-    """Draw the agreement of every two people, and of each person with sections and clusterings."""
     pairs = [*combinations(found.people, 2), *((p, other) for p in found.people for other in found.others)]
     if not pairs:
         return
@@ -213,7 +206,6 @@ def _pairs(found: LabellingGroup, which: str) -> None:
 
 
 def _measured(remarks: set[str]) -> str:
-    """Return what the values of all pairs are based on."""
     if remarks == {_ONE_ARTICLE}:
         return "One article, so no intervals."
     same = next(iter(remarks)) if len(remarks) == 1 else ""

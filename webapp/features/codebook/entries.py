@@ -2,20 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import streamlit as st
 
+from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import TEXTS, Code, CodebookEntry, codes
-from themescope.webapp.features.codebook.editing import CodebookState
-from themescope.webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN
+from themescope.core.labelling.operations import Operation
+from themescope.core.labelling.partition import Partition
+from themescope.core.records.stored import LabellingRecord
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN, STATE
+from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling.codebook_view import close_editor, editor, entry_html, title_html
 from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.people import current_person
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import edit_view
 from themescope.webapp.shared.text import count, plain
+
+READ_ONLY = "This labelling is read-only for you. Make your own copy on the Relabel page to change it."
+
+
+@dataclass
+class CodebookState:
+    """The codebook of one labelling as one browser session sees it."""
+
+    session: LabellingSession
+    notice: str = ""
+    """Why the last action was refused."""
+    saved: str = ""
+    """Summary of the last change of this session."""
+
+    @property
+    def record(self) -> LabellingRecord:
+        """The labelling."""
+        return self.session.record
+
+    @property
+    def partition(self) -> Partition:
+        """The labelling as the page shows it."""
+        return self.session.partition
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this person may only read the labelling; reads the role from the store."""
+        role = queries.read(lambda r: r.people.role(self.session.person))
+        return not self.record.editable_by(self.session.person, role)
+
+    def texts(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return sentences by id."""
+        return partition_queries.sentence_texts(list(ids))
+
+    def apply(self, make: Callable[[Partition], Operation]) -> Step | None:
+        """Make a change and save it; for callbacks, nothing is raised.
+
+        After a conflict the page shows the other person's version, and saving again replaces it.
+        """
+        if self.read_only:
+            self.notice = READ_ONLY
+            return None
+        return self._move(lambda: self.session.do(make(self.partition)), "Nothing has changed.")
+
+    def undo(self) -> None:
+        """Undo this person's last change of the labelling; for callbacks."""
+        self._move(self.session.undo, "You have nothing to undo.")
+
+    def redo(self) -> None:
+        """Redo the change that was undone last; for callbacks."""
+        self._move(self.session.redo, "You have nothing to redo.")
+
+    def _move(self, move: Callable[[], Step | None], if_none: str) -> Step | None:
+        self.notice = self.saved = ""
+        try:
+            step = move()
+        except StaleChangeError as error:
+            self.session.sync()
+            self.notice = f"{error} The page now shows that version. Save again to replace it."
+            return None
+        except ThemescopeError as error:
+            self.notice = str(error)
+            return None
+        if step is None:
+            self.notice = if_none
+        else:
+            self.saved = step.summary if step.target is None else f"{step.kind.value}: {step.summary}"
+        return step
+
+
+def codebook_state(record: LabellingRecord) -> CodebookState:
+    """Return the state of this browser session for a labelling and the person who is present now, up to date."""
+    key, person = f"{STATE}_{record.id}", current_person()
+    held = st.session_state.get(key)
+    if not isinstance(held, CodebookState) or held.session.person != person:
+        held = CodebookState(LabellingSession(queries.store(), record.id, person))
+        st.session_state[key] = held
+    held.session.sync()
+    return held
+
+
+# --- entries ----------------------------------------------------------------------------------------------------------
+
 
 _AT_ONCE = 30
 _INDENT = 36
@@ -63,11 +155,19 @@ def _matches(code: Code, search: str, texts: dict[int, str]) -> bool:
 
 
 def _head(state: CodebookState, listed: list[Code], may_edit: bool) -> str:
-    """Draw search, undo and messages, and return the search."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=260)
         if may_edit:
-            _undo_buttons(state)
+            found = state.session.undo_state
+            for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
+                st.button(
+                    label,
+                    icon=f":material/{label.lower()}:",
+                    on_click=_travel,
+                    args=(state, move),
+                    disabled=not steps,
+                    help=f"{label} your last change of this labelling",
+                )
         st.space("stretch")
         page_link("relabel", "Open in Relabel", view=edit_view(state.record.name))
     written = sum(bool(code.entry) for code in listed)
@@ -75,19 +175,6 @@ def _head(state: CodebookState, listed: list[Code], may_edit: bool) -> str:
     st.caption(plain(f"{about} · Saved: {state.saved}" if state.saved else about))
     messages(state)
     return search or ""
-
-
-def _undo_buttons(state: CodebookState) -> None:
-    found = state.session.undo_state
-    for label, move, steps in (("Undo", state.undo, found.undoable), ("Redo", state.redo, found.redoable)):
-        st.button(
-            label,
-            icon=f":material/{label.lower()}:",
-            on_click=_travel,
-            args=(state, move),
-            disabled=not steps,
-            help=f"{label} your last change of this labelling",
-        )
 
 
 def messages(state: CodebookState) -> None:
@@ -98,7 +185,6 @@ def messages(state: CodebookState) -> None:
 
 
 def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: bool) -> None:
-    """Draw one code, as text or as the form in which it is edited."""
     number = code.cluster.number
     editing = st.session_state.get(EDIT) == (state.record.id, number)
     with st.container(horizontal=True, gap=None):
@@ -110,23 +196,19 @@ def _code(state: CodebookState, code: Code, texts: dict[int, str], may_edit: boo
             left.html(title_html(code.cluster, tones(st.context.theme.type), size))
             if may_edit:
                 with right.container(horizontal_alignment="right"):
-                    _edit_button(state, code, editing)
+                    target = None if editing else code.cluster.number
+                    st.button(
+                        "Close" if editing else "Edit",
+                        icon=":material/close:" if editing else ":material/edit:",
+                        key=f"{EDIT}_{code.cluster.number}",
+                        help=f"{'Close' if editing else 'Edit'} the entry of {plain(code.cluster.name)}",
+                        on_click=_edit,
+                        args=(state, target),
+                    )
             if editing:
                 _form(state, code)
             else:
                 st.html(entry_html(code, state.partition, texts))
-
-
-def _edit_button(state: CodebookState, code: Code, editing: bool) -> None:
-    target = None if editing else code.cluster.number
-    st.button(
-        "Close" if editing else "Edit",
-        icon=":material/close:" if editing else ":material/edit:",
-        key=f"{EDIT}_{code.cluster.number}",
-        help=f"{'Close' if editing else 'Edit'} the entry of {plain(code.cluster.name)}",
-        on_click=_edit,
-        args=(state, target),
-    )
 
 
 def _form(state: CodebookState, code: Code) -> None:

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pandas as pd
 import streamlit as st
 
+from themescope.core.labelling.changes import EntryChange, Step
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.operations import Operation
+from themescope.core.labelling.codebook.entries import (
+    NAME_LIMIT,
+    SENTENCES,
+    Difference,
+    Version,
+    codes,
+    differences,
+    versions,
+)
+from themescope.core.labelling.operations import Operation, OperationKind
+from themescope.core.labelling.partition import EntryKind
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.pipeline import queue_pipeline
-from themescope.webapp.features.codebook.editing import CodebookState
-from themescope.webapp.features.codebook.entries import messages
-from themescope.webapp.features.codebook.state import CODE_FILE, KEPT, OPEN_NEXT, PROJECT_FILE, TEXTS_FORM
-from themescope.webapp.shared import input_files, projects, queries
-from themescope.webapp.shared.choose import closed
+from themescope.webapp.features.codebook.entries import CodebookState, messages
+from themescope.webapp.features.codebook.state import (
+    CODE_FILE,
+    KEPT,
+    NEW,
+    OLD,
+    OPEN_NEXT,
+    PROJECT_FILE,
+    TEXTS_FORM,
+    VERSION_FORM,
+    VERSION_NAME,
+)
+from themescope.webapp.shared import input_files, people, projects, queries
+from themescope.webapp.shared.choose import closed, nothing
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.job_status import follow, submit
+from themescope.webapp.shared.labelling.codebook_view import difference_html
 from themescope.webapp.shared.people import current_person, may
-from themescope.webapp.shared.text import count, file_name, plain
+from themescope.webapp.shared.text import ago, count, file_name, plain
 
 _MAX_MB = 200
 _NAME = 180
@@ -58,13 +80,7 @@ def show(state: CodebookState) -> None:
     project_import()
 
 
-def _kept(file: input_files.Upload, key: str) -> Path:
-    mark = getattr(file, "file_id", file.name)
-    return input_files.keep_once(key, mark, [file], queries.store().settings.home)[0]
-
-
 def _code_import(state: CodebookState) -> None:
-    """Draw the import of codes into this labelling, with what it would change."""
     with st.expander("Import codes", icon=":material/upload:"):
         st.caption(
             "Codes with the name of a cluster replace its codebook entry, others become new clusters. It is one step, "
@@ -76,7 +92,7 @@ def _code_import(state: CodebookState) -> None:
         )  # fmt: skip
         if file is None:
             return
-        path = _kept(file, f"{KEPT}_{CODE_FILE}")
+        path = input_files.keep_one(f"{KEPT}_{CODE_FILE}", file)
         found = attempt(lambda: _adoption(state, path))
         if found is None:
             return
@@ -107,7 +123,7 @@ def project_import() -> None:
         file = st.file_uploader("REFI-QDA project", type=["qdpx"], max_upload_size=_MAX_MB, key=PROJECT_FILE)
         if file is None:
             return
-        path = _kept(file, f"{KEPT}_{PROJECT_FILE}")
+        path = input_files.keep_one(f"{KEPT}_{PROJECT_FILE}", file)
         with st.spinner("Reading the project …"):
             plan = attempt(lambda: qda_projects.plan_project(queries.store(), corpus.id, path))
         if plan is None:
@@ -115,9 +131,25 @@ def project_import() -> None:
         if not plan.matched:
             _texts_import(path, plan)
             return
-        _preview(plan)
+        placed = int((plan.partition.numbers >= 0).sum())
+        st.markdown(
+            f"{count(plan.matched, 'text')} found in this project · {count(len(plan.partition.clusters), 'code')} · "
+            f"{count(placed, 'coded sentence')}"
+        )
+        left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
+        left_out += [f"{count(number, kind)}" for kind, number in plan.skipped.items()]
+        left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
+        if plan.several:
+            left_out.append(f"other codes of {count(plan.several, 'sentence')} that have several")
+        if left_out:
+            st.caption(plain("Left out: " + " · ".join(left_out)))
         if st.button("Import project", type="primary", icon=":material/upload:"):
-            _create(plan, corpus.id, file.name)
+            name = plan.name[:_NAME].strip() or Path(file.name).stem
+            new = NewLabelling(corpus.id, name, current_person(), article_id=plan.article_id)
+            made = attempt(lambda: starts.begin(queries.store(), new, qda_projects.from_project(plan, file.name)))
+            if made is not None:
+                st.session_state[OPEN_NEXT] = made.name
+                st.rerun()
 
 
 def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:
@@ -143,26 +175,85 @@ def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
 
 
-def _preview(plan: qda_projects.ProjectPlan) -> None:
-    """Draw what the import would make, and what it leaves out."""
-    placed = int((plan.partition.numbers >= 0).sum())
-    st.markdown(
-        f"{count(plan.matched, 'text')} found in this project · {count(len(plan.partition.clusters), 'code')} · "
-        f"{count(placed, 'coded sentence')}"
+# --- version list -----------------------------------------------------------------------------------------------------
+
+
+_NOW = "Now"
+
+
+def show_versions(state: CodebookState) -> None:
+    """Draw the tab."""
+    messages(state)
+    if not state.read_only:
+        with st.form(VERSION_FORM, border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Name of the version", key=VERSION_NAME, max_chars=NAME_LIMIT, width=320)
+            pressed = st.form_submit_button("Record version", icon=":material/bookmark_add:")
+        if pressed:
+            state.apply(lambda p: book.record_version(p, uuid4().hex, name or ""))
+            st.rerun()
+    known = versions(state.partition)
+    if not known:
+        nothing(
+            "No versions yet.", "Record one when the codebook is ready for labellers; later ones show what changed."
+        )
+        return
+    steps = _steps(state.record.id)
+    shown = [steps.get(version.key) for version in known]
+    frame = pd.DataFrame(
+        {
+            "Version": [version.name for version in known],
+            "Codes": [len(version.codes) for version in known],
+            "Recorded": [ago(step.when) if step else "" for step in shown],
+            "Who": [(step.person or people.UNNAMED) if step else "" for step in shown],
+        }
     )
-    left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
-    left_out += [f"{count(number, kind)}" for kind, number in plan.skipped.items()]
-    left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
-    if plan.several:
-        left_out.append(f"other codes of {count(plan.several, 'sentence')} that have several")
-    if left_out:
-        st.caption(plain("Left out: " + " · ".join(left_out)))
+    st.dataframe(frame[::-1], hide_index=True, height="content" if len(known) < 8 else 310)
+    _compare(state, known)
 
 
-def _create(plan: qda_projects.ProjectPlan, corpus_id: int, file: str) -> None:
-    name = plan.name[:_NAME].strip() or Path(file).stem
-    new = NewLabelling(corpus_id, name, current_person(), article_id=plan.article_id)
-    made = attempt(lambda: starts.begin(queries.store(), new, qda_projects.from_project(plan, file)))
-    if made is not None:
-        st.session_state[OPEN_NEXT] = made.name
+def _steps(labelling_id: int) -> dict[str, Step]:
+    def read(r: queries.Any) -> list[tuple[Step, Iterable[object]]]:
+        listed = r.label_steps.list(labelling_id, operation=OperationKind.VERSION.value)
+        return [(step, r.label_steps.change_set(step.id)) for step in listed]
+
+    found: dict[str, Step] = {}
+    for step, change_set in queries.read(read):
+        for change in change_set:
+            if isinstance(change, EntryChange) and change.kind is EntryKind.VERSION and change.new is not None:
+                found[change.key] = step
+    return found
+
+
+def _compare(state: CodebookState, known: Sequence[Version]) -> None:
+    by_name = {version.name: version for version in known}
+    listed = list(by_name)[::-1]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        old = st.selectbox("From", listed, key=f"{OLD}_{state.record.id}", width=260)
+        new = st.selectbox(
+            "To", ["", *listed], format_func=lambda name: name or _NOW, key=f"{NEW}_{state.record.id}", width=260
+        )
+    before = by_name[old if old in by_name else listed[0]]
+    after = codes(state.partition) if new not in by_name else by_name[new].codes
+    found = differences(before.codes, after)
+    ids = {id for code in (*before.codes, *after) for name in SENTENCES for id in getattr(code.entry, name)}
+    texts = state.texts(ids)
+    st.markdown(_summary(found))
+    for difference in found:
+        with st.container(border=True):
+            st.html(difference_html(difference, texts))
+    if not state.read_only and st.button(
+        f"Restore texts of {plain(before.name)}",
+        icon=":material/settings_backup_restore:",
+        help="Gives the clusters their texts and examples of this version, in one step that can be undone. Names and "
+        "sentences stay as they are, and clusters that the version does not have keep their texts.",
+    ):
+        state.apply(lambda p: book.restore_version(p, before))
         st.rerun()
+
+
+def _summary(found: Sequence[Difference]) -> str:
+    if not found:
+        return "No differences."
+    kinds = [one.kind for one in found]
+    counted = {kind: kinds.count(kind) for kind in ("added", "removed", "renamed", "changed")}
+    return " · ".join(f"{count(number, 'code')} {kind}" for kind, number in counted.items() if number)

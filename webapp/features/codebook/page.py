@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from themescope.webapp.features.codebook import entries, files, practice, version_list
-from themescope.webapp.features.codebook.editing import codebook_state
+from themescope.webapp.features.codebook import entries, files, practice
+from themescope.webapp.features.codebook.entries import codebook_state
 from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, OPEN_NEXT, PRACTICE, VERSIONS, VIEW
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
@@ -27,7 +27,7 @@ else:
     st.html(STYLE)
     with st.container(width=400):
         chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name)
-    views = {CODES: entries.show, VERSIONS: version_list.show, PRACTICE: practice.show, FILES: files.show}
+    views = {CODES: entries.show, VERSIONS: files.show_versions, PRACTICE: practice.show, FILES: files.show}
     view, tab = open_tab([*views], VIEW)
     with tab:
         views[view](codebook_state(chosen))

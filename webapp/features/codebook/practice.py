@@ -18,8 +18,7 @@ from themescope.core.labelling.codebook.entries import Code, codes, entry_of, wi
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, TrainingItem, share_right, training_items
 from themescope.db.access import Right
 from themescope.jobs.services.labelling import codebook
-from themescope.webapp.features.codebook.editing import CodebookState
-from themescope.webapp.features.codebook.entries import messages
+from themescope.webapp.features.codebook.entries import CodebookState, messages
 from themescope.webapp.features.codebook.state import ANSWER, ATTEMPT, ITEM
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import nothing
@@ -71,7 +70,25 @@ def show(state: CodebookState) -> None:
     else:
         _start(state, items)
     if not state.read_only:
-        _manage(state, items)
+        st.subheader("Training items", anchor=False)
+        known = {item.sentence for item in items}
+        partition = state.partition
+        new = [
+            id
+            for number in sorted(partition.clusters)
+            for id in entry_of(partition, number).examples
+            if id not in known and int(partition.numbers[partition.rows([id])[0]]) == number
+        ]
+        label = f"Use {count(len(new), 'example')} of the codebook"
+        if new and st.button(label, icon=":material/add:", help="Examples become training items of their clusters."):
+            state.apply(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new))
+            st.rerun()
+        texts = state.texts([item.sentence for item in items])
+        names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
+        for item in items:
+            with st.expander(f"{plain(names[item.cluster])}: {plain(shorten(texts.get(item.sentence, ''), 90))}"):
+                st.text(texts.get(item.sentence, ""))
+                _explanation(state, item)
         _people(state)
 
 
@@ -100,7 +117,6 @@ def _begin(labelling: int, items: Sequence[TrainingItem]) -> None:
 
 
 def _question(state: CodebookState, going: Attempt) -> None:
-    """Draw one item: its sentence, the clusters to choose from or the feedback, and the codebook beside it."""
     at = len(going.answers) - going.checked
     item, listed = going.items[at], codes(state.partition)
     names = {code.cluster.number: code.cluster.name for code in listed}
@@ -111,7 +127,15 @@ def _question(state: CodebookState, going: Attempt) -> None:
         if going.checked:
             _feedback(item, going.answers[-1], names)
             if st.button("Next", type="primary", icon=":material/arrow_forward:", key=f"{ANSWER}_{at}_next"):
-                _go_on(going)
+                # Go on to the next item; after the last one, store the attempt.
+                going.checked = False
+                if going.done and may(Right.LABEL):
+                    attempt(
+                        lambda: codebook.record_attempt(
+                            queries.store(), going.labelling, current_person(), going.results
+                        )
+                    )
+                st.rerun()
         else:
             _choice(going, at, names)
         st.button("End practice", icon=":material/close:", type="tertiary", on_click=_leave)
@@ -141,14 +165,6 @@ def _choice(going: Attempt, at: int, names: dict[int, str]) -> None:
         st.rerun()
 
 
-def _go_on(going: Attempt) -> None:
-    """Go on to the next item; after the last one, store the attempt."""
-    going.checked = False
-    if going.done and may(Right.LABEL):
-        attempt(lambda: codebook.record_attempt(queries.store(), going.labelling, current_person(), going.results))
-    st.rerun()
-
-
 def _codebook(state: CodebookState, listed: Sequence[Code], asked: set[int]) -> None:
     """Draw the entries of codes. Examples that are asked must not give the answer away."""
     shades, sizes = tones(st.context.theme.type), state.partition.sizes()
@@ -162,7 +178,6 @@ def _codebook(state: CodebookState, listed: Sequence[Code], asked: set[int]) -> 
 
 
 def _feedback(item: TrainingItem, chosen: int, names: dict[int, str]) -> None:
-    """Say whether an answer was right, with the explanation of the item."""
     right, given = (plain(names.get(number, "a deleted cluster")) for number in (item.cluster, chosen))
     if chosen == item.cluster:
         st.success(f"Right: **{right}**", icon=":material/check:")
@@ -173,7 +188,6 @@ def _feedback(item: TrainingItem, chosen: int, names: dict[int, str]) -> None:
 
 
 def _result(state: CodebookState, going: Attempt) -> None:
-    """Draw the score with its interval, and the items that were wrong."""
     score = share_right([chosen == right for _, chosen, right in going.results])
     assert score is not None
     st.subheader(f"{score.value:.0%} right", anchor=False)
@@ -196,21 +210,6 @@ def _leave() -> None:
     st.session_state.pop(ATTEMPT, None)
 
 
-# --- for people who may change the labelling --------------------------------------------------------------------------
-
-
-def _manage(state: CodebookState, items: Sequence[TrainingItem]) -> None:
-    """Draw the items with their explanations, and the choice of new ones from the examples of the codebook."""
-    st.subheader("Training items", anchor=False)
-    _add_examples(state, items)
-    texts = state.texts([item.sentence for item in items])
-    names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
-    for item in items:
-        with st.expander(f"{plain(names[item.cluster])}: {plain(shorten(texts.get(item.sentence, ''), 90))}"):
-            st.text(texts.get(item.sentence, ""))
-            _explanation(state, item)
-
-
 def _explanation(state: CodebookState, item: TrainingItem) -> None:
     with st.form(f"{ITEM}_{item.key}_{hash(item.explanation)}", border=False):
         text = st.text_area("Explanation", value=item.explanation, max_chars=EXPLANATION_LIMIT, height=80)
@@ -224,24 +223,7 @@ def _explanation(state: CodebookState, item: TrainingItem) -> None:
         st.rerun()
 
 
-def _add_examples(state: CodebookState, items: Sequence[TrainingItem]) -> None:
-    """Draw the button that makes the examples of the codebook training items of the clusters in which they are."""
-    known = {item.sentence for item in items}
-    partition = state.partition
-    new = [
-        id
-        for number in sorted(partition.clusters)
-        for id in entry_of(partition, number).examples
-        if id not in known and int(partition.numbers[partition.rows([id])[0]]) == number
-    ]
-    label = f"Use {count(len(new), 'example')} of the codebook"
-    if new and st.button(label, icon=":material/add:", help="Examples become training items of their clusters."):
-        state.apply(lambda p: book.choose_training(p, [uuid4().hex for _ in new], new))
-        st.rerun()
-
-
 def _people(state: CodebookState) -> None:
-    """Draw how far people are."""
     found = queries.read(lambda r: codebook.progress(r, state.record.id))
     if not found:
         return

@@ -13,9 +13,8 @@ import streamlit as st
 from themescope.core.metrics.article_difficulty import TRAITS, ArticleSlice
 from themescope.core.types import Ids
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.compare import figures, state
-from themescope.webapp.features.compare.exports import untested
-from themescope.webapp.features.compare.figures import scatter_figure, slices_figure
+from themescope.webapp.features.compare import exports, state
+from themescope.webapp.features.compare.exports import scatter_figure, slices_figure, untested
 from themescope.webapp.features.compare.method_table import TableScope
 from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
 from themescope.webapp.shared import queries
@@ -95,7 +94,7 @@ def show(pair: PairOfMethods) -> None:
         figure = scatter_figure(
             pair.articles, titles, pair.values, names, pair.scope.comparison.metric.title, tones(theme), chosen
         )
-        figures.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
+        exports.chart(figure, key, "themescope-two-methods", on_select=pick, selection_mode="points")
     with right:
         _table(pair, articles, titles)
     # Computed when opened: the slices of all properties take longer than the rest of the tab.
@@ -142,7 +141,6 @@ def _signed(value: float) -> str:
 
 
 def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
-    """Draw the table of articles with scores and properties; a click opens one."""
     order_by = segment_in_url("Order of articles", _ORDERS, state.ORDER)
     gaps = pair.gaps
     order = np.argsort({"first": -gaps, "second": gaps}.get(order_by, -np.abs(gaps)), kind="stable")
@@ -195,7 +193,6 @@ def _open(pair: PairOfMethods, title: str) -> None:
 
 
 def _slices(pair: PairOfMethods) -> None:
-    """Draw the scores of both methods and their difference for the slices of each property."""
     of = pair.scope.comparison
     found = compare_queries.slices(of.benchmark, pair.first, pair.second, of.metric.id)
     unit = of.metric.title
@@ -207,7 +204,7 @@ def _slices(pair: PairOfMethods) -> None:
         left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
         with left:
             figure = slices_figure(parts, labels, names, unit, tones(st.context.theme.type))
-            figures.chart(figure, f"slices-{trait.id}", f"themescope-by-{trait.id}")
+            exports.chart(figure, f"slices-{trait.id}", f"themescope-by-{trait.id}")
         ends = {name: st.column_config.TextColumn(width=132) for name in ("First", "Second", "Difference")}
         right.dataframe(_frame(parts, labels, trait.title), hide_index=True, column_config=ends)
     rows = [(trait.id, part) for trait in TRAITS for part in found[trait.id]]

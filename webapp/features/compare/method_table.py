@@ -15,7 +15,7 @@ from themescope.core.metrics.statistics.multiple_comparisons import TESTS, Signi
 from themescope.core.records.stored import ScoreRecord
 from themescope.core.registry import Card
 from themescope.db.records import BenchmarkRecord
-from themescope.webapp.features.compare import figures, state
+from themescope.webapp.features.compare import exports, state
 from themescope.webapp.features.compare.exports import (
     COMPARISON_COLUMNS,
     Comparison,
@@ -62,7 +62,9 @@ def choose_scope() -> tuple[BenchmarkRecord, TableScope | None]:
     benchmarks = {b.name: b for b in queries.benchmarks(projects.current_id())}
     row = st.columns(4 if len(benchmarks) > 1 else 3)
     with row[0]:
-        benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, _best_known())]
+        # The newest benchmark with results of enough articles, as on Home.
+        best = next((b.name for b in queries.clustered_benchmarks(projects.current_id())), "")
+        benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, best)]
     found = compare_queries.methods(benchmark)
     with row[1]:
         models = several_in_url("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), state.MODELS)
@@ -85,11 +87,6 @@ def choose_scope() -> tuple[BenchmarkRecord, TableScope | None]:
         return benchmark, None
     metric, test = _choose_test(present)
     return benchmark, scope_of((benchmark, [benchmarks[name] for name in others]), kept, means, present, (metric, test))
-
-
-def _best_known() -> str:
-    """Return the name of the newest benchmark with results of enough articles, as on Home; "" if there is none."""
-    return next((benchmark.name for benchmark in queries.clustered_benchmarks(projects.current_id())), "")
 
 
 def _choose_test(present: Sequence[str]) -> tuple[Card, SignificanceTest]:
@@ -153,14 +150,27 @@ def clustering(scope: TableScope | None) -> None:
         (m, row[found.metric.id]) for m, row in zip(found.methods, found.means, strict=True) if found.metric.id in row
     ]
     lines = [interval_row(m.name, s, -1 if m.floor else m.colour) for m, s in scored]
-    figures.chart(
+    exports.chart(
         interval_figure(lines, found.metric.title, tones(st.context.theme.type)),
         f"intervals-{found.metric.id}",
         "themescope-comparison",
     )
     _all_comparisons(found)
     _seeds(found)
-    _exports(scope)
+    with st.container(horizontal=True):
+        for label, text, file in (
+            ("CSV", lambda: as_csv(found, scope.metrics), "themescope-comparison.csv"),
+            ("LaTeX table", lambda: latex(found, scope.metrics), "themescope-comparison.tex"),
+        ):
+            download(label, text, file)
+        shut = st.popover("Methods paragraph", icon=":material/notes:", key=state.METHODS_PARAGRAPH, on_change="rerun")
+        if shut.open:
+            settings = {m.clusterer: m.runs[0].config for m in found.methods if m.runs[0].clusterer in CLUSTERERS}
+            shut.code(
+                paragraph(found, scope.metrics, {title: config for title, config in settings.items() if config}),
+                language=None,
+                wrap_lines=True,
+            )
 
 
 def _value(row: Mapping[str, ScoreRecord], metric: str) -> float:
@@ -257,7 +267,6 @@ def _explained(scope: TableScope) -> None:
 
 
 def _all_comparisons(found: Comparison) -> None:
-    """Draw all comparisons on the selected benchmark, lowest p-value first."""
     family = found.family
     if family is None or not len(family.ps):
         return
@@ -281,7 +290,6 @@ def _all_comparisons(found: Comparison) -> None:
 
 
 def _seeds(found: Comparison) -> None:
-    """Draw the spread of scores over seeds, for methods with several."""
     several = [method for method in found.methods if len(method.runs) > 1]
     spreads = [(m, compare_queries.seed_spread(m, found.metric.id)) for m in several]
     rows = [(m, *spread) for m, spread in spreads if spread is not None]
@@ -298,23 +306,3 @@ def _seeds(found: Comparison) -> None:
         )
         st.dataframe(frame, hide_index=True)
         st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")
-
-
-def _exports(scope: TableScope) -> None:
-    """Draw the exports: CSV, LaTeX table and methods paragraph."""
-    found = scope.comparison
-    with st.container(horizontal=True):
-        for label, text, file in (
-            ("CSV", lambda: as_csv(found, scope.metrics), "themescope-comparison.csv"),
-            ("LaTeX table", lambda: latex(found, scope.metrics), "themescope-comparison.tex"),
-        ):
-            download(label, text, file)
-        shut = st.popover("Methods paragraph", icon=":material/notes:", key=state.METHODS_PARAGRAPH, on_change="rerun")
-        if shut.open:
-            shut.code(paragraph(found, scope.metrics, _settings(found)), language=None, wrap_lines=True)
-
-
-def _settings(found: Comparison) -> dict[str, Mapping[str, object]]:
-    """Return clusterer → settings, for clusterers with a card."""
-    settings = {m.clusterer: m.runs[0].config for m in found.methods if m.runs[0].clusterer in CLUSTERERS}
-    return {title: config for title, config in settings.items() if config}

@@ -18,7 +18,7 @@ from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Labels, Sentence
-from themescope.db.records import BenchmarkRecord, NewCase
+from themescope.db.records import NewCase
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import state
@@ -74,9 +74,20 @@ def match_partitions(
 
 def choose_and_show(corpus: CorpusRecord) -> None:
     """Draw the choice of article and partitions, and their comparison."""
-    article = _article(corpus, queries.clustered_benchmarks(corpus.id))
-    if article is None:
+    benchmarks = queries.clustered_benchmarks(corpus.id)
+    named = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
+    listed = queries.articles(corpus.id, limit=_LISTED)
+    for benchmark in benchmarks[:1]:
+        ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
+        first = queries.articles_by_id(np.array(ids, np.int64))
+        listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
+    options = {a.title: a for a in ([named] if named else []) + listed}
+    if not options:
+        nothing("This project has no articles.", "Choose another project.")
         return
+    more = corpus.articles - len(listed)
+    help = f"The first {_LISTED} are listed; open others in the table of articles." if more > 0 else ""
+    article = options[choice_in_url("Article", list(options), state.ARTICLE, help=help)]
     found = {p.name: p for p in partitions(article, corpus.created)}
     if len(found) < 2:
         nothing(
@@ -91,23 +102,6 @@ def choose_and_show(corpus: CorpusRecord) -> None:
     with right:
         other = found[choice_in_url("Right", names, state.RIGHT, names[0], "Partition to compare with.")]
     _show(article, corpus, one, other)
-
-
-def _article(corpus: CorpusRecord, benchmarks: Sequence[BenchmarkRecord]) -> ArticleRecord | None:
-    """Choose an article; that of the URL and those of the newest of ``benchmarks`` are listed first."""
-    named = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
-    listed = queries.articles(corpus.id, limit=_LISTED)
-    for benchmark in benchmarks[:1]:
-        ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
-        first = queries.articles_by_id(np.array(ids, np.int64))
-        listed = [*first.values(), *(a for a in listed if a.id not in first)][:_LISTED]
-    options = {a.title: a for a in ([named] if named else []) + listed}
-    if not options:
-        nothing("This project has no articles.", "Choose another project.")
-        return None
-    more = corpus.articles - len(listed)
-    help = f"The first {_LISTED} are listed; open others in the table of articles." if more > 0 else ""
-    return options[choice_in_url("Article", list(options), state.ARTICLE, help=help)]
 
 
 def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, other: ClusteringRun) -> None:
@@ -149,7 +143,6 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
 def _case(
     found: MatchedPartitions, corpus: CorpusRecord, article: ArticleRecord, sides: tuple[ClusteringRun, ClusteringRun]
 ) -> NewCase:
-    """Choose the changed sentences, or one of them, as a case of the error notebook."""
     one, other = sides
     moved = found.matching.moved.tolist()
     every = f"All {count(len(moved), 'changed sentence')} of the article"
@@ -206,7 +199,6 @@ def pair_data(
 def _side(
     found: MatchedPartitions, side: int, division: Division, colours: Sequence[str], everything: bool
 ) -> dict[int | None, dict[str, Any]]:
-    """Return cluster → its data on one side."""
     own, others = (found.first, found.second) if side == 0 else (found.second, found.first)
     numbers, elsewhere = found.numbers(side), found.numbers(1 - side)
     moved, arrow = set(found.matching.moved.tolist()), "→" if side == 0 else "←"
@@ -242,7 +234,6 @@ def cluster_name(number: int | None, name: str | None) -> str:
 
 
 def _columns(found: MatchedPartitions, left: Division, right: Division) -> tuple[list[str], list[str]]:
-    """Return the cluster names of all sentences on both sides."""
     sides = ((found.first, found.numbers(0), left), (found.second, found.numbers(1), right))
     first, second = (
         [cluster_name(numbers.get(int(label)), division.names.get(int(label))) for label in labels]

@@ -20,7 +20,7 @@ from themescope.core.types import Split
 from themescope.db.access import Right
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.model_choice import corpus_shares, within_article
-from themescope.webapp.features.compare import figures, state
+from themescope.webapp.features.compare import exports, state
 from themescope.webapp.features.compare.exports import (
     COMPARISON_COLUMNS,
     comparisons_csv,
@@ -52,7 +52,18 @@ def show(chosen: TripletSetRecord) -> None:
         _compare(every, splits)
     else:
         st.info("No model has been evaluated on this set yet.", icon=":material/info:")
-    _form(chosen, {e.model.name for e in every if e.split is Split.TEST})
+    done = {e.model.name for e in every if e.split is Split.TEST}
+    if may(Right.MANAGE):
+        corpus = queries.read(lambda r: r.corpora.get(chosen.corpus_id))
+        best = [m for m in queries.best_first(corpus_shares(corpus), corpus.id) if m.name not in done]
+        if best:
+            rest = grouped(best, lambda model: model.method)
+            st.subheader("Evaluate more models", anchor=False)
+            names = st.multiselect("Models", [m.name for m in rest], default=preselected(best), key=state.EVALUATE)
+            if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
+                queued = [_submit(chosen, model) for model in rest if model.name in names]
+                if all(queued):
+                    st.rerun()
 
 
 def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
@@ -69,7 +80,7 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     _table(scored, family, columns)
     lines = [interval_row(e.name, s) for e, s in scored]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
-    figures.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
+    exports.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
     tested = (
         f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
         "ranks higher only if the interval of the difference over articles also excludes 0."
@@ -82,7 +93,15 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
         "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
         f".500. Mean with the 95 % bootstrap interval over articles.{tested}  \n**{test.title}**: {test.summary}"
     )
-    _pairs([e.name for e, _ in scored], family, columns, test)
+    names = [e.name for e, _ in scored]
+    if family is not None:
+        name = {column: names[row] for row, column in columns.items()}
+        with st.expander(f"All comparisons ({len(family.ps):,})", icon=":material/compare_arrows:"):
+            st.dataframe(comparisons_frame(family, name), hide_index=True, column_config=COMPARISON_COLUMNS)
+            download(
+                "Download comparisons (CSV)", lambda: comparisons_csv(family, name, test),
+                "themescope-triplet-comparisons.csv",
+            )  # fmt: skip
 
 
 def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family | None, Mapping[int, int]]:
@@ -119,35 +138,6 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
             "Articles": COUNTED,
         },
     )
-
-
-def _pairs(names: Sequence[str], family: Family | None, columns: Mapping[int, int], test: SignificanceTest) -> None:
-    if family is None:
-        return
-    name = {column: names[row] for row, column in columns.items()}
-    with st.expander(f"All comparisons ({len(family.ps):,})", icon=":material/compare_arrows:"):
-        st.dataframe(comparisons_frame(family, name), hide_index=True, column_config=COMPARISON_COLUMNS)
-        download(
-            "Download comparisons (CSV)", lambda: comparisons_csv(family, name, test),
-            "themescope-triplet-comparisons.csv",
-        )  # fmt: skip
-
-
-def _form(chosen: TripletSetRecord, done: set[str]) -> None:
-    """Draw the form that evaluates further models."""
-    if not may(Right.MANAGE):
-        return
-    corpus = queries.read(lambda r: r.corpora.get(chosen.corpus_id))
-    best = [m for m in queries.best_first(corpus_shares(corpus), corpus.id) if m.name not in done]
-    if not best:
-        return
-    rest = grouped(best, lambda model: model.method)
-    st.subheader("Evaluate more models", anchor=False)
-    names = st.multiselect("Models", [m.name for m in rest], default=preselected(best), key=state.EVALUATE)
-    if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
-        queued = [_submit(chosen, model) for model in rest if model.name in names]
-        if all(queued):
-            st.rerun()
 
 
 def _submit(chosen: TripletSetRecord, model: ModelRecord) -> bool:

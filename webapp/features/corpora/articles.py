@@ -20,8 +20,8 @@ from themescope.core.text.languages import UNSPACED, frequent, language_name, sh
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, SectionRecord, Sentence
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
-from themescope.webapp.features.corpora import columns, state
-from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions
+from themescope.webapp.features.corpora import state
+from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions, of_article, overview
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.choose import COUNTED, clickable, nothing
 from themescope.webapp.shared.components import draw_component
@@ -68,11 +68,6 @@ def _sentence(sentence: Sentence, marks: Marks) -> dict[str, Any]:
     return found | {"opens": True, "eligible": eligible, "why": why}
 
 
-def draw_article(sections: Sequence[SectionRecord], sentences: Sequence[Sentence], marks: Marks) -> None:
-    """Draw an article with its marks."""
-    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key=state.READER)
-
-
 _LISTED = 500
 _LIST_HEIGHT, _ROW_HEIGHT = 500, 35
 """Maximum height of the list of articles, and height of a row, in pixels."""
@@ -106,7 +101,21 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
 
 def report(corpus: CorpusRecord) -> None:
     """Draw the import settings of a corpus and the counts of skipped items by reason."""
-    _languages(corpus)
+    shares = corpus_shares(corpus)
+    if not corpus.report.get(REPORTED):
+        st.caption(f"Language: {plain(language_name(corpus.language))}, as stated at the import.")
+    else:
+        st.markdown(f"**Languages:** {plain(shares_text(shares))}")
+        main = splitting_language(shares)
+        listed = corpus.report.get("settings", {}).get("rows") == SENTENCES
+        if main != corpus.language and not listed:
+            st.warning(
+                f"Sentences were split by the rules of {plain(language_name(corpus.language))}. Import the files again "
+                f"with the language {plain(language_name(main))}.",
+                icon=":material/translate:",
+            )
+        if unspaced := [code for code in frequent(shares) if code in UNSPACED]:
+            st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
     dropped = _counts(corpus.report.get("skipped", {}))
     rest = {key: value for key, value in corpus.report.items() if key not in ("skipped", REPORTED)}
     left, right = st.columns(2, gap="medium")
@@ -120,40 +129,20 @@ def report(corpus: CorpusRecord) -> None:
         with right:
             st.markdown("**Import settings**")
             forms.facts_table(rest)
-    columns.overview(corpus)
+    overview(corpus)
     topics = queries.topic_counts(corpus.id, corpus.created)
     if any(topic for topic, _ in topics):
         st.markdown("**Topics**")
         _topics(topics)
 
 
-def _languages(corpus: CorpusRecord) -> None:
-    """Draw the detected languages, and a warning if the sentences were split by the rules of another one."""
-    shares = corpus_shares(corpus)
-    if not corpus.report.get(REPORTED):
-        st.caption(f"Language: {plain(language_name(corpus.language))}, as stated at the import.")
-        return
-    st.markdown(f"**Languages:** {plain(shares_text(shares))}")
-    main = splitting_language(shares)
-    listed = corpus.report.get("settings", {}).get("rows") == SENTENCES
-    if main != corpus.language and not listed:
-        st.warning(
-            f"Sentences were split by the rules of {plain(language_name(corpus.language))}. Import the files again "
-            f"with the language {plain(language_name(main))}.",
-            icon=":material/translate:",
-        )
-    if unspaced := [code for code in frequent(shares) if code in UNSPACED]:
-        st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
-
-
 def _topics(counts: Mapping[tuple[str, str], int]) -> None:
-    """Draw the table of counts with a row per topic and a column per split of the source."""
     names = {"train": "Train", "test": "Test", "": "No split"}
     parts = [part for part in PARTS if any(p == part for _, p in counts)]
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
-    columns = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
-    frame = pd.DataFrame({"Topic": [topic or "none" for topic in topics], **columns})
-    st.dataframe(frame, hide_index=True, column_config=dict.fromkeys(columns, COUNTED))
+    clusters = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
+    frame = pd.DataFrame({"Topic": [topic or "none" for topic in topics], **clusters})
+    st.dataframe(frame, hide_index=True, column_config=dict.fromkeys(clusters, COUNTED))
 
 
 def _counts(value: Any) -> dict[str, int]:
@@ -175,35 +164,32 @@ def browse(corpus: CorpusRecord) -> None:
         found = queries.articles(corpus.id, search, limit=_LISTED)
         more = f"Showing {_LISTED} of " if total > _LISTED else ""
         st.caption(f"{more}{count(total, 'article')}" + (" found" if search else ""))
-        chosen = _list(corpus, found)
+        if not found:
+            chosen = None
+        else:
+            wanted = st.query_params.get(state.ARTICLE, "")
+            event = st.dataframe(
+                pd.DataFrame({"Article": [a.title for a in found]}),
+                hide_index=True,
+                height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
+                on_select="rerun",
+                selection_mode="single-cell",
+                key=f"{state.ARTICLES}_{corpus.id}-{hash(tuple(a.id for a in found))}",
+            )
+            cells = event["selection"]["cells"]
+            if cells:
+                if st.query_params.get(state.ARTICLE) != found[cells[0][0]].title:
+                    st.query_params.pop(state.SENTENCE, None)
+                st.query_params[state.ARTICLE] = found[cells[0][0]].title
+                chosen = found[cells[0][0]]
+            else:
+                named = _with_sentence(corpus, wanted) or next((a for a in found if a.title == wanted), None)
+                chosen = named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
     with main:
         if chosen is None:
             nothing("No article matches.", "Try a shorter search term.")
         else:
             _show(corpus, chosen)
-
-
-def _list(corpus: CorpusRecord, found: Sequence[ArticleRecord]) -> ArticleRecord | None:
-    """Draw the list of articles and return the one selected by a click or in the URL, or the first."""
-    if not found:
-        return None
-    wanted = st.query_params.get(state.ARTICLE, "")
-    event = st.dataframe(
-        pd.DataFrame({"Article": [a.title for a in found]}),
-        hide_index=True,
-        height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
-        on_select="rerun",
-        selection_mode="single-cell",
-        key=f"{state.ARTICLES}_{corpus.id}-{hash(tuple(a.id for a in found))}",
-    )
-    cells = event["selection"]["cells"]
-    if cells:
-        if st.query_params.get(state.ARTICLE) != found[cells[0][0]].title:
-            st.query_params.pop(state.SENTENCE, None)
-        st.query_params[state.ARTICLE] = found[cells[0][0]].title
-        return found[cells[0][0]]
-    named = _with_sentence(corpus, wanted) or next((a for a in found if a.title == wanted), None)
-    return named or (queries.article_titled(corpus.id, wanted) if wanted else None) or found[0]
 
 
 def _with_sentence(corpus: CorpusRecord, title: str) -> ArticleRecord | None:
@@ -234,7 +220,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         inside = st.text_input(
             "Find in text", key=state.FIND_IN_TEXT, placeholder="find in text", label_visibility="collapsed"
         )
-    columns.of_article(corpus, article, sentences)
+    of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
     if len(kept) < rules.min_sections:
         usable = set()
@@ -242,7 +228,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         st.caption(_eligibility(len(kept), len(usable), rules))
     _selectable(corpus, article, sections, sentences, (inside or "").strip())
     marks = Marks(usable, inside or "", _wanted_sentence(), clusters)
-    draw_article(sections, sentences, marks)
+    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key=state.READER)
 
 
 def _selectable(
@@ -252,7 +238,6 @@ def _selectable(
     sentences: Sequence[Sentence],
     inside: str,
 ) -> None:
-    """Draw the buttons that open sentences as a selection: those found, a section, or the article."""
     shut = st.popover("Select sentences", icon=":material/select_all:", key=state.SELECTABLE, on_change="rerun")
     if not shut.open:
         return
@@ -275,7 +260,6 @@ def _selectable(
 
 
 def _eligibility(kept: int, usable: int, rules: TripletRules) -> str:
-    """Return the line that explains the marks of sentences that are eligible for triplets."""
     if kept < rules.min_sections:
         return (
             f"Sections left by the triplet rules: {kept} of at least {rules.min_sections}. No triplets are drawn from "

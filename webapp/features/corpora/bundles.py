@@ -1,29 +1,33 @@
-"""Forms that export a corpus as a bundle and import bundles."""
+"""Exports of a corpus as a bundle and as a Hugging Face dataset, and the import of bundles."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from themescope.core.records.stored import CorpusRecord, ModelRecord
+from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
+from themescope.db.records import JobStatus
 from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
-from themescope.jobs.kinds.export_bundle import FOLDER
+from themescope.jobs.kinds import export_bundle
+from themescope.jobs.kinds.exports import export_dataset
 from themescope.webapp.features.corpora import state
-from themescope.webapp.features.corpora.downloads import fetch, made
 from themescope.webapp.shared import input_files, queries
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import UNNAMED, may
-from themescope.webapp.shared.text import count, plain
+from themescope.webapp.shared.text import ago, count, plain
 
-_MOST_MB = 500
+_MOST_MB, _LISTED = 500, 500
+_NONE, _THEMES = "none", "newest themes"
 
 
-def export(corpus: CorpusRecord) -> None:
-    """Draw the export form and the download of the last bundle; admins only, because it contains blind labellings."""
+def exports(corpus: CorpusRecord) -> None:
+    """Draw the forms of both exports; admins only, because labellings may be blind."""
     if not may(Right.MANAGE):
         return
     with st.expander("Export bundle", icon=":material/inventory_2:"):
@@ -31,50 +35,89 @@ def export(corpus: CorpusRecord) -> None:
             "A ZIP file with the text, the labellings with their history and, if chosen, models with their vectors. "
             "Another Themescope imports it unchanged. It contains no code."
         )
-        _export_form(corpus)
-        job = made(corpus, "export-bundle", FOLDER)
-        if job is not None:
-            fetch(corpus, job, count(int(job.result.get("labellings", 0)), "labelling"))
-
-
-def _export_form(corpus: CorpusRecord) -> None:
-    able = _models(corpus)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.multiselect(
-            "Models with their vectors",
-            [model.name for model in able],
-            placeholder="none" if able else "no model has embedded this corpus",
-            disabled=not able,
-            key=f"{state.BUNDLE}_models_{corpus.id}",
-            width=420,
+        able = queries.read(
+            lambda r: [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
         )
-        labellings = st.toggle(
-            "Include labellings with history", value=True, key=f"{state.BUNDLE}_labellings_{corpus.id}"
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            chosen = st.multiselect(
+                "Models with their vectors", [model.name for model in able], disabled=not able, width=420,
+                placeholder="none" if able else "no model has embedded this corpus",
+                key=f"{state.BUNDLE}_models_{corpus.id}",
+            )  # fmt: skip
+            labellings = st.toggle(
+                "Include labellings with history", value=True, key=f"{state.BUNDLE}_labellings_{corpus.id}"
+            )
+            _create("bundle", ":material/inventory_2:", corpus, {"labellings": labellings, "models": chosen})
+        _fetch(corpus, "bundle", export_bundle.FOLDER, "labelling")
+    with st.expander("Export dataset", icon=":material/dataset:"):
+        st.caption(
+            "A ZIP file with the folder of a Hugging Face dataset: Parquet files by split, and a card. Sentences have "
+            "their text, place, labels and columns."
         )
-        st.space("stretch")
-        if st.button("Create bundle", icon=":material/inventory_2:", key=f"{state.BUNDLE}_create_{corpus.id}"):
-            args = {"corpus": corpus.name, "labellings": labellings, "models": chosen}
-            if submit("export-bundle", args, f"Bundle of “{corpus.name}”"):
-                st.rerun()
+        listed = queries.read(lambda r: r.labellings.list(corpus.id))
+        names: dict[object, str] = {record.id: record.name for record in listed}
+        themes = queries.read(
+            lambda r: any(run.config.get("corpus_id") == corpus.id for run in r.runs.list(kind="themes"))
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            labels = st.selectbox(
+                "Labels", [_NONE, *([_THEMES] if themes else []), *names], width=420,
+                format_func=lambda choice: str(names.get(choice, choice)), key=f"{state.DATASET}_labels_{corpus.id}",
+            )  # fmt: skip
+            args = {"labelling": names.get(labels, ""), "themes": labels == _THEMES}
+            _create("dataset", ":material/dataset:", corpus, args)
+        _fetch(corpus, "dataset", export_dataset.FOLDER, "sentence")
 
 
-def _models(corpus: CorpusRecord) -> list[ModelRecord]:
-    """Return the models that have vectors of all articles."""
-    return queries.read(
-        lambda r: [m for m in r.models.list() if len(r.embeddings.have(m.id, corpus.id)) >= corpus.articles]
-    )
+def _create(what: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:
+    st.space("stretch")
+    key = f"{state.BUNDLE if what == 'bundle' else state.DATASET}_create_{corpus.id}"
+    if st.button(f"Create {what}", icon=icon, key=key):
+        title = f"{what.capitalize()} of “{corpus.name}”"
+        if submit(f"export-{what}", {"corpus": corpus.name, **args}, title):
+            st.rerun()
+
+
+def _fetch(corpus: CorpusRecord, what: str, folder: str, counted: str) -> None:
+    below = queries.store().settings.home / folder
+    for job in queries.read(lambda r: r.jobs.list(limit=_LISTED, status=JobStatus.DONE)):
+        path = Path(str(job.result.get("file", "")))
+        about = job.kind == f"export-{what}" and job.args.get("corpus") == corpus.name
+        if about and path.parent == below and path.is_file() and (job.ended or datetime.now(UTC)) > corpus.created:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                name, size = input_files.safe_name(corpus.name), path.stat().st_size / 1e6
+                download(
+                    f"Download ({size:,.1f} MB)", path.read_bytes, f"{name}.zip", type="primary",
+                    key=f"{job.kind}_{job.id}",
+                )  # fmt: skip
+                content = count(int(job.result.get(f"{counted}s", 0)), counted)
+                st.caption(f"created {ago(job.ended)} with {content}; deleted after a week")
+            return
 
 
 def import_form() -> None:
     """Draw the form that shows the content of a bundle and imports it."""
     with st.expander("Import bundle", icon=":material/inventory_2:"):
-        path = _file()
+        turn = st.session_state.get(state.BUNDLE_ROUND, 0)
+        if input_files.choose_server_path("Source", f"{state.BUNDLE}_source_{turn}"):
+            text = (st.text_input("Path of the bundle file", key=f"{state.BUNDLE}_path_{turn}") or "").strip()
+            path = input_files.server_path(text) if text else None
+        else:
+            file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"{state.BUNDLE}_file_{turn}")
+            path = None if file is None else input_files.keep_one(state.BUNDLE_KEPT, file)
         if path is None:
             return
         about = attempt(lambda: _contents(path))
         if about is None:
             return
-        _describe(about)
+        corpus = about.corpus
+        owners = sorted({owner or UNNAMED for _, owner in about.labellings})
+        by = f" by {plain(', '.join(owners))}" if owners else ""
+        models = ", ".join(model.name for model in about.models)
+        st.markdown(
+            f"**{plain(corpus.name)}** · {count(corpus.articles, 'article')}, {count(corpus.sentences, 'sentence')} · "
+            f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
+        )
         free = queries.usable_corpus_name(about.corpus.name)
         name = st.text_input("Corpus name", value=free, key=f"{state.BUNDLE}_name_{path}")
         if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
@@ -87,27 +130,3 @@ def import_form() -> None:
 def _contents(path: Path) -> Contents:
     with ArchiveReader(path, BUNDLE) as bundle:
         return contents(bundle.about, path)
-
-
-def _describe(about: Contents) -> None:
-    """Draw the content of a bundle in words."""
-    corpus = about.corpus
-    owners = sorted({owner or UNNAMED for _, owner in about.labellings})
-    by = f" by {plain(', '.join(owners))}" if owners else ""
-    models = ", ".join(model.name for model in about.models)
-    st.markdown(
-        f"**{plain(corpus.name)}** · {count(corpus.articles, 'article')}, {count(corpus.sentences, 'sentence')} · "
-        f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
-    )
-
-
-def _file() -> Path | None:
-    """Return the path of the chosen bundle: an upload, or a file of the server."""
-    turn = st.session_state.get(state.BUNDLE_ROUND, 0)
-    if input_files.choose_server_path("Source", f"{state.BUNDLE}_source_{turn}"):
-        text = (st.text_input("Path of the bundle file", key=f"{state.BUNDLE}_path_{turn}") or "").strip()
-        return input_files.server_path(text) if text else None
-    file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"{state.BUNDLE}_file_{turn}")
-    if file is None:
-        return None
-    return input_files.keep_once(state.BUNDLE_KEPT, file.file_id, [file], queries.store().settings.home)[0]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, JobRecord, MapRecord
+from themescope.core.columns import ColumnLevel, ColumnType, as_text
+from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusRecord, JobRecord
 from themescope.core.tasks.themes import FEWEST
-from themescope.core.types import Sentence
+from themescope.core.types import Sentence, Value
 from themescope.db.access import Right
 from themescope.jobs.services import pipeline
 from themescope.webapp.features.corpora import state
@@ -22,7 +26,7 @@ from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis
-from themescope.webapp.shared.text import count, plain
+from themescope.webapp.shared.text import count, plain, shorten
 
 _POLL_S = 1.0
 _KINDS = ("find-themes", "project")
@@ -49,22 +53,19 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
         st.fragment(_live, run_every=_POLL_S)(article, tuple(job.id for job in running))
     if not found:
         if not running and len(sentences) >= FEWEST and may(Right.MANAGE):
-            _button(corpus, article)
+            clicked = st.button(
+                "Cluster this article",
+                icon=":material/bubble_chart:",
+                type="primary",
+                key=f"{state.CLUSTER}_{article.id}",
+            )
+            if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article)):
+                st.rerun()
         return NO_CLUSTERS
     return _result(corpus, article, found[0], bool(running))
 
 
-def _button(corpus: CorpusRecord, article: ArticleRecord) -> None:
-    clicked = st.button(
-        "Cluster this article", icon=":material/bubble_chart:", type="primary", key=f"{state.CLUSTER}_{article.id}"
-    )
-    if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article)):
-        st.rerun()
-
-
 def _running(article: ArticleRecord) -> list[JobRecord]:
-    """Return the queued and running jobs about this article."""
-
     def about(job: JobRecord) -> bool:
         return article.id in (job.args.get("article"), *job.args.get("articles", ()))
 
@@ -86,7 +87,29 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
         st.caption(f"by {plain(analysis.model.name)}", width="content")
         st.space("stretch")
         correct_button("Open in Relabel", analysis, article.id)
-        _map_link(corpus, article, analysis, running)
+        found = [
+            record
+            for record in queries.maps(corpus.id)
+            if article.id in record.config.get("articles", ())
+            or (not record.config.get("articles") and int(record.config.get("limit", 0)) >= corpus.sentences)
+        ]
+        record = min(found, key=lambda record: record.model_id != analysis.model.id, default=None)
+        if record is not None:
+            view = {
+                "corpus": corpus.name,
+                "map": record.name,
+                "articles": article.title,
+                "colour": analysis.colour_name,
+            }
+            page_link("map", "Show on the map", view=view)
+        elif (
+            not running
+            and may(Right.MANAGE)
+            and st.button("Draw a map", icon=":material/scatter_plot:", type="tertiary")
+        ):
+            args = {"corpus": corpus.name, "model": analysis.model.name, "articles": [article.id]}
+            if submit("project", args, f"Map of {article.title}"):
+                st.rerun()
     return _clusters(analysis) if shown else NO_CLUSTERS
 
 
@@ -100,29 +123,63 @@ def _clusters(analysis: Analysis) -> Clusters:
     return Clusters(dict(zip(listed.ids.tolist(), listed.labels.tolist(), strict=True)), legend)
 
 
-def _map_link(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, running: bool) -> None:
-    """Draw the link to a map with the sentences of the article, or the button that makes one."""
-    record = _map_with(corpus, article, analysis.model.id)
-    if record is not None:
-        view = {
-            "corpus": corpus.name,
-            "map": record.name,
-            "articles": article.title,
-            "colour": analysis.colour_name,
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+_SENTENCES, _CHARS, _VALUES = 500, 120, 3
+
+
+def overview(corpus: CorpusRecord) -> None:
+    """Draw the columns of a corpus with their types, missing values and ranges; nothing if it has none."""
+    found = queries.columns(corpus)
+    if not found:
+        return
+    st.markdown("**Columns**")
+    frame = pd.DataFrame(
+        {
+            "Column": [column.name for column in found],
+            "Of": [str(column.level) for column in found],
+            "Type": [column.type for column in found],
+            "Missing": [int(column.about.get("missing", 0)) for column in found],
+            "Values": [_range(column) for column in found],
         }
-        page_link("map", "Show on the map", view=view)
-    elif not running and may(Right.MANAGE) and st.button("Draw a map", icon=":material/scatter_plot:", type="tertiary"):
-        args = {"corpus": corpus.name, "model": analysis.model.name, "articles": [article.id]}
-        if submit("project", args, f"Map of {article.title}"):
-            st.rerun()
+    )
+    st.dataframe(frame, hide_index=True, column_config={"Values": st.column_config.TextColumn(width="large")})
 
 
-def _map_with(corpus: CorpusRecord, article: ArticleRecord, model_id: int) -> MapRecord | None:
-    """Return a map with all sentences of the article; one by the same model, if there is any."""
-    found = [
-        record
-        for record in queries.maps(corpus.id)
-        if article.id in record.config.get("articles", ())
-        or (not record.config.get("articles") and int(record.config.get("limit", 0)) >= corpus.sentences)
-    ]
-    return min(found, key=lambda record: record.model_id != model_id, default=None)
+def _range(column: ColumnRecord) -> str:
+    about = column.about
+    if column.type == ColumnType.CATEGORY:
+        named = zip(column.categories[:_VALUES], about["counts"], strict=False)
+        more = len(column.categories) - _VALUES
+        listed = [f"{shorten(name, 40)} ({number:,})" for name, number in named]
+        return ", ".join([*listed, f"{more:,} more"] if more > 0 else listed)
+    if "low" not in about:
+        return ""
+    if column.type == ColumnType.NUMBER:
+        return f"{about['low']:,.6g} … {about['high']:,.6g}"
+    return f"{about['low'][:10]} … {about['high'][:10]}"
+
+
+def of_article(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Sentence]) -> None:
+    """Draw the values of an article, and in an expander those of its sentences."""
+    values = queries.article_values(corpus, article.id)
+    if values:
+        shown = [f"{plain(name)}: **{plain(shorten(shown_value(value), _CHARS))}**" for name, value in values.items()]
+        st.markdown(" · ".join(shown))
+    columns = [c for c in queries.columns(corpus) if c.level is ColumnLevel.SENTENCE]
+    if not columns:
+        return
+    with st.expander("Columns of the sentences", icon=":material/view_column:"):
+        listed = sentences[:_SENTENCES]
+        ids = np.array([sentence.id for sentence in listed], dtype=np.int64)
+        cells = {c.name: [shown_value(value) for value in queries.plain_column(c, ids, ids)] for c in columns}
+        st.dataframe(pd.DataFrame({"Sentence": [s.text for s in listed]} | cells), hide_index=True, height=280)
+        if len(sentences) > len(listed):
+            st.caption(f"The first {len(listed):,} of {len(sentences):,} sentences.")
+
+
+def shown_value(value: Value) -> str:
+    """Return a value as text; a time at the beginning of a day as its date."""
+    text = as_text(value)
+    return text.removesuffix("T00:00:00+00:00") if isinstance(value, datetime) else text

@@ -9,13 +9,12 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.errors import ReadError
-from themescope.core.readers import REGISTRY, ReaderCard
+from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import files_below, is_dataset, unpack
-from themescope.core.readers.formats import Preview, detect, preview, suffixes
+from themescope.core.readers.formats import detect, preview, suffixes
 from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
-from themescope.core.types import Article
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.features.corpora import state
@@ -41,7 +40,11 @@ def form() -> None:
         return
     name, language, reader_id = _about(paths)
     card = REGISTRY.get(reader_id)
-    chosen = _columns(paths[0]) if "table" in card.tags else TableColumns(_settings(card))
+    chosen = (
+        _columns(paths[0])
+        if "table" in card.tags
+        else TableColumns(config_fields(card.config_class(), f"{state.IMPORT}_reader_{card.id}"))
+    )
     if chosen is None:
         return
     config = checked(card.config_class(), chosen.settings)
@@ -66,10 +69,6 @@ def form() -> None:
             args=(args, _key(paths), _round()),
         )
         st.toggle("Only import", key=state.ONLY_IMPORT, help=_ONLY_IMPORT)
-
-
-def _settings(card: ReaderCard) -> dict[str, Any]:
-    return config_fields(card.config_class(), f"{state.IMPORT}_reader_{card.id}")
 
 
 def _columns(path: Path) -> TableColumns | None:
@@ -134,11 +133,7 @@ def _files() -> tuple[Path, ...]:
     if not files:
         return ()
     mark = tuple(file.file_id for file in files)
-    return _unpacked(input_files.keep_once(state.UPLOADED, mark, files, queries.store().settings.home))
-
-
-def _unpacked(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the uploaded files, or the folder of the dataset in a ZIP file; () with an error on the page."""
+    paths = input_files.keep_once(state.UPLOADED, mark, files)
     archive = next((path for path in paths if path.suffix.lower() == f".{_ARCHIVE}"), None)
     if archive is None:
         return paths
@@ -183,7 +178,6 @@ def _in_folder(folder: Path) -> tuple[Path, ...]:
 
 
 def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
-    """Draw the fields for name, language and format."""
     whole_folder = len(paths) > 1 and not input_files.is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
@@ -231,28 +225,20 @@ def _show_preview(path: Path, reader_id: str, settings: dict[str, Any]) -> bool:
         return False
     st.markdown(f"**Preview:** {count(len(seen.articles), 'article')} of `{_code(path.name)}`")
     for article in seen.articles:
-        _article(article)
-    _skipped(seen)
+        filled = [s for s in article.sections if s.paragraphs]
+        headings = [s.title for s in article.sections if s.title]
+        with st.expander(plain(shorten(article.title or "(no title)", 90)), icon=":material/article:"):
+            st.caption(f"{count(len(headings), 'heading')}, {count(len(filled), 'section')} with text")
+            if headings:
+                st.text(" · ".join(shorten(h, 40) for h in headings[:12]) + (" · …" if len(headings) > 12 else ""))
+            first = next((p for s in filled for p in s.paragraphs), None)
+            if first is not None:
+                st.text(shorten(first.text or " ".join(first.sentences), 600))
+    if seen.skipped:
+        parts = [f"{number:,} × {plain(words(reason)).lower()}" for reason, number in seen.skipped.items()]
+        st.caption("Skipped so far: " + ", ".join(parts))
     return True
 
 
 def _code(text: str) -> str:
     return text.replace("`", "'")
-
-
-def _article(article: Article) -> None:
-    filled = [s for s in article.sections if s.paragraphs]
-    headings = [s.title for s in article.sections if s.title]
-    with st.expander(plain(shorten(article.title or "(no title)", 90)), icon=":material/article:"):
-        st.caption(f"{count(len(headings), 'heading')}, {count(len(filled), 'section')} with text")
-        if headings:
-            st.text(" · ".join(shorten(h, 40) for h in headings[:12]) + (" · …" if len(headings) > 12 else ""))
-        first = next((p for s in filled for p in s.paragraphs), None)
-        if first is not None:
-            st.text(shorten(first.text or " ".join(first.sentences), 600))
-
-
-def _skipped(seen: Preview) -> None:
-    if seen.skipped:
-        parts = [f"{number:,} × {plain(words(reason)).lower()}" for reason, number in seen.skipped.items()]
-        st.caption("Skipped so far: " + ", ".join(parts))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from themescope.webapp.features.corpora import articles, bundles, datasets, import_form, state
+from themescope.webapp.features.corpora import articles, bundles, import_form, state
 from themescope.webapp.shared import choose, queries
 from themescope.webapp.shared.choose import closed, open_tab, project
 from themescope.webapp.shared.frame import pipeline_status
@@ -29,7 +29,6 @@ with tab:
         chosen = articles.table(queries.corpora())
         st.subheader(plain(chosen.name), anchor=False)
         articles.report(chosen)
-        bundles.export(chosen)
-        datasets.export(chosen)
+        bundles.exports(chosen)
         along = f"{chosen.articles:,} articles with all triplets, vectors, benchmarks and maps based on them"
         choose.delete_button("project", chosen.name, along, lambda r: r.corpora.delete(chosen.id))

@@ -11,19 +11,50 @@ import streamlit as st
 
 from themescope.core.errors import MissingExtraError
 from themescope.core.records.stored import CorpusRecord, JobRecord, ModelRecord, ScoreRecord
+from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
+from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
-from themescope.webapp.features.home import gallery
+from themescope.jobs.services.installation.demo import Sample
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import COUNTED, method_title
 from themescope.webapp.shared.components import clickable_table
 from themescope.webapp.shared.frame import pipeline_status
-from themescope.webapp.shared.job_status import no_worker
+from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import open_project, page_link, switch_page
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_half_width
+
+
+def gallery_of(known: Sequence[CorpusRecord]) -> None:
+    """Draw the gallery, folded once there are projects."""
+    with st.expander("Sample projects", icon=":material/collections_bookmark:", expanded=not known):
+        working, names = pipeline.working(queries.store()), {corpus.name for corpus in known}
+        for column, sample in zip(st.columns(len(demo.SAMPLES)), demo.SAMPLES, strict=True):
+            with column, st.container(border=True, height="stretch", gap="xsmall"):
+                _card(sample, built=sample.name in names, working=sample.name in working)
+
+
+def _card(sample: Sample, built: bool, working: bool) -> None:
+    st.markdown(f"**{plain(sample.name)}**")
+    st.markdown(plain(sample.about))
+    st.caption(plain(sample.licence))
+    with st.container(vertical_alignment="bottom", height="stretch"):
+        if built:
+            page_link("map", "Open the map", view={"corpus": sample.name}, key=f"gallery-open-{sample.name}")
+        elif working:
+            st.caption(":material/autorenew: being built")
+        elif may(Right.MANAGE):
+            build = st.button("Build", key=f"gallery-{sample.name}", icon=":material/play_arrow:")
+            if build and follow(lambda: demo.build_sample(queries.store(), sample)):
+                st.rerun()
+
+
+# --- page -------------------------------------------------------------------------------------------------------------
+
 
 _NEWEST = 5
 
@@ -46,7 +77,6 @@ def starting_points(active: Sequence[JobRecord]) -> None:
 
 
 def _queue_demo() -> bool:
-    """Queue the jobs of the demo, or show which package is missing."""
     try:
         demo.seed_demo(queries.store())
     except MissingExtraError as error:
@@ -132,7 +162,6 @@ _text = st.column_config.TextColumn
 
 
 def _table(heading: str, columns: Columns, empty: str) -> None:
-    """Draw a heading with a table, or the caption ``empty``."""
     st.markdown(f"**{heading}**")
     if not any(values for values, _ in columns.values()):
         st.caption(empty)
@@ -248,7 +277,7 @@ pipeline_status.watch(projects.current())
 corpora, models, benchmarks = queries.corpora(), queries.models(), queries.benchmarks()
 jobs = queries.jobs()
 starting_points([job for job in jobs if not job.status.ended])
-gallery.show(corpora)
+gallery_of(corpora)
 totals(corpora, models, benchmarks)
 left, right = st.columns([10, 11.4], gap="small")
 with left:

@@ -201,7 +201,12 @@ def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
     """Return the categories of a column, or ranges of its numbers or dates with about equally many sentences each."""
     values = queries.column_values(column, view.scene.ids, view.scene.articles)
     if column.type == ColumnType.CATEGORY:
-        return _categories(view, column, values)
+        found = np.full(len(values), -1, dtype=np.int64)
+        found[values >= 0], codes = categories(values[values >= 0], column.categories)
+        names = [column.categories[code] for code in codes]
+        colours = lasting_colours(names, column.categories[:MANY])
+        other = "other values or none" if len(names) < len(column.categories) else _NO_VALUE
+        return Colouring(found, names, other, colours, column=column.name)
     dates = column.type == ColumnType.DATE
     numbers = np.where(np.isnat(values), np.nan, values.astype(np.float64)) if dates else values
     found, ends = ranges(numbers, _STEPS)
@@ -212,16 +217,6 @@ def _column(view: ColouredView, column: ColumnRecord) -> Colouring:
 
 
 _NO_VALUE = "no value"
-
-
-def _categories(view: ColouredView, column: ColumnRecord, values: npt.NDArray[np.int32]) -> Colouring:
-    """Return the most frequent categories; their colours are those of the whole corpus."""
-    found = np.full(len(values), -1, dtype=np.int64)
-    found[values >= 0], codes = categories(values[values >= 0], column.categories)
-    names = [column.categories[code] for code in codes]
-    colours = lasting_colours(names, column.categories[:MANY])
-    other = "other values or none" if len(names) < len(column.categories) else _NO_VALUE
-    return Colouring(found, names, other, colours, column=column.name)
 
 
 def _number_range(low: float, high: float) -> str:
@@ -291,9 +286,6 @@ def _confidence(view: ColouredView, analysis: Analysis) -> Colouring:
     return _ranged(_looked_up(view.scene.ids, listed.ids, listed.margins), "no theme", "Confidence")
 
 
-# ---------------------------------------------------------------- labellings
-
-
 def of_labellings(view: ColouredView) -> list[Option]:
     """Offer the labellings of the corpus, and their themes; blind ones only to their owners."""
     person = current_person()
@@ -338,7 +330,6 @@ def of_triplets(view: ColouredView) -> list[Option]:
 
 
 def _pivots(evaluation: Evaluation, chosen: TripletSetRecord) -> tuple[Ids, npt.NDArray[np.float64]]:
-    """Return the (n,) pivots of the evaluated triplets and their margins."""
     ids, margins = triplet_queries.margins(evaluation)
     rows = triplet_queries.rows(chosen, evaluation.split)
     there = np.isin(ids, rows.ids)

@@ -92,7 +92,6 @@ def _marks(units: Units, shape: int, colour: str, opacity: float, radius: float)
 
 
 def _mark(shape: int, colour: str, opacity: float, radius: float, places: Sequence[tuple[float, float]]) -> str:
-    """Return marks at places of the image as one path."""
     # A line of length 0 with round or square ends takes a fifth of the characters of a circle.
     first, mark = (0.0, 0.0), "h0"
     paint = f'fill="none" stroke="{colour}" stroke-width="{2 * radius:.3g}" stroke-opacity="{opacity:.3g}"'

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -31,27 +31,25 @@ _BINS = 24
 _CHARS = 28
 
 
+@st.cache_resource(
+    show_spinner=False, max_entries=4, hash_funcs={**queries.HASHES, Scene: lambda scene: scene.ids_digest}
+)
 def facets_of(corpus: CorpusRecord, scene: Scene) -> list[Facet]:
     """Return the facets of the sentences of a scene: all columns but texts, and sections if there are several."""
-    return _facets(corpus.id, corpus.created, scene.ids_digest, corpus, scene)
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _facets(corpus_id: int, created: datetime, ids: str, _corpus: CorpusRecord, _scene: Scene) -> list[Facet]:
     found = []
-    for column in queries.columns(_corpus):
+    for column in queries.columns(corpus):
         type = ColumnType(column.type)
         if type is ColumnType.TEXT:
             continue
-        values = queries.column_values(column, _scene.ids, _scene.articles)
+        values = queries.column_values(column, scene.ids, scene.articles)
         if type is ColumnType.DATE:
             values = values.astype("datetime64[D]")
         facet = Facet(column.label, type, values, column.categories, bool(column.about.get("whole")))
         if facet.known.any():
             found.append(facet)
-    used, codes = np.unique(_scene.sections, return_inverse=True)
+    used, codes = np.unique(scene.sections, return_inverse=True)
     if len(used) > 1 and all(facet.name != "Section" for facet in found):
-        names = [_scene.titles[section] or LEAD for section in used.tolist()]
+        names = [scene.titles[section] or LEAD for section in used.tolist()]
         found.append(Facet("Section", ColumnType.CATEGORY, codes, names))
     return found
 

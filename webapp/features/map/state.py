@@ -71,12 +71,13 @@ def state_of(digest: str) -> MapState:
 def from_address(query: Mapping[str, str]) -> MapState:
     """Return the state that query parameters describe; invalid ones are ignored."""
     chosen = parts.read(query.get(SHAPE, ""))
+    text = query.get(CAMERA, "")
     return MapState(
         parts=chosen,
         side=int(query.get(SIDE) == "1"),
         hidden=[n for n in _numbers(query.get(HIDDEN, "")) if -1 <= n < MAX_CATEGORIES],
         sentence=next(iter(_numbers(query.get(SENTENCE, ""))), -1),
-        camera=_camera(query.get(CAMERA, "")),
+        camera=camera_of(text.split("_")) if text else None,
         fresh=bool(chosen),
     )
 
@@ -96,10 +97,6 @@ def to_address(shown: MapState) -> None:
         elif not value and name in st.query_params:
             del st.query_params[name]
     forget_replaced(shown, STORED)
-
-
-def _camera(text: str) -> list[float] | None:
-    return camera_of(text.split("_")) if text else None
 
 
 def _numbers(text: str) -> list[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +13,167 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from themescope.core.errors import ThemescopeError
+from themescope.core.labelling.selections import Origin, selected
 from themescope.core.projection import geometry as alignment
 from themescope.core.records.stored import CorpusRecord, MapRecord
 from themescope.core.types import Points
+from themescope.db.records import SentencePlaces
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, within_article
-from themescope.webapp.features.map import controls, export, facets, sentence_list, state
+from themescope.webapp.features.map import controls, export, facets, state
 from themescope.webapp.features.map.colourings import ColouredView
-from themescope.webapp.features.map.sentence_list import ListPanel
+from themescope.webapp.features.map.controls import MapHits
 from themescope.webapp.features.map.state import state_of, to_address
-from themescope.webapp.map_view import component, geometry
+from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.component import Canvas
-from themescope.webapp.map_view.geometry import Units
-from themescope.webapp.map_view.scene import Scene
+from themescope.webapp.map_view.geometry import Rows, Units
+from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download, draw_component
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.selections import selection_panel
+from themescope.webapp.shared.selections.selections import Panel, Ranking
 from themescope.webapp.shared.text import count, plain
+
+
+@dataclass(frozen=True, slots=True)
+class ListPanel:
+    """Input of the panel."""
+
+    corpus: CorpusRecord
+    record: MapRecord
+    scene: Scene
+    colouring: Colouring
+    state: MapState
+    found: MapHits
+    height: int
+    moved: npt.NDArray[np.float64] | None = None
+    """(n,) distance of each sentence between both maps, if two are shown."""
+    find_similar: Callable[[int], None] = lambda sentence: None
+    """Searches for the neighbours of the sentence with this id."""
+    coloured_by: str = ""
+    """Name of the colouring."""
+    searched: str = ""
+    """What was searched for."""
+
+
+def show_list(panel: ListPanel) -> None:
+    """Draw the details of the chosen sentence, and the panel of the selection."""
+    _details(panel)
+    rows, ranking = _listed(panel)
+    chosen = selected(panel.corpus.id, panel.scene.ids[rows], _origin(panel))
+    shown = Panel(
+        chosen,
+        state.PANEL,
+        state.STORED,
+        panel.height,
+        (state.SHAPE, state.SIDE),
+        {state.MAP: panel.record.name},
+        state.LIST,
+        ranking=ranking,
+        heading=_heading(panel, len(rows)),
+        columns=partial(export.columns, panel.scene, panel.colouring),
+        places=partial(_places, panel, rows),
+        whole=np.sort(panel.scene.ids),
+        focus=panel.state.sentence,
+        on_pick=panel.state.click,
+        on_clear=_clear(panel) if len(panel.state.ids) else None,
+    )
+    selection_panel.show(shown)
+
+
+def _places(panel: ListPanel, rows: Rows) -> SentencePlaces:
+    scene = panel.scene
+    return SentencePlaces(
+        scene.ids[rows], scene.articles[rows], scene.positions[rows], scene.sections[rows], scene.titles
+    )
+
+
+def _heading(panel: ListPanel, listed: int) -> str:
+    chosen = len(panel.state.rows(panel.scene))
+    if len(panel.state.ids) and panel.found.searched:
+        return f"{count(listed, 'sentence')} found among {chosen:,} selected"
+    if len(panel.state.ids):
+        return f"{count(chosen, 'sentence')} selected"
+    return f"{count(listed, 'sentence')} found" if panel.found.searched else f"All {count(listed, 'sentence')} shown"
+
+
+def _clear(panel: ListPanel) -> Callable[[], None]:
+    def clear() -> None:
+        panel.state.clear()
+        st.query_params.pop(state.STORED, None)
+
+    return clear
+
+
+def _listed(panel: ListPanel) -> tuple[Rows, Ranking | None]:
+    """Return the rows to list, and their order if it is not the reading order."""
+    selected_rows, found = panel.state.rows(panel.scene), panel.found
+    if found.searched:
+        inside = np.isin(found.rows, selected_rows) if len(panel.state.ids) else np.ones(len(found.rows), bool)
+        rows = found.rows[inside]
+        return rows, None if found.cosines is None else Ranking(
+            "Most similar", panel.scene.ids[rows], [f"{value:.3f}" for value in found.cosines[inside].tolist()]
+        )
+    rows = selected_rows if len(panel.state.ids) else np.arange(len(panel.scene.ids))
+    return rows, _by_value(panel, rows)
+
+
+def _by_value(panel: ListPanel, rows: Rows) -> Ranking | None:
+    """Return the order by distance moved, largest first; without a second map, by the value of the colouring."""
+    values = panel.moved if panel.moved is not None else panel.colouring.values
+    if values is None:
+        return None
+    sign = -1 if panel.moved is not None else 1
+    order = rows[np.argsort(sign * values[rows], kind="stable")]
+    first = "earliest" if panel.colouring.dates else "lowest"
+    name = "Moved most" if panel.moved is not None else f"{panel.colouring.column}, {first} first"
+    if panel.moved is None and panel.colouring.dates:
+        notes = [str(panel.colouring.value(row) or "") for row in order.tolist()]
+    else:
+        notes = ["" if np.isnan(value) else f"{value:.2f}" for value in values[order].tolist()]
+    return Ranking(name, panel.scene.ids[order], notes)
+
+
+def _origin(panel: ListPanel) -> Origin:
+    if panel.state.origin is not None:
+        facts, kind = list(panel.state.origin.facts), panel.state.origin.kind
+    elif len(panel.state.ids):
+        chosen = ", ".join(part.described(panel.colouring.names) for part in panel.state.parts)
+        facts, kind = [f"{chosen or 'a list'} on map {panel.record.name}"], "lasso"
+    else:
+        facts, kind = [f"all sentences shown on map {panel.record.name}"], "filter"
+    if panel.searched:
+        facts, kind = [f"search {panel.searched}", *(facts if len(panel.state.ids) else facts[-1:])], "search"
+    if panel.coloured_by and panel.state.origin is None:
+        facts.append(f"coloured by {panel.coloured_by}")
+    return Origin(kind, tuple(facts))
+
+
+def _details(panel: ListPanel) -> None:
+    rows = panel.scene.rows_of(np.array([panel.state.sentence]))
+    if not len(rows):
+        return
+    row = int(rows[0])
+    (sentence,) = map_scene.texts(panel.scene, rows)
+    with st.container(border=True, gap="small", key=state.DETAILS):
+        st.text(sentence.text)
+        parts = [panel.scene.article(row), panel.scene.section(row)]
+        parts += [panel.colouring.name(row)] if panel.colouring.column else []
+        st.caption(" · ".join(plain(part) for part in parts if part))
+        with st.container(horizontal=True):
+            st.button(
+                "Find similar", icon=":material/join_inner:", shortcut="A", on_click=panel.find_similar,
+                args=(sentence.id,),
+                help="Lists the nearest neighbours of this sentence and rings them on the map.",
+            )  # fmt: skip
+            page_link(
+                "corpora", "Read the article", icon=":material/menu_book:", view={"article": panel.scene.article(row)}
+            )
+
+
+# --- view -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +189,13 @@ class Pair:
     """(n,) distance between both positions, in standard deviations of the first map."""
 
 
+@st.cache_resource(
+    show_spinner="Aligning the maps …", max_entries=4,
+    hash_funcs={**queries.HASHES, Scene: lambda scene: scene.ids_digest},
+)  # fmt: skip
 def pair_of(first: Scene, other: MapRecord) -> Pair:
     """Return a scene and another map as a pair; raises ``DataError`` if they share less than three sentences."""
-    return _together(geometry.digest(first.ids), other.digest, first, other)
-
-
-@st.cache_resource(show_spinner="Aligning the maps …", max_entries=4)
-def _together(ids: str, digest: str, _first: Scene, _other: MapRecord) -> Pair:
-    return align(_first, map_scene.opened(_other))
+    return align(first, map_scene.opened(other))
 
 
 def align(first: Scene, other: Scene) -> Pair:
@@ -104,7 +248,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
         bar = _Bar.drawn()
     with bar.more:
         place = st.container()
-        record, other, display = controls.display(maps)
+        record, other, scale, opacity = controls.display(maps)
     whole = map_scene.opened(record)
     with place:
         articles = controls.articles(whole, corpus)
@@ -118,8 +262,8 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     with bar.search:
         found = controls.found(record, corpus, whole, scene)
     canvas = component.canvas_of(
-        scene, colouring, found=found.rows, size=display.scale * component.point_size(len(scene.ids)),
-        opacity=display.opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
+        scene, colouring, found=found.rows, size=scale * component.point_size(len(scene.ids)),
+        opacity=opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
         context=_sampled(base.units[~shown]) if facets.rest_shown() else component.NO_POINTS,
         frame=component.frame_of(base.units),
     )  # fmt: skip
@@ -138,7 +282,7 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     # The list comes before the map: a map that is drawn knows that its list is.
     if drawer is not None:
         with drawer:
-            sentence_list.show(panel)
+            show_list(panel)
     with frame:
         if pair is not None and other is not None and beside is not None:
             _two((canvas, beside), chosen, (record.name, other.name), pair)
@@ -161,12 +305,10 @@ def _filtered(corpus: CorpusRecord, base: Scene, bar: _Bar, panel: DeltaGenerato
 
 
 def _sampled(units: Units) -> Units:
-    """Return at most ``_MOST_CONTEXT`` points, evenly chosen."""
     return units[:: len(units) // _MOST_CONTEXT + 1]
 
 
 def _drawer() -> DeltaGenerator:
-    """Draw the edge that changes the size of the list, and return the place of the list."""
     with st.container(key=state.EDGE, width=_EDGE_WIDTH):
         draw_component("map_edge", _ASSETS, key=state.EDGE_VIEW)
     return st.container(key=state.DRAWER, width=_LIST_WIDTH)
@@ -178,8 +320,6 @@ def list_shown() -> bool:
 
 
 def _list_button(selected: int) -> None:
-    """Draw the button that shows or hides the list."""
-
     def toggle() -> None:
         st.session_state[state.LIST_SHOWN] = not list_shown()
 
@@ -198,7 +338,6 @@ def _pair(whole: Scene, other: MapRecord | None) -> Pair | None:
 
 
 def _two(canvases: tuple[Canvas, Canvas], chosen: MapState, names: tuple[str, str], pair: Pair) -> None:
-    """Draw two maps of the same sentences that share pan and zoom."""
     for column, canvas, name in zip(st.columns(2), canvases, names, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")
@@ -212,7 +351,6 @@ def _two(canvases: tuple[Canvas, Canvas], chosen: MapState, names: tuple[str, st
 
 
 def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
-    """Draw sampling and faithfulness of the map."""
     shown = count(len(canvas.scene.ids), "sentence")
     parts = [f"{shown} shown."]
     if record.sampled_from > len(whole.ids):
@@ -239,7 +377,6 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
 
 
 def _downloads(canvas: Canvas, record: MapRecord) -> None:
-    """Draw the downloads of the map as a file."""
     about = f"{record.name}: {count(len(canvas.scene.ids), 'sentence')}"
     with st.popover("Download", icon=":material/download:"):
         st.caption("PNG is in the toolbar of the map: it shows what you see.")

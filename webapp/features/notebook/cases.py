@@ -14,7 +14,7 @@ from themescope.db.access import Right
 from themescope.db.records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.db.store import Unit
-from themescope.webapp.features.notebook import filters, notes, one_case, samples, state
+from themescope.webapp.features.notebook import filters, one_case, samples, state
 from themescope.webapp.shared import components, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import clickable_table
@@ -62,13 +62,21 @@ class CaseList:
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the filters, one case and the list."""
-    _announce_deletion()
+    case_id = st.session_state.pop(state.JUST_DELETED, None)
+    if case_id is not None:
+        st.toast(f"Case {case_id} deleted. “Deleted cases” above restores it.", icon=":material/delete:")
     if may(Right.LABEL):
         with st.container(horizontal=True):
             samples.popover(corpus)
             _deleted(corpus)
     if not notebook.cases:
-        _empty()
+        nothing(
+            "No cases yet.",
+            "Add what a model gets wrong: press O in Triplets or Relabel, or use “Add to error notebook” in Compare "
+            "and “Error notebook” for a selection on the map. Or draw a random sample of failures above.",
+            "triplets",
+            "Open Triplets",
+        )
         return
     found = filters.choose(notebook, current_person())
     if not found:
@@ -76,16 +84,6 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
         return
     ids = {case.id for case in found}
     st.fragment(_fragment)(corpus, ids)
-
-
-def _empty() -> None:
-    nothing(
-        "No cases yet.",
-        "Add what a model gets wrong: press O in Triplets or Relabel, or use “Add to error notebook” in Compare and "
-        "“Error notebook” for a selection on the map. Or draw a random sample of failures above.",
-        "triplets",
-        "Open Triplets",
-    )
 
 
 def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
@@ -105,8 +103,23 @@ def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
     with left:
         one_case.show(case)
     with right:
-        notes.show(view.notebook.notes_of().get(case.id, ()), case, view.person)
-    _table(view)
+        one_case.show_notes(view.notebook.notes_of().get(case.id, ()), case, view.person)
+    mine, written = view.notebook.coded().get(view.person, {}), view.notebook.notes_of()
+    names = {category.id: category.name for category in view.notebook.current_categories()}
+    frame = pd.DataFrame(
+        {
+            "Case": [case.id for case in view.cases],
+            "Kind": [filters.KINDS[case.kind] for case in view.cases],
+            "Sentence": [shorten(_first(case), _TEXT) for case in view.cases],
+            "Section": [case.facts.section for case in view.cases],
+            "Models": [", ".join(case.facts.models) for case in view.cases],
+            "Categories": [_own(mine.get(case.id), names) for case in view.cases],
+            "Note": [" / ".join(note.text for note in written.get(case.id, ()))[:_TEXT] for case in view.cases],
+        }
+    )
+    st.caption("Click a row to show the case. Categories are your own.")
+    key = f"{state.TABLE}_{hash(tuple(case.id for case in view.cases))}"
+    clickable_table(frame, key, view.go, height=_HEIGHT, placeholder="–", column_config=_COLUMNS)
 
 
 def _navigation(view: CaseList, at: int) -> None:
@@ -130,7 +143,6 @@ def _navigation(view: CaseList, at: int) -> None:
 
 
 def _categories(view: CaseList, case: ErrorCase) -> None:
-    """Draw a button with a digit for each category, and the keys."""
     current, mine = view.notebook.current_categories(), view.notebook.coded().get(view.person, {}).get(case.id)
     allowed = may(Right.LABEL)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -154,20 +166,30 @@ def _categories(view: CaseList, case: ErrorCase) -> None:
         st.button("Undo", key=f"{state.STEP}_undo_{view.notebook.codings[-1].id if view.notebook.codings else 0}",
                   icon=":material/undo:", type="tertiary", on_click=undo, args=(view,), disabled=not allowed,
                   help="Takes back your last change of a category.")  # fmt: skip
-    _others(view, case, mine is not None)
+    names = {category.id: category.name for category in view.notebook.current_categories()}
+    others = {p: c[case.id] for p, c in view.notebook.coded().items() if p != view.person and case.id in c}
+    if others:
+        # What others gave is hidden until this person has judged the case, so that both code independently.
+        if mine is None and may(Right.LABEL):
+            coded = f"Coded by {count(len(others), 'other analyst')}"
+            st.caption(f":material/visibility_off: {coded}. Shown once you have coded it.")
+        else:
+            said = (
+                f"{shown(p)}: {plain(', '.join(names[i] for i in sorted(c)) or NO_CATEGORY)}" for p, c in others.items()
+            )
+            st.caption(f":material/group: {' · '.join(said)}")
     digits = {str(place + 1): f"category {place}" for place in range(min(len(current), DIGITS))}
     keys = (
         digits | {"0": "none", "J": "next", "K": "previous", "U": "undo"} if allowed else {"J": "next", "K": "previous"}
     )
     components.action_keys(
-        state.CODING_KEYS, state.CASE, keys, handlers(view, current), {"T": notes.LABEL} if allowed else {}
+        state.CODING_KEYS, state.CASE, keys, handlers(view, current), {"T": one_case.LABEL} if allowed else {}
     )
     if refused := st.session_state.pop(state.REFUSED, ""):
         st.error(plain(refused), icon=":material/error:")
 
 
 def _new_category(view: CaseList, case: ErrorCase) -> None:
-    """Draw the form that creates a category and gives it to the case."""
     key = f"{state.CATEGORY_FORM}_in_case_{case.id}_{len(view.notebook.categories)}"
 
     def add() -> None:
@@ -224,24 +246,6 @@ def undo(view: CaseList) -> None:
         st.query_params[state.CASE] = str(undone[0])
 
 
-def _others(view: CaseList, case: ErrorCase, judged: bool) -> None:
-    """Draw what other analysts gave, once this person has judged the case, so that both code independently."""
-    names = {category.id: category.name for category in view.notebook.current_categories()}
-    others = {p: c[case.id] for p, c in view.notebook.coded().items() if p != view.person and case.id in c}
-    if not others:
-        return
-    if not judged and may(Right.LABEL):
-        st.caption(
-            f":material/visibility_off: Coded by {count(len(others), 'other analyst')}. Shown once you have coded it."
-        )
-        return
-    said = (f"{shown(p)}: {plain(', '.join(names[i] for i in sorted(c)) or NO_CATEGORY)}" for p, c in others.items())
-    st.caption(f":material/group: {' · '.join(said)}")
-
-
-# ---------------------------------------------------------------- deleted cases
-
-
 def _delete(case: ErrorCase, view: CaseList) -> None:
     refused = queries.write(lambda w: w.error_notebook.delete([case.id], view.person))
     st.session_state[state.REFUSED] = refused
@@ -249,15 +253,7 @@ def _delete(case: ErrorCase, view: CaseList) -> None:
         st.session_state[state.JUST_DELETED] = case.id
 
 
-def _announce_deletion() -> None:
-    """Say once that a case was deleted."""
-    case_id = st.session_state.pop(state.JUST_DELETED, None)
-    if case_id is not None:
-        st.toast(f"Case {case_id} deleted. “Deleted cases” above restores it.", icon=":material/delete:")
-
-
 def _deleted(corpus: CorpusRecord) -> None:
-    """Draw the deleted cases, each with a button that restores it."""
     found = queries.read(lambda r: r.error_notebook.list(corpus.id, deleted=True))
     if not found:
         return
@@ -270,28 +266,6 @@ def _deleted(corpus: CorpusRecord) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(plain(f"{case.id}. {shorten(_first(case), 60)}"), width="stretch")
                 st.button("Restore", key=f"{state.DELETED}_{case.id}", on_click=restore, args=(case,))
-
-
-# ---------------------------------------------------------------- list
-
-
-def _table(view: CaseList) -> None:
-    mine, written = view.notebook.coded().get(view.person, {}), view.notebook.notes_of()
-    names = {category.id: category.name for category in view.notebook.current_categories()}
-    frame = pd.DataFrame(
-        {
-            "Case": [case.id for case in view.cases],
-            "Kind": [filters.KINDS[case.kind] for case in view.cases],
-            "Sentence": [shorten(_first(case), _TEXT) for case in view.cases],
-            "Section": [case.facts.section for case in view.cases],
-            "Models": [", ".join(case.facts.models) for case in view.cases],
-            "Categories": [_own(mine.get(case.id), names) for case in view.cases],
-            "Note": [" / ".join(note.text for note in written.get(case.id, ()))[:_TEXT] for case in view.cases],
-        }
-    )
-    st.caption("Click a row to show the case. Categories are your own.")
-    key = f"{state.TABLE}_{hash(tuple(case.id for case in view.cases))}"
-    clickable_table(frame, key, view.go, height=_HEIGHT, placeholder="–", column_config=_COLUMNS)
 
 
 def _own(mine: frozenset[int] | None, names: dict[int, str]) -> str | None:

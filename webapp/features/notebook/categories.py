@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -38,23 +39,26 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
         st.subheader("Categories", anchor=False)
         if not current:
             nothing("No categories yet.", "Add one below, or let the notes suggest some.")
-        sizes = _sizes(notebook)
+        sizes = Counter(id for given in codes_of(notebook, None).values() for id in given)
         for category in current:
-            _category(category, current, sizes.get(category.id, 0))
-        _gone(notebook)
+            _category(category, current, sizes[category.id])
+        names = {one.id: one.name for one in notebook.categories}
+        gone = [one for one in notebook.categories if one.deleted is not None or one.merged_into is not None]
+        if gone and may(Right.LABEL):
+            with st.expander(f"Deleted and merged categories ({len(gone)})", icon=":material/history:"):
+                for one in gone:
+                    what = "deleted" if one.merged_into is None else f"merged into “{names.get(one.merged_into, '')}”"
+                    with st.container(horizontal=True, vertical_alignment="center"):
+                        st.markdown(f"{plain(one.name)}, {plain(what)}", width="stretch")
+                        st.button(
+                            "Restore", key=f"{state.CATEGORY_FORM}_{one.id}_{one.version}_restore",
+                            on_click=lambda x=one: _write(lambda w: w.error_categories.restore(x, current_person())),
+                        )  # fmt: skip
         if may(Right.LABEL):
             _new(corpus)
     with right:
         st.subheader("Suggestions from notes", anchor=False)
         _suggestions(corpus, notebook)
-
-
-def _sizes(notebook: Notebook) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for categories in codes_of(notebook, None).values():
-        for id in categories:
-            found[id] = found.get(id, 0) + 1
-    return found
 
 
 def _write(change: Callable[..., object]) -> None:
@@ -65,7 +69,6 @@ def _write(change: Callable[..., object]) -> None:
 
 
 def _category(category: ErrorCategory, current: Sequence[ErrorCategory], cases: int) -> None:
-    """Draw a category with its number of cases, and what can be done with it."""
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         with st.container(gap="xxsmall", width="stretch"):
             colour = tones(st.context.theme.type).colour(category.colour)
@@ -112,23 +115,6 @@ def _merge(category: ErrorCategory, others: Sequence[ErrorCategory]) -> None:
         st.rerun()
 
 
-def _gone(notebook: Notebook) -> None:
-    """Draw the deleted and the merged categories, each with a button that restores it."""
-    names = {one.id: one.name for one in notebook.categories}
-    gone = [one for one in notebook.categories if one.deleted is not None or one.merged_into is not None]
-    if not gone or not may(Right.LABEL):
-        return
-    with st.expander(f"Deleted and merged categories ({len(gone)})", icon=":material/history:"):
-        for one in gone:
-            what = "deleted" if one.merged_into is None else f"merged into “{names.get(one.merged_into, '')}”"
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"{plain(one.name)}, {plain(what)}", width="stretch")
-                st.button(
-                    "Restore", key=f"{state.CATEGORY_FORM}_{one.id}_{one.version}_restore",
-                    on_click=lambda one=one: _write(lambda w: w.error_categories.restore(one, current_person())),
-                )  # fmt: skip
-
-
 def _new(corpus: CorpusRecord) -> None:
     with st.form(f"{state.CATEGORY_FORM}_new", clear_on_submit=True):
         name = st.text_input("Name of the new category", max_chars=NAME_LIMIT)
@@ -169,7 +155,6 @@ def _suggestions(corpus: CorpusRecord, notebook: Notebook) -> None:
 
 
 def _suggestion(corpus: CorpusRecord, notebook: Notebook, one: Suggestion, key: str) -> None:
-    """Draw a suggestion with its name, which can be changed, its notes, and the buttons that accept or dismiss it."""
     new, existing = "New category", {c.name: c for c in notebook.current_categories()}
     with st.container(border=True):
         st.text_input(f"Name · {count(len(one.case_ids), 'case')}", value=one.name, key=f"{key}_name")

@@ -61,7 +61,8 @@ def choose(notebook: Notebook, person: str) -> list[ErrorCase]:
         words = st.text_input("Search", key=state.SEARCH, bind="query-params", icon=":material/search:", width=150)
         kinds = {name: kind for kind, name in KINDS.items() if any(case.kind == kind for case in notebook.cases)}
         kind = _select("Kind", kinds, state.KIND, 120)
-        model = _select("Model", _models(notebook.cases), state.MODEL, 160)
+        models = sorted({name for case in notebook.cases for name in case.facts.models or (NO_MODEL,)})
+        model = _select("Model", models, state.MODEL, 160)
         types = section_types(notebook.cases)
         section = _select("Section type", list(dict.fromkeys(types.values())), state.SECTION, 140)
         category = _select("Category", _categories(notebook), state.CATEGORY, 150)
@@ -89,10 +90,6 @@ def _select(label: str, options: Sequence[str] | Mapping[str, str], key: str, wi
     if st.session_state.get(key, ANY) not in listed:
         st.session_state.pop(key, None)
     return st.selectbox(label, listed, key=key, bind="query-params", width=width) or ANY
-
-
-def _models(cases: Sequence[ErrorCase]) -> list[str]:
-    return sorted({name for case in cases for name in case.facts.models or (NO_MODEL,)})
 
 
 def _categories(notebook: Notebook) -> list[str]:

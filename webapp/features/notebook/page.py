@@ -1,6 +1,6 @@
 """Error notebook page: collected cases, their categories, counts with intervals, agreement, and a report."""
 
-from themescope.webapp.features.notebook import agreement, cases, categories, counts, report
+from themescope.webapp.features.notebook import cases, categories, report
 from themescope.webapp.features.notebook.state import AGREEMENT, CASES, CATEGORIES, COUNTS, REPORT, VIEW
 from themescope.webapp.shared.choose import open_tab, project
 from themescope.webapp.shared.labelling import error_notebook
@@ -9,8 +9,8 @@ from themescope.webapp.shared.navigation import saved_views
 views = {
     CASES: cases.show,
     CATEGORIES: categories.show,
-    COUNTS: counts.show,
-    AGREEMENT: agreement.show,
+    COUNTS: report.show_counts,
+    AGREEMENT: report.show_agreement,
     REPORT: report.show,
 }
 view, tab = open_tab([*views], VIEW)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
+from html import escape
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling import markup
@@ -12,17 +15,102 @@ from themescope.core.labelling.markup import Block
 from themescope.core.records.stored import CorpusRecord, ErrorCase
 from themescope.db.records import Notebook
 from themescope.jobs.services.notebook import report
+from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, analysts, count_categories
+from themescope.jobs.services.notebook.counts import agreement as service
 from themescope.jobs.services.notebook.report import ReportOptions
 from themescope.jobs.services.notebook.report import report as write_report
-from themescope.webapp.features.notebook import state
-from themescope.webapp.features.notebook.counts import choose_scope
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.notebook import filters, state
+from themescope.webapp.features.notebook.state import ANY
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared.components import clickable_table, download
+from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.people import UNNAMED
-from themescope.webapp.shared.text import count, file_name
+from themescope.webapp.shared.text import count, distinct, file_name, plain, shorten
+
+ALL_CASES, ANYONE = "All cases", "Any analyst"
+
+
+def show_counts(corpus: CorpusRecord, notebook: Notebook) -> None:
+    """Draw the choice of cases and analyst, the counts and both tables."""
+    notebook = filters.chosen(notebook)
+    if not notebook.current_categories() or not notebook.coded():
+        nothing("Nothing to count yet.", "Give categories to cases in the tab “Cases”; the digits are their keys.")
+        return
+    found = count_categories(notebook, choose_scope(notebook))
+    if not found.coded:
+        nothing("No coded cases in this choice.", "Choose other cases or another analyst above.")
+        return
+    st.markdown(plain(found.statement()))
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        # Draw the chart of shares as an image, which executes nothing; its text is the same as that of the table.
+        svg = b64encode(report.shares(found, tones(st.context.theme.type).ink).encode()).decode()
+        said = "; ".join(f"{row.category.name}: {row.share:.0%}" for row in found.categories)
+        alt = escape(f"Share of coded cases by category. {said}", quote=True)
+        st.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{svg}">')
+    right.dataframe(
+        pd.DataFrame(
+            {
+                "Category": [row.category.name for row in found.categories],
+                "Cases": [row.cases for row in found.categories],
+                "Share": [f"{row.share:.0%}" for row in found.categories],
+                "Interval": [f"{row.low:.0%} to {row.high:.0%}" for row in found.categories],
+            }
+        ),
+        hide_index=True,
+    )
+    right.caption("Shares with 95 % Wilson intervals. A case may have several categories.")
+    _table("Categories by model", found.by_model, "A case counts for each of its models.")
+    _table("Categories by section type", found.by_section, "Section types are titles of sections, spelled alike.")
+    download("Counts (CSV)", lambda: _csv(found), "themescope-error-counts.csv")
+
+
+def choose_scope(notebook: Notebook) -> CountScope:
+    """Draw the choice of cases and of the analyst whose categories count."""
+    samples = {sample.name: sample.id for sample in notebook.samples}
+    people = {name or UNNAMED: name for name in analysts(notebook)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sample = _choice("Cases", ALL_CASES, [*samples], state.COUNTED_SAMPLE)
+        person = _choice("Categories of", ANYONE, [*people], state.COUNTED_ANALYST)
+    return CountScope(people.get(person), samples.get(sample))
+
+
+def _choice(label: str, default: str, others: list[str], key: str) -> str:
+    if st.session_state.get(key, default) not in (default, *others):
+        st.session_state.pop(key, None)
+    return st.selectbox(label, [default, *others], key=key, bind="query-params", width=320) or ANY
+
+
+def _table(title: str, of: CountTable, note: str) -> None:
+    st.subheader(title, anchor=False)
+    cells = {
+        f"{name} ({total:,})": [of.cell(row, column) for row in range(len(of.categories))]
+        for column, (name, total) in enumerate(zip(of.columns, of.totals, strict=True))
+    }
+    st.dataframe(pd.DataFrame({"Category": list(of.categories)} | cells), hide_index=True)
+    st.caption(f"{plain(note)} {plain(of.reading())}")
+
+
+def _csv(found: Counts) -> str:
+    header = ("table", "category", "column", "cases", "of", "share", "low", "high", "residual")
+    rows: list[tuple[object, ...]] = [
+        ("categories", r.category.name, "", r.cases, found.coded, r.share, r.low, r.high, None)
+        for r in found.categories
+    ]
+    for name, of in (("model", found.by_model), ("section type", found.by_section)):
+        for i, category in enumerate(of.categories):
+            for j, column in enumerate(of.columns):
+                n, residual = int(of.found.counts[i, j]), float(of.found.residuals[i, j])
+                rows.append((name, category, column, n, of.totals[j], n / of.totals[j], None, None, residual))
+    return csv_text(header, rows)
+
+
+# --- report -----------------------------------------------------------------------------------------------------------
+
 
 _EXAMPLES, _MOST_EXAMPLES = 5, 50
 
@@ -76,3 +164,89 @@ def _address(base: str, page: str, query: dict[str, str] | dict[str, list[str]])
     """Return the address of a page of the application that is open at ``base``."""
     parts = urlsplit(base)
     return urlunsplit((parts.scheme, parts.netloc, f"/{page}", urlencode(query, doseq=True), ""))
+
+
+# --- agreement --------------------------------------------------------------------------------------------------------
+
+
+_TEXT = 90
+
+
+def show_agreement(corpus: CorpusRecord, notebook: Notebook) -> None:
+    """Draw the coefficients of all analysts and of two of them, and the cases on which the two disagree."""
+    notebook = filters.chosen(notebook)
+    people = service.analysts(notebook)
+    pair = service.most_common_pair(notebook)
+    if pair is None:
+        nothing(
+            "Agreement needs two analysts.",
+            "Let a second person give categories to the same cases. What others gave is hidden until a case is coded.",
+        )
+        return
+    if len(people) > 2:
+        everybody = service.in_words(service.agreement_of_all(notebook))
+        st.markdown(f"All {len(people)} analysts: Krippendorff's alpha **{plain(everybody)}**")
+    names = {name or UNNAMED: name for name in people}
+    left, right = st.columns(2)
+    with left:
+        first = _person("First analyst", [*names], state.FIRST, pair[0] or UNNAMED)
+    with right:
+        second = _person("Second analyst", [*names], state.SECOND, pair[1] or UNNAMED)
+    if first == second:
+        st.info("Choose two different analysts.", icon=":material/info:")
+        return
+    _pair(notebook, (names[first], names[second]))
+
+
+def _person(label: str, names: list[str], key: str, default: str) -> str:
+    if st.session_state.get(key, default) not in names:
+        st.session_state.pop(key, None)
+    return st.selectbox(label, names, index=names.index(default), key=key, bind="query-params") or default
+
+
+def _pair(notebook: Notebook, people: tuple[str, str]) -> None:
+    found = service.agreement(notebook, people)
+    first, second = (name or UNNAMED for name in people)
+    st.markdown(
+        f"Krippendorff's alpha of the sets of categories (MASI distance): **{plain(service.in_words(found.alpha))}** "
+        f"over {count(found.alpha.cases, 'common case')}."
+    )
+    frame = pd.DataFrame(
+        {
+            "Category": [row.category.name for row in found.categories],
+            f"Cases of {first}": [row.first for row in found.categories],
+            f"Cases of {second}": [row.second for row in found.categories],
+            "Both": [row.both for row in found.categories],
+            "Cohen's kappa": [service.in_words(row.kappa) for row in found.categories],
+        }
+    )
+    st.dataframe(frame, hide_index=True, column_config={"Cohen's kappa": st.column_config.TextColumn(width="large")})
+    st.caption("With 95 % bootstrap intervals over cases. 1 is full agreement, 0 agreement by chance.")
+    _disagreements(notebook, found, (first, second))
+
+
+def _disagreements(notebook: Notebook, found: service.PairAgreement, names: tuple[str, str]) -> None:
+    st.subheader("Cases to discuss", anchor=False)
+    if not found.disagreements:
+        st.success("Both gave the same categories to all common cases.", icon=":material/check:")
+        return
+    categories = {category.id: category.name for category in notebook.current_categories()}
+
+    def listed(codes: frozenset[int]) -> str:
+        return ", ".join(sorted(categories[id] for id in codes)) or "none applies"
+
+    rows = [(case.id, _first(case), listed(one), listed(other)) for case, one, other in found.disagreements]
+    frame = pd.DataFrame(rows, columns=distinct(["Case", "Sentence", *names]))
+
+    def open_case(row: int) -> None:
+        filters.reset()
+        st.query_params[state.CASE] = str(found.disagreements[row][0].id)
+        st.session_state[state.VIEW] = state.CASES
+
+    st.caption("Click a case to open it; each analyst can change their own categories there.")
+    config = {"Sentence": st.column_config.TextColumn(width="large")}
+    clickable_table(frame, f"{state.TABLE}_disagreements_{hash(names)}", open_case, column_config=config)
+
+
+def _first(case: ErrorCase) -> str:
+    return shorten(case.facts.passages[0].text, _TEXT) if case.facts.passages else ""

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord, RunRecord
-from themescope.jobs.services.notebook import cases as service
+from themescope.jobs.services.notebook import cases
 from themescope.webapp.features.notebook import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
@@ -54,10 +54,10 @@ def _form(corpus: CorpusRecord) -> None:
         st.info(f"No results of this project yet. {where}", icon=":material/info:")
         return
     source = sources[st.selectbox("Model and data", list(sources), key=f"{state.DRAW}_source_{kind}")]
-    found = attempt(lambda: service.failures(queries.store(), source.run, source.name, source.permalink))
+    found = attempt(lambda: cases.failures(queries.store(), source.run, source.name, source.permalink))
     if found is None:
         return
-    most = min(len(found.ids), service.MOST_DRAWN)
+    most = min(len(found.ids), cases.MOST_DRAWN)
     if not most:
         st.info("This model has no failures there.", icon=":material/info:")
         return
@@ -68,7 +68,7 @@ def _form(corpus: CorpusRecord) -> None:
     st.caption(f"{count(len(found.ids), 'failure')} of {plain(found.name)}.")
     if st.button(f"Draw {size}", type="primary", icon=":material/casino:", key=f"{state.DRAW}_draw"):
         with st.spinner("Drawing …"):
-            made = attempt(lambda: service.draw(queries.store(), corpus.id, found, size, seed, current_person()))
+            made = attempt(lambda: cases.draw(queries.store(), corpus.id, found, size, seed, current_person()))
         if made is not None:
             st.toast(plain(f"Added {made.name}."), icon=":material/casino:")
             st.session_state[state.SAMPLE] = made.name

@@ -83,7 +83,11 @@ def show(record: PaperTableRecord) -> None:
         f"sentences); ± is the standard deviation over seeds. Profile {plain(profile['title'])}: "
         f"{plain(profile['about'])} Made {ago(record.created)}."
     )
-    _buttons(record)
+    with st.container(horizontal=True):
+        again = may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN)
+        if again and queue_job(lambda: reproduce_again(queries.store(), record)):
+            st.rerun()
+        download("CSV", lambda: export(record.content), f"{record.paper}-table-{record.name}-{record.profile}.csv")
     if content["claims"]:
         titles = {column["metric"]: column["title"] for column in content["columns"]}
         st.subheader("Is the order reproduced?", anchor=False)
@@ -166,14 +170,6 @@ def _difference(claim: Json) -> str:
     return f"{number(claim['difference'], 3, sign=True)} [{ends}]"
 
 
-def _buttons(record: PaperTableRecord) -> None:
-    with st.container(horizontal=True):
-        again = may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN)
-        if again and queue_job(lambda: reproduce_again(queries.store(), record)):
-            st.rerun()
-        download("CSV", lambda: export(record.content), f"{record.paper}-table-{record.name}-{record.profile}.csv")
-
-
 def export(content: Json) -> str:
     """Return all scores of a table as CSV, one line per row and metric."""
     header = ["row", "metric", "published", "ours", "low", "high", "spread", "difference", "data", "deviation"]
@@ -211,20 +207,16 @@ def form(declared: Paper) -> None:
     with st.form("reproduce"):
         tables = st.multiselect("Tables", list(titles), format_func=titles.__getitem__, placeholder="all")
         with st.expander("Data files", icon=":material/folder_open:"):
-            given = _data(declared)
+            if not input_files.server_paths_offered():
+                input_files.explain_server_paths()
+                given = {}
+            else:
+                encoder = _ENCODER if any(model.encoder for model in declared.models) else {}
+                fields = _DATA | (_OF_ARTICLES if declared.needs_articles else {}) | encoder
+                given = {name: st.text_input(label, help=help) for name, (label, help) in fields.items()}
         if st.form_submit_button("Reproduce", type="primary", icon=":material/science:"):
             corpus = source.name if source is not None else ""
             args = {"paper": declared.id, "profile": profile.id, "tables": list(tables), "corpus": corpus}
             files = {name: input_files.expanded_path(value) for name, value in given.items()}
             if submit("reproduce", {**args, **files}):
                 st.rerun()
-
-
-def _data(declared: Paper) -> dict[str, str]:
-    """Draw fields for the data of a paper on the server; return job argument → path."""
-    if not input_files.server_paths_offered():
-        input_files.explain_server_paths()
-        return {}
-    encoder = _ENCODER if any(model.encoder for model in declared.models) else {}
-    fields = _DATA | (_OF_ARTICLES if declared.needs_articles else {}) | encoder
-    return {name: st.text_input(label, help=help) for name, (label, help) in fields.items()}

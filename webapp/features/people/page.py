@@ -32,21 +32,6 @@ def show() -> None:
     found = members.members(queries.store())
     if refused := st.session_state.pop(state.REFUSED, ""):
         st.error(plain(refused), icon=":material/error:")
-    _state(found)
-    if not found:
-        nothing("No users yet.", "Everyone who labels or reviews is listed here.")
-    else:
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            chosen = _table(found)
-        with right:
-            _change(chosen)
-    _add()
-    _log()
-
-
-def _state(found: list[members.Member]) -> None:
-    """Draw what the roles currently permit."""
     admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
     if not admins:
         st.info(
@@ -56,20 +41,36 @@ def _state(found: list[members.Member]) -> None:
         )
     elif not sign_in_required():
         st.caption("These pages are reachable from this machine only, so no sign-in is required.")
-
-
-def _table(found: list[members.Member]) -> members.Member:
-    frame = pd.DataFrame(
-        {
-            "Name": [member.person.name or UNNAMED for member in found],
-            "Role": [member.person.role.value.capitalize() for member in found],
-            "Last seen": [ago(member.person.seen) for member in found],
-            "Sign-in": [member.login.value if member.login else "–" for member in found],
-            "Added": [member.person.created.date() for member in found],
-        }
-    )
-    st.caption(count(len(found), "person", "people"))
-    return clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, frame, {})
+    if not found:
+        nothing("No users yet.", "Everyone who labels or reviews is listed here.")
+    else:
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            frame = pd.DataFrame(
+                {
+                    "Name": [member.person.name or UNNAMED for member in found],
+                    "Role": [member.person.role.value.capitalize() for member in found],
+                    "Last seen": [ago(member.person.seen) for member in found],
+                    "Sign-in": [member.login.value if member.login else "–" for member in found],
+                    "Added": [member.person.created.date() for member in found],
+                }
+            )
+            st.caption(count(len(found), "person", "people"))
+            chosen = clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, frame, {})
+        with right:
+            _change(chosen)
+    _add()
+    events = queries.read(lambda r: r.audit_log.latest(_EVENTS))
+    columns = {
+        "Time (UTC)": [f"{event.created:%Y-%m-%d %H:%M:%S}" for event in events],
+        "By": [event.author or "–" for event in events],
+        "Action": [event.action for event in events],
+        "Account": [event.person or "–" for event in events],
+        "Detail": [event.detail for event in events],
+    }
+    with st.expander("Audit log", icon=":material/history:"):
+        st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For all of them: `themescope people log`.")
+        st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Changes of accounts and sign-ins, newest first")
 
 
 def _change(member: members.Member) -> None:
@@ -105,7 +106,6 @@ def _removed(name: str) -> None:
 
 
 def _add() -> None:
-    """Draw the form that adds a user with an initial password."""
     with st.expander("Add user", icon=":material/person_add:"), st.form("add-person", border=False):
         left, right = st.columns(2)
         name = left.text_input("Name", max_chars=members.LONGEST_NAME)
@@ -120,21 +120,6 @@ def _add() -> None:
                     queries.store(), name or "", role or Role.LABELLER, password or "", current_person()
                 )
             )
-
-
-def _log() -> None:
-    """Draw the latest changes of accounts and sign-ins."""
-    events = queries.read(lambda r: r.audit_log.latest(_EVENTS))
-    columns = {
-        "Time (UTC)": [f"{event.created:%Y-%m-%d %H:%M:%S}" for event in events],
-        "By": [event.author or "–" for event in events],
-        "Action": [event.action for event in events],
-        "Account": [event.person or "–" for event in events],
-        "Detail": [event.detail for event in events],
-    }
-    with st.expander("Audit log", icon=":material/history:"):
-        st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For all of them: `themescope people log`.")
-        st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Changes of accounts and sign-ins, newest first")
 
 
 def _try(change: Callable[[], object]) -> None:

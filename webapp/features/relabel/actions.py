@@ -209,7 +209,6 @@ def _area(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 def _point(state: RelabelState, action: Mapping[str, Any]) -> None:
-    """Toggle the selection of the point that was clicked."""
     plotted, row = state.plotted.get(str(action.get("digest"))), action.get("place")
     if plotted is None or not is_int(row) or not 0 <= row < len(plotted.ids):
         return
@@ -287,7 +286,6 @@ def _move_out(state: RelabelState, action: Mapping[str, Any]) -> None:
 
 
 def _pair(action: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the clusters of the suggestion that the browser showed."""
     pair = ids_of(action.get("pair")).tolist()
     return (pair[0], pair[1]) if len(pair) == 2 else None
 

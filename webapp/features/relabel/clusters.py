@@ -12,8 +12,8 @@ import streamlit as st
 from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import session as service
-from themescope.webapp.features.relabel import cluster_queries, queries
+from themescope.jobs.services.labelling.starts import clusters as service
+from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
     CLUSTER_VIEW,
@@ -68,7 +68,7 @@ def choose(state: RelabelState) -> str:
 
 def find_merge(state: RelabelState) -> None:
     """Set the pair of clusters that the view of merges suggests, to which the toolbar's actions refer."""
-    pairs = cluster_queries.suggested_pairs(state) if state.clusters.view == MERGES else []
+    pairs = queries.suggested_pairs(state) if state.clusters.view == MERGES else []
     state.clusters.pair = (pairs[0].first, pairs[0].second) if pairs else None
 
 
@@ -84,18 +84,17 @@ def show(state: RelabelState, ids: Ids) -> None:
 
 
 def _themes(state: RelabelState) -> None:
-    """Draw the tree, the names to update and the cluster that was chosen last."""
     if not state.partition.clusters:
         nothing("No clusters yet.", "Select sentences and press N, or press Alt+G to cluster them.")
         return
-    stale = cluster_queries.stale_names(state)
+    stale = queries.stale_names(state)
     draw_component("tree", ASSETS, *SCRIPTS, data=tree_data(state, stale), key=f"{TREE}_{state.record.id}")
     _names(state, stale)
     chosen = [number for number in state.clusters.numbers if number in state.partition.clusters]
     if chosen:
         cluster = state.partition.clusters[chosen[-1]]
         p = state.partition
-        ids = cluster_queries.central(state, cluster.number)
+        ids = queries.central(state, cluster.number)
         with st.container(border=True):
             st.markdown(f"**{plain(cluster.name)}** · {count(len(p.members(cluster.number)), 'sentence')}")
             children = p.children(cluster.number)
@@ -111,9 +110,9 @@ def _themes(state: RelabelState) -> None:
             with st.container(gap="xxsmall"):
                 for i in ids[:_CENTRAL].tolist():
                     st.text(f"· {shorten(state.session.texts[i], _MAX_TEXT)}")
-            if len(ids) > _CENTRAL and cluster_queries.model_of(state) is not None:
+            if len(ids) > _CENTRAL and queries.model_of(state) is not None:
                 st.text(f"Least central: {shorten(state.session.texts[int(ids[-1])], _MAX_TEXT)}")
-            near = cluster_queries.nearest(state, cluster.number)[:_NEAREST]
+            near = queries.nearest(state, cluster.number)[:_NEAREST]
             if near:
                 names = [f"{shorten(p.clusters[number].name, _MAX_NAME)} ({value:.2f})" for number, value in near]
                 st.caption(f"Most similar clusters by mean cosine: {plain(' · '.join(names))}")
@@ -153,14 +152,13 @@ def tree_data(state: RelabelState, stale: dict[int, float]) -> dict[str, Any]:
 
 
 def _names(state: RelabelState, stale: dict[int, float]) -> None:
-    """Draw the names that may be out of date, with those that would replace them."""
     if not stale:
         return
     clusters = state.partition.clusters
     with st.container(border=True):
         st.markdown(f"**{count(len(stale), 'name')} may be out of date**")
         st.caption("More than a quarter of the sentences of these clusters has changed since the clusters were named.")
-        names = cluster_queries.keyword_names(state, tuple(stale))
+        names = queries.keyword_names(state, tuple(stale))
         with st.container(gap="xxsmall"):
             for number, name in names.items():
                 old = clusters[number].name
@@ -186,16 +184,15 @@ def _apply(state: RelabelState, make: Make) -> None:
 
 
 def _merges(state: RelabelState) -> None:
-    """Draw the suggestion, and the list of those after it."""
-    if cluster_queries.model_of(state) is None:
+    if queries.model_of(state) is None:
         st.info(NEEDS_MODEL, icon=":material/info:")
         return
-    pairs = cluster_queries.suggested_pairs(state)
+    pairs = queries.suggested_pairs(state)
     if not pairs:
         nothing("No merges to suggest.", "All pairs of clusters were dismissed, or there is only one cluster.")
         return
     pair, clusters, sizes = pairs[0], state.partition.clusters, state.partition.sizes()
-    nearest, crossing = cluster_queries.between(state, pair)
+    nearest, crossing = queries.between(state, pair)
     names = [plain(clusters[number].name) for number in (pair.first, pair.second)]
     both = sizes[pair.first] + sizes[pair.second]
     with st.container(border=True):
@@ -209,7 +206,7 @@ def _merges(state: RelabelState) -> None:
         for column, number in zip(st.columns(2), (pair.first, pair.second), strict=True):
             with column:
                 st.markdown(f"**{plain(clusters[number].name)}** · {count(sizes[number], 'sentence')}")
-                _examples(state, cluster_queries.central(state, number)[:_EXAMPLES], state.partition)
+                _examples(state, queries.central(state, number)[:_EXAMPLES], state.partition)
         st.markdown("**Between them**")
         _examples(state, nearest, state.partition, named=True)
     others = pairs[1 : _LISTED + 1]
@@ -221,7 +218,7 @@ def _merges(state: RelabelState) -> None:
                 st.text(f"{both_names} · {other.similarity:.2f} between, {other.within:.2f} within")
     st.caption(
         "A pair that you keep apart is suggested again when more than a quarter of the sentences of one of the two has "
-        f"changed. {cluster_queries.sample_note(state)}"
+        f"changed. {queries.sample_note(state)}"
     )
 
 
@@ -234,7 +231,7 @@ def _examples(state: RelabelState, ids: Ids, p: Partition, named: bool = False) 
 
 def _outliers(state: RelabelState, ids: Ids) -> None:
     """Draw the limit and those of the sentences ``ids`` that have less similar neighbours."""
-    found = cluster_queries.densities(state)
+    found = queries.densities(state)
     if found is None:
         st.info(NEEDS_MODEL, icon=":material/info:")
         return
@@ -259,7 +256,7 @@ def _outliers(state: RelabelState, ids: Ids) -> None:
     words = f", without {left.sum():,} that were left in place" if left.any() else ""
     st.caption(
         f"{count(len(rows), 'outlier')}{words}. Select some, then leave them (H), unassign them (0), accept the "
-        f"suggested cluster (A) or gather them in a new one (N). {cluster_queries.sample_note(state)}"
+        f"suggested cluster (A) or gather them in a new one (N). {queries.sample_note(state)}"
     )
     if len(rows):
         _outlier_table(state, every[rows[:_MAX_ROWS]], density[rows[:_MAX_ROWS]])

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Literal
+from uuid import uuid4
 
 import streamlit as st
 
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.codebook import operations as codebook
+from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import ClusterGroup
-from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
+from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT, Operation
+from themescope.core.labelling.partition import Partition
+from themescope.core.types import Ids
 from themescope.db.records import NewCase
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
-from themescope.webapp.features.relabel import cluster_queries, codebook_panel, reclustering
-from themescope.webapp.features.relabel.actions import clusters_of_selection
+from themescope.webapp.features.relabel import queries, reclustering
+from themescope.webapp.features.relabel.actions import clusters_of_selection, current_cluster
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
+    CODEBOOK,
+    CODEBOOK_CHOICE,
     DIALOG_CLUSTER,
     DIALOG_REASON,
     GROUPING,
@@ -30,7 +37,88 @@ from themescope.webapp.features.relabel.state import (
 )
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.labelling import error_notebook
-from themescope.webapp.shared.text import count, shorten
+from themescope.webapp.shared.labelling.codebook_view import STYLE, close_editor, editor, entry_html
+from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.text import count, plain, shorten
+
+
+def show_codebook(state: RelabelState) -> None:
+    """Draw the panel, if it is open: the entry of the cluster of the selection, or of another one."""
+    if not state.shows_codebook or not state.partition.clusters:
+        return
+    st.html(STYLE)
+    with st.container(border=True, key=CODEBOOK, gap="xsmall"):
+        clusters, current = state.partition.clusters, current_cluster(state)
+        numbers = sorted(clusters)
+        key = f"{CODEBOOK_CHOICE}_{state.record.id}_{current.number if current else 0}"
+        number = st.selectbox(
+            "Codebook entry of",
+            numbers,
+            index=numbers.index(current.number) if current else 0,
+            format_func=lambda n: clusters[n].name,
+            key=key,
+        )
+        st.session_state[CODEBOOK_CHOICE] = number
+        code = Code(clusters[number], entry_of(state.partition, number))
+        st.html(entry_html(code, state.partition, state.session.texts))
+        if not state.read_only:
+            _buttons(state, code)
+        page_link("codebook", "Open codebook", view={"labelling": state.record.name})
+
+
+def _buttons(state: RelabelState, code: Code) -> None:
+    """Draw what can be done; the first three need a selection."""
+    number, nothing = code.cluster.number, not len(state.selected)
+
+    def add(counter: bool) -> Callable[[Partition, Ids], Operation]:
+        return lambda p, ids: codebook.add_examples(p, number, ids.tolist(), counter)
+
+    def train(p: Partition, ids: Ids) -> Operation:
+        return codebook.choose_training(p, (uuid4().hex for _ in ids), ids.tolist())
+
+    with st.container(horizontal=True, gap="xsmall"):
+        for label, icon, make in (
+            ("Example", ":material/push_pin:", add(False)),
+            ("Counter-example", ":material/block:", add(True)),
+            ("Training item", ":material/school:", train),
+        ):
+            st.button(
+                label, icon=icon, disabled=nothing, on_click=_add, args=(state, make),
+                help="Select sentences first." if nothing else f"Make the selection {label.lower()} of this cluster",
+            )  # fmt: skip
+        st.button("Edit entry", icon=":material/edit:", on_click=_open, args=(state, number))
+
+
+def _add(state: RelabelState, make: Callable[[Partition, Ids], Operation]) -> None:
+    state.apply_to_selection(make, keep_selection=True)
+
+
+def _open(state: RelabelState, number: int) -> None:
+    close_editor(CODEBOOK, number)
+    state.dialog = "codebook"
+
+
+def edit_entry(state: RelabelState) -> None:
+    """Draw the form of the entry that the panel shows, in its dialog."""
+    number = int(st.session_state.get(CODEBOOK_CHOICE, 0))
+    if number not in state.partition.clusters:
+        st.info("That cluster no longer exists.")
+        return
+    code = Code(state.partition.clusters[number], entry_of(state.partition, number))
+    st.markdown(f"**{plain(code.cluster.name)}**")
+    texts = state.session.texts
+
+    def save(entry: CodebookEntry) -> bool:
+        state.apply(lambda p: codebook.write(p, number, entry), keep_selection=True)
+        return True  # what was refused is kept by the state, which shows it above the sentences
+
+    if editor(CODEBOOK, code, state.partition, lambda ids: {id: texts[id] for id in ids}, save):
+        state.dialog = ""
+        st.rerun()
+
+
+# --- dialogs ----------------------------------------------------------------------------------------------------------
+
 
 _MAX_REASON = 500
 CHOSEN, SIMILAR = "Chosen clusters", "Suggested groups"
@@ -92,7 +180,6 @@ def _recluster(state: RelabelState) -> None:
 
 
 def _error_case(state: RelabelState) -> None:
-    """Draw the form; the dialog closes once the case is stored."""
     if not len(state.selected):
         st.info("Select sentences first.", icon=":material/info:")
         return
@@ -100,7 +187,6 @@ def _error_case(state: RelabelState) -> None:
 
 
 def _new_case(state: RelabelState) -> NewCase:
-    """Return the selection as a case: where people placed the sentences, and where the model would."""
     ids = [int(i) for i in state.selected]
     model = records.model_by_id(state.model_id)
     placed = {i: _placed(state, i, model.name if model is not None else "") for i in ids[:MOST_PASSAGES]}
@@ -111,7 +197,6 @@ def _new_case(state: RelabelState) -> NewCase:
 
 
 def _placed(state: RelabelState, sentence: int, model: str) -> str:
-    """Return the cluster of a sentence, and the one that the model suggests if it is another one."""
     own, row = f"in {place_of(state.partition, sentence)}", int(state.partition.rows([sentence])[0])
     other, found = state.suggestion_for(row), state.suggestions
     if other is None or found is None:
@@ -126,7 +211,6 @@ def _group(state: RelabelState) -> None:
 
 
 def _chosen_group(state: RelabelState) -> bool:
-    """Put chosen clusters under a theme that exists, or a new one."""
     p, totals = state.partition, hierarchy.total_sizes(state.partition)
 
     def label(number: int) -> str:
@@ -158,8 +242,7 @@ def _chosen_group(state: RelabelState) -> bool:
 
 
 def _suggested_groups(state: RelabelState) -> bool:
-    """Preview groups of similar clusters, let the user name them, and make each a theme."""
-    found = cluster_queries.ungrouped(state)
+    found = queries.ungrouped(state)
     if found is None:
         st.info(NEEDS_MODEL, icon=":material/info:")
         return False
@@ -169,7 +252,7 @@ def _suggested_groups(state: RelabelState) -> bool:
         return False
     usual = max(round(k / _IN_A_THEME), 2)
     number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"{GROUPS}_{k}")) if k > _FEWEST else 2
-    groups = cluster_queries.suggested_groups(state, number)
+    groups = queries.suggested_groups(state, number)
     st.caption(
         "Ward’s criterion on the centres of the clusters that are in no theme. Single clusters stay as they are."
     )
@@ -182,7 +265,6 @@ def _suggested_groups(state: RelabelState) -> bool:
 
 
 def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: int) -> str:
-    """Draw a group of clusters; return its name, which the user may edit."""
     sizes, known = state.partition.sizes(), state.partition.clusters
     with st.container(border=True):
         title = f"Theme {place + 1} · {count(len(group.numbers), 'cluster')}"
@@ -199,7 +281,7 @@ _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState
     "error_case": (error_notebook.LABEL, "small", _error_case),
     "merge": ("Merge clusters", "small", _merge),
     "delete": ("Delete a cluster", "small", _delete),
-    "codebook": ("Codebook entry", "large", codebook_panel.edit),
+    "codebook": ("Codebook entry", "large", edit_entry),
     "recluster": ("Re-cluster a part", "large", _recluster),
     "group": ("Group clusters", "large", _group),
 }

@@ -35,7 +35,7 @@ from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
     from themescope.core.labelling.suggestions import Suggestions
-    from themescope.webapp.features.relabel.asking import Asking
+    from themescope.webapp.features.relabel.state import Asking
 
 from themescope.webapp.features.relabel.state import (
     LEAST_CERTAIN,

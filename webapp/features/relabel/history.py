@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
+from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
 from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -38,7 +38,16 @@ def show(state: RelabelState) -> None:
         state.notice = ""
     listed = _filtered(steps)[::-1][:_MAX_ROWS]
     event = st.dataframe(
-        _frame(listed),
+        pd.DataFrame(
+            {
+                "When": [ago(step.when) for step in listed],
+                "Who": [_who(step) for step in listed],
+                "Change": [step_summary(step) for step in listed],
+                "Sentences": [step.size for step in listed],
+                "Selected": [step.selection_method for step in listed],
+                "Reason": [step.reason for step in listed],
+            }
+        ),
         hide_index=True,
         height="content" if len(listed) < 10 else 380,
         key=f"{HISTORY_TABLE}_{state.record.id}_{len(steps)}_{len(listed)}",
@@ -75,30 +84,34 @@ def _filtered(steps: Sequence[Step]) -> list[Step]:
     ]
 
 
-def _frame(steps: Sequence[Step]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "When": [ago(step.when) for step in steps],
-            "Who": [_who(step) for step in steps],
-            "Change": [step_summary(step) for step in steps],
-            "Sentences": [step.size for step in steps],
-            "Selected": [step.selection_method for step in steps],
-            "Reason": [step.reason for step in steps],
-        }
-    )
-
-
 def _who(step: Step) -> str:
-    """Return who did a step, with the model or program that placed its sentences."""
     person = step.person or people.UNNAMED
     return f"{step.coder} ({person})" if step.coder else person
 
 
 def _details(state: RelabelState, step: Step) -> None:
-    """Draw what one step changed, with the buttons to undo it or to restore the state after it."""
     with st.container(border=True):
         st.markdown(f"**{plain(step_summary(step))}** · {plain(_who(step))} · {step.when:%d %b %Y, %H:%M:%S} UTC")
-        for line in _lines(state, queries.changes_of(step.id)):
+        changes = queries.changes_of(step.id)
+        names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {
+            UNASSIGNED: "unassigned"
+        }
+        lines: list[str] = []
+        for change in changes:
+            if isinstance(change, ClusterChange):
+                known = change.old or change.new
+                assert known is not None
+                names.setdefault(known.number, known.name)
+        for change in changes:
+            if isinstance(change, ClusterChange):
+                lines.append(_cluster_line(change, names))
+            elif isinstance(change, EntryChange):
+                verb = "added" if change.old is None else "removed" if change.new is None else "changed"
+                entry_line = f"{verb}: {_ENTRY_NAMES[change.kind]}"
+                lines.append(entry_line)
+            else:
+                lines += _sentence_lines(state, change, names)
+        for line in lines:
             st.text(line)
         with st.container(horizontal=True):
             mine = step.kind is Kind.DO and step.id in state.session.undo_state.undoable
@@ -117,26 +130,6 @@ def _details(state: RelabelState, step: Step) -> None:
                 args=(lambda session: session.back_to(step.id), "The labelling is already in this state."),
                 help="Restores the labelling as it was right after this step. Adds a step, which can be undone.",
             )
-
-
-def _lines(state: RelabelState, changes: ChangeSet) -> list[str]:
-    names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
-    lines: list[str] = []
-    for change in changes:
-        if isinstance(change, ClusterChange):
-            known = change.old or change.new
-            assert known is not None
-            names.setdefault(known.number, known.name)
-    for change in changes:
-        if isinstance(change, ClusterChange):
-            lines.append(_cluster_line(change, names))
-        elif isinstance(change, EntryChange):
-            verb = "added" if change.old is None else "removed" if change.new is None else "changed"
-            entry_line = f"{verb}: {_ENTRY_NAMES[change.kind]}"
-            lines.append(entry_line)
-        else:
-            lines += _sentence_lines(state, change, names)
-    return lines
 
 
 def _cluster_line(change: ClusterChange, names: dict[int, str]) -> str:
@@ -172,7 +165,6 @@ def _sentence_lines(state: RelabelState, change: SentenceChanges, names: dict[in
 
 
 def _value(field: Field, value: object, names: dict[int, str]) -> str:
-    """Return a value of a changed field in words."""
     if field is Field.CLUSTER:
         return names.get(int(value), "a deleted cluster")  # type: ignore[call-overload]
     if field is Field.UNCERTAIN:

@@ -9,19 +9,27 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from themescope.core.clustering.generated_names import NameState
+from themescope.core.labelling import operations as op
 from themescope.core.labelling.learning import FINE_TUNING_SETTINGS, section_separation
 from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Split
+from themescope.db.access import Right
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import built_on
-from themescope.jobs.kinds import triplets
+from themescope.jobs.common.naming.theme_naming import materials_of_partition
+from themescope.jobs.kinds.triplets import learn_labels
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
-from themescope.webapp.features.relabel.state import TRAIN
+from themescope.webapp.features.relabel import queries as cluster_queries
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME, TRAIN
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.labelling import name_requests
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries, triplet_queries
 from themescope.webapp.shared.results.triplet_queries import split_count
 from themescope.webapp.shared.text import ago, count, interval, plain, score
@@ -34,7 +42,7 @@ def show(record: LabellingRecord) -> None:
     """Draw the form that trains on a labelling, and the results of earlier trainings."""
     with st.expander("Train on these labels", icon=":material/school:"):
         names = (record.name, *_other_labellings(record))
-        found = triplets.training_labels(queries.store(), names)
+        found = learn_labels.training_labels(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
             f"{count(placed, 'sentence')} placed by people. Each is the pivot of triplets with a sentence of its "
@@ -43,7 +51,7 @@ def show(record: LabellingRecord) -> None:
         )
         if found.contradictions:
             _contradictions(found)
-        training = triplets.placed_for_training(queries.store(), found)
+        training = learn_labels.placed_for_training(queries.store(), found)
         if placed and not training:
             st.warning(
                 "None of these sentences is in an article of the training split, so there is nothing to train on. "
@@ -72,8 +80,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     )
 
 
-def _contradictions(found: triplets.TrainingLabels) -> None:
-    """Draw the pairs of sentences that one labelling puts together and another apart."""
+def _contradictions(found: learn_labels.TrainingLabels) -> None:
     shown = found.contradictions[:_MAX_CONTRADICTIONS]
     texts = queries.read(
         lambda r: r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
@@ -95,7 +102,6 @@ def _contradictions(found: triplets.TrainingLabels) -> None:
 def _form(
     record: LabellingRecord, labellings: Sequence[str], training: int, held_out: Sequence[TripletSetRecord]
 ) -> None:
-    """Draw the form that makes triplets, and optionally fine-tunes a model on them."""
     key = f"{TRAIN}_{record.id}"
     name = st.text_input("Name of the triplet set", value=f"{record.name} labels"[:_MAX_NAME], key=f"{key}_name")
     models, sets = {m.name: m for m in fine_tunable(queries.models())}, {s.name: s for s in held_out}
@@ -160,7 +166,6 @@ def _evaluate(measure: TripletSetRecord, models: Sequence[str], after: int | Non
 
 
 def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence[TripletSetRecord]) -> None:
-    """Draw one triplet set made from this labelling, and the models that were fine-tuned on it."""
     with st.container(border=True):
         st.markdown(f"**{plain(made.name)}**")
         counts = made.counts
@@ -190,7 +195,6 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
 
 
 def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelRecord) -> None:
-    """Draw the effect on the sentences of this labelling that nobody placed."""
     try:
         found = effect_on_unplaced(record, before, after)
     except LookupError:
@@ -242,7 +246,7 @@ def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: Mode
         If one of the models has no vectors of the sentences yet.
     """
     store = queries.store()
-    (placed,) = triplets.training_labels(store, (record.name,)).placed
+    (placed,) = learn_labels.training_labels(store, (record.name,)).placed
     ids = np.setdiff1d(placed.partition.ids, placed.ids)
     if not 1 < len(ids) <= MOST_WITH_VECTORS:
         return None
@@ -264,3 +268,71 @@ def fine_tuned_models(triplets: TripletSetRecord) -> list[tuple[ModelRecord, Mod
     """Return (base model, fine-tuned model) of every model trained on a set whose base model still exists."""
     after = [m for m in queries.models() if m.triplet_set_id == triplets.id]
     return [(before, m) for m in after[::-1] for before in built_on(queries.store(), m)]
+
+
+# --- naming -----------------------------------------------------------------------------------------------------------
+
+
+METHOD = "language model"
+"""Selection method of the step that takes over suggested names."""
+
+
+def show_naming(state: RelabelState) -> None:
+    """Draw suggestions that wait, and the form for new ones."""
+    folded = st.expander(
+        name_requests.TITLE, icon=":material/auto_awesome:", key=f"{NAMING}_{state.record.id}", on_change="rerun"
+    )
+    if not folded.open:
+        return
+    with folded:
+        _suggestions(state)
+        if not may(Right.MANAGE):
+            st.caption("Sending texts to a language model requires the admin role.")
+            return
+        model = name_requests.endpoint()
+        if model is None or not state.partition.clusters:
+            return
+        clusters = state.partition.clusters
+        step = state.session.snapshot.step
+        chosen = st.multiselect(
+            "Clusters to name",
+            sorted(clusters),
+            default=list(cluster_queries.stale_names(state)),
+            format_func=lambda number: clusters[number].name,
+            placeholder="all clusters",
+            key=f"{TO_NAME}_{state.record.id}_{step}",
+            help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were "
+            "named.",
+        )
+        materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
+        target = {"labelling": state.record.name, "numbers": chosen}
+        name_requests.consent(target, materials, model, f"{NAMING}_{state.record.id}")
+
+
+def _suggestions(state: RelabelState) -> None:
+    job = cluster_queries.last_job("name-themes", state.record.id)
+    if job is None:
+        return
+    rows = [row for row in job.result.get("names", ()) if row["number"] in state.partition.clusters]
+    clusters = state.partition.clusters
+    fresh = [row for row in rows if row["name"] and row["name"] != clusters[row["number"]].name]
+    if not fresh:
+        return
+    frame = pd.DataFrame(
+        {
+            "Use": [row["state"] == NameState.NAMED for row in fresh],
+            "Cluster": [clusters[row["number"]].name for row in fresh],
+            "Suggestion": [row["name"] for row in fresh],
+            "Remark": [row["reason"] or row["description"] for row in fresh],
+        }
+    )
+    st.markdown(f"Suggestions by {plain(job.result['model'])}:")
+    edited = st.data_editor(
+        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"{SUGGESTED_NAMES}_{job.id}"
+    )
+    used = {row["number"]: row["name"] for row, use in zip(fresh, edited["Use"], strict=True) if use}
+    st.button("Use names", icon=":material/done_all:", disabled=not used, on_click=_use, args=(state, used))
+
+
+def _use(state: RelabelState, names: dict[int, str]) -> None:
+    state.apply(lambda partition: op.rename_all(partition, names), keep_selection=True, method=METHOD)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.partition import UNASSIGNED, Partition
-from themescope.core.records.stored import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, ModelRecord
 from themescope.core.types import Estimate
 from themescope.db.access import Right
 from themescope.jobs.common.labelled.placed import judged_pairs
-from themescope.jobs.services.labelling import methods
+from themescope.jobs.services.labelling import methods, metrics
 from themescope.jobs.services.labelling.methods import MethodAdoption
+from themescope.jobs.services.labelling.metrics import LearnedMetric
+from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import CHOICE
+from themescope.webapp.features.relabel.state import CHOICE, METRIC
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import nothing, one_model
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.job_status import active, submit
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.text import ago, count, ends, interval, plain, score, shorten
+from themescope.webapp.shared.text import ago, count, duration, ends, interval, plain, score, shorten
 
 TITLE = "Choose the method by these labels"
 _KIND = "choose-method"
@@ -48,7 +52,7 @@ def show(state: RelabelState) -> None:
         _start(state)
         if _running(state):
             st.fragment(_progress, run_every=_POLL_S)(state)
-        done = _last(state)
+        done = page_queries.last_job(_KIND, state.record.id)
         if done is not None:
             result = done.result
             rows: list[Mapping[str, Any]] = result["ranking"]
@@ -60,13 +64,28 @@ def show(state: RelabelState) -> None:
                 f"{ago(done.ended)}. Agreement is Cohen’s kappa over pairs, with the 95 % interval over sentences or "
                 "articles: 1 is full agreement, 0 is chance. The gain is the difference to the default."
             )
-            st.dataframe(_table(rows), hide_index=True, height="content")
+            listed = [row for row in rows if row["place"] <= _SHOWN or row["chosen"] or row["default"]]
+            st.dataframe(
+                pd.DataFrame(
+                    {
+                        "Rank": [row["place"] for row in listed],
+                        "Model": [row["model"] for row in listed],
+                        "Clusterer": [methods.clusterer_title(row) for row in listed],
+                        "Clusters": [row["k"] for row in listed],
+                        "Shared words": ["yes" if row["shared"] else "no" for row in listed],
+                        "Agreement": [_estimate(row["agreement"]) for row in listed],
+                        "Gain": ["–" if row["default"] else _estimate(row["gain"]) for row in listed],
+                        "Remark": [_remark(row) for row in listed],
+                    }
+                ),
+                hide_index=True,
+                height="content",
+            )
             st.markdown(_reason(chosen, default, result.get("held_out")))
             _use(state, done, rows)
 
 
 def _start(state: RelabelState) -> None:
-    """Draw the button that starts the job; without enough labels it says what is missing."""
     pairs = judged_pairs(queries.store(), state.record, state.partition).pairs
     enough = pairs.both_kinds and len(pairs.sentences) >= methods.FEWEST
     if not enough:
@@ -98,28 +117,6 @@ def _progress(state: RelabelState) -> None:
     active(_running(state), f"{CHOICE}_{state.record.id}_jobs")
 
 
-def _last(state: RelabelState) -> JobRecord | None:
-    """Return the last finished ranking for this labelling."""
-    done = (job for job in queries.jobs(limit=200) if job.kind == _KIND and job.status is JobStatus.DONE)
-    return next((job for job in done if job.result.get("labelling_id") == state.record.id), None)
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    listed = [row for row in rows if row["place"] <= _SHOWN or row["chosen"] or row["default"]]
-    return pd.DataFrame(
-        {
-            "Rank": [row["place"] for row in listed],
-            "Model": [row["model"] for row in listed],
-            "Clusterer": [methods.clusterer_title(row) for row in listed],
-            "Clusters": [row["k"] for row in listed],
-            "Shared words": ["yes" if row["shared"] else "no" for row in listed],
-            "Agreement": [_estimate(row["agreement"]) for row in listed],
-            "Gain": ["–" if row["default"] else _estimate(row["gain"]) for row in listed],
-            "Remark": [_remark(row) for row in listed],
-        }
-    )
-
-
 def _remark(row: Mapping[str, Any]) -> str:
     said = ("chosen" if row["chosen"] else "", "default" if row["default"] else "", "stored" if "run" in row else "")
     return ", ".join(filter(None, said))
@@ -131,7 +128,6 @@ def _estimate(found: Mapping[str, Any]) -> str:
 
 
 def _reason(chosen: Mapping[str, Any], default: Mapping[str, Any], held_out: float | None) -> str:
-    """Return which method is chosen and why."""
     if chosen["default"]:
         return (
             "**The default stays.** No method agrees with the labels so much better that this could not be chance: "
@@ -146,7 +142,6 @@ def _reason(chosen: Mapping[str, Any], default: Mapping[str, Any], held_out: flo
 
 
 def _use(state: RelabelState, job: JobRecord, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Draw the choice of a method, what it would move, and the button that moves it."""
     key = f"{CHOICE}_{job.id}"
     best = next(row for row in rows if row["chosen"])
     offered = [best, *(row for row in rows[:_SHOWN] if row is not best)]
@@ -189,7 +184,6 @@ def _named(row: Mapping[str, Any]) -> str:
 
 
 def _examples(state: RelabelState, after: Partition) -> None:
-    """Draw some of the sentences that would move."""
     before = state.partition
 
     def name(partition: Partition, row: int) -> str:
@@ -204,6 +198,144 @@ def _examples(state: RelabelState, after: Partition) -> None:
 
 
 def _apply(state: RelabelState, adoption: MethodAdoption, key: str) -> None:
-    """Move the sentences in one step of the history."""
     st.session_state.pop(key, None)
     state.apply(lambda p: adoption.operation, keep_selection=True, method="method choice")
+
+
+# --- metric -----------------------------------------------------------------------------------------------------------
+
+
+METRIC_TITLE = "Learn a metric from these labels"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A learned metric with the state that it was learned from."""
+
+    step: int
+    learned: LearnedMetric
+    after: Partition
+    """The labelling, re-clustered under the metric around the placed sentences."""
+
+
+def show_metric(state: RelabelState) -> None:
+    """Draw the form that learns a metric, and what it would change."""
+    key = f"{METRIC}_{state.record.id}"
+    folded = st.expander(METRIC_TITLE, icon=":material/bolt:", key=f"{key}_open", on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
+        st.markdown(
+            "In seconds, the vectors of a model are stretched along a few axes so that sentences that people put "
+            "together are closer. Suggestions, search by meaning, re-clustering and the quick map then use it. "
+            "Articles of the test split are not learned from. Fine-tuning, below, changes a network itself."
+        )
+        model, name = metrics.model_in_use(queries.store(), state.partition), metrics.name_in_use(state.partition)
+        if model is None:
+            if name:
+                st.caption(f"The metric “{plain(name)}” of this labelling is not in this store. Learn one again.")
+        else:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f":material/check_circle: This labelling uses **{plain(model.name)}**.", width="stretch")
+                corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id).name)
+                if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key=f"{METRIC}_map"):
+                    submit("project", {"corpus": corpus, "model": model.name}, f"Map of {corpus} by {model.name}")
+                if st.button("Stop using it", icon=":material/close:", key=f"{METRIC}_stop", disabled=state.read_only):
+                    state.apply(metrics.stop, keep_selection=True)
+                    st.rerun()
+        models = metrics.usable_bases(page_queries.models_for(state.record.id, state.record.created))
+        if state.record.blind or not models:
+            if state.record.blind:
+                st.caption("Blind labellings use no model.")
+            else:
+                nothing(
+                    "No model has vectors of these sentences.",
+                    "A metric needs dense vectors of single sentences. Compute a map with such a model first.",
+                    "map",
+                    "Open Map",
+                )
+            return
+        base = one_model("Vectors of", models, f"{key}_base")
+        if st.button("Learn a metric", icon=":material/bolt:", key=f"{key}_learn"):
+            with st.spinner("Learning, and measuring the effect on other sentences …", show_time=True):
+                st.session_state[f"{key}_result"] = attempt(lambda: _learn(state, base))
+        result: _Result | None = st.session_state.get(f"{key}_result")
+        if result is not None:
+            _show_result(state, result)
+
+
+def _learn(state: RelabelState, base: ModelRecord) -> _Result:
+    store, record = queries.store(), state.record
+    learned = metrics.learn_from_labels(store, record, state.partition, base)
+    x = page_queries.matrix(base.id, base.digest, record.id, record.created)
+    placed = judged_pairs(store, record, state.partition).placed
+    after = metrics.preview(state.partition, x, learned, placed)
+    return _Result(state.session.snapshot.step, learned, after)
+
+
+def _show_result(state: RelabelState, result: _Result) -> None:
+    learned = result.learned
+    st.caption(
+        f"Learned from {count(learned.sentences, 'judged sentence')} in {duration(learned.seconds)}. The effect is "
+        "measured on sentences, or whole articles, that the metric was not learned from (ten-fold cross-validation): "
+        "the share of pairs in which a sentence of the same cluster is nearer than one of another cluster."
+    )
+    rows = [
+        {
+            "Measured on": what,
+            "Before": score(effect.before),
+            "After": score(effect.after),
+            "Difference (95 % interval)": interval(
+                effect.difference.value, effect.difference.low, effect.difference.high
+            ),
+            "Number": effect.difference.n,
+        }
+        for what, effect in (("Other sentences", learned.on_sentences), ("Other articles", learned.on_articles))
+        if effect is not None
+    ]
+    if rows:
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+    else:
+        st.caption("Too few sentences share a cluster to measure an effect. Place more sentences in each cluster.")
+    if result.step != state.session.snapshot.step:
+        st.info("The labels have changed since. Learn the metric again.", icon=":material/info:")
+    elif not learned.helps:
+        st.info(
+            "**It stays off.** This metric does not help with other sentences: the difference is not above 0. Place "
+            "more sentences, or try another model.",
+            icon=":material/info:",
+        )
+    else:
+        _use_form(state, result)
+
+
+def _use_form(state: RelabelState, result: _Result) -> None:
+    changed = int((result.after.numbers != state.partition.numbers).sum())
+    sure = all(
+        effect.difference.low > 0
+        for effect in [
+            effect for effect in (result.learned.on_sentences, result.learned.on_articles) if effect is not None
+        ]
+    )
+    doubt = "" if sure else " The interval includes 0, so the effect may be due to chance."
+    st.success(f"**It helps** with other sentences.{doubt}", icon=":material/check_circle:")
+    move = st.toggle(
+        f"Re-cluster around the placed sentences too: {count(changed, 'sentence')} would move",
+        value=False,
+        key=f"{METRIC}_move_{state.record.id}",
+        help="Placed sentences and those marked as uncertain stay. One undo restores everything.",
+    )
+    if not may(Right.MANAGE):
+        st.caption("A metric is stored as a model, which requires the admin role.")
+    if st.button(
+        "Use this metric", type="primary", icon=":material/done:", disabled=state.read_only or not may(Right.MANAGE)
+    ):
+        with st.spinner("Storing the model …", show_time=True):
+            model = attempt(lambda: metrics.keep(queries.store(), state.record, result.learned))
+        if model is None:
+            return
+        page_queries.models_for.clear()
+        after = result.after if move else None
+        state.apply(lambda p: metrics.use(p, model, result.learned, after), keep_selection=True)
+        st.session_state.pop(f"{METRIC}_{state.record.id}_result", None)
+        st.rerun()

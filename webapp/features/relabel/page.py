@@ -3,7 +3,7 @@
 import streamlit as st
 
 from themescope.core.records.stored import LabellingRecord
-from themescope.webapp.features.relabel import history, imports, settings, workspace
+from themescope.webapp.features.relabel import history, settings, workspace
 from themescope.webapp.features.relabel.editing import relabel_state
 from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, OPEN_NEXT, SETTINGS, VIEW
 from themescope.webapp.shared import projects
@@ -29,9 +29,9 @@ view, tab = open_tab([*views, NEW], VIEW)
 with tab:
     if view == NEW:
         settings.form(open_labelling)
-        imports.whole_labelling(open_labelling)
-        imports.labels(open_labelling)
-        imports.scheme(open_labelling)
+        settings.whole_labelling(open_labelling)
+        settings.labels(open_labelling)
+        settings.scheme(open_labelling)
         settings.deleted_labellings()
     elif chosen is not None:
         views[view](relabel_state(chosen))

@@ -8,13 +8,12 @@ import streamlit as st
 
 from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.jobs.services.labelling import assistance as service
+from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.relabel import codebook_panel, queries
+from themescope.webapp.features.relabel import dialogs, queries
 from themescope.webapp.features.relabel.actions import dispatch
-from themescope.webapp.features.relabel.asking import Asking
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import BUDGET, QUESTION, SMALL_CLUSTERS, STRATEGY
+from themescope.webapp.features.relabel.state import BUDGET, QUESTION, SMALL_CLUSTERS, STRATEGY, Asking
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
@@ -61,12 +60,12 @@ def show(state: RelabelState) -> None:
         with right:
             _progress(state)
             _contradictions(state)
-            codebook_panel.show(state)
+            dialogs.show_codebook(state)
 
 
 def _settings(state: RelabelState) -> Asking | None:
     """Draw the choice of a strategy; return what is asked, or None without vectors."""
-    notes = {note.id: note for note in service.strategies()}
+    notes = {note.id: note for note in assistance.strategies()}
     with st.container(border=True):
         chosen = st.selectbox(
             "Ask about", list(notes), format_func=lambda id: notes[id].title, key=f"{STRATEGY}_{state.record.id}"
@@ -90,10 +89,9 @@ def _settings(state: RelabelState) -> Asking | None:
 
 
 def _small_clusters(state: RelabelState, chosen: Asking) -> None:
-    """Draw the button that divides the sentences into small clusters."""
     if state.read_only or len(state.partition.ids) < 2:
         return
-    suggested = service.small_cluster_count(chosen.state(state.partition))
+    suggested = assistance.small_cluster_count(chosen.state(state.partition))
     key = f"{SMALL_CLUSTERS}_{state.record.id}"
     st.number_input(
         "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
@@ -104,7 +102,7 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
         # Of the session: a number that was typed right before the click has not been drawn yet.
         number, session = int(st.session_state[key]), state.session
         state.apply(
-            lambda p: service.make_small_clusters(chosen.state(p), session.texts, number, session.next_number),
+            lambda p: assistance.make_small_clusters(chosen.state(p), session.texts, number, session.next_number),
             keep_selection=True,
         )
 
@@ -140,7 +138,6 @@ def question_data(state: RelabelState, question: Question | None, over: bool = F
 
 
 def _parts(state: RelabelState, question: Question, actions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the sentences and the possible answers of a question."""
     skip = _answer(SKIP, "s", "Skip")
     first, *others = question.sentences
     if question.kind is QuestionKind.PAIR:
@@ -162,7 +159,6 @@ def _parts(state: RelabelState, question: Question, actions: list[dict[str, Any]
 
 
 def _effect(state: RelabelState, question: Question) -> str:
-    """Return what an answer changes, in words."""
     p = state.partition
     sizes = [p.sizes()[int(number)] for number in p.numbers[p.rows(question.sentences)]]
     one, other = (
@@ -205,15 +201,14 @@ def _option(kind: str, key: str, label: str, disabled: bool = False) -> dict[str
 
 
 def _progress(state: RelabelState) -> None:
-    """Draw the number of answers, the result of the last one and the suggestion to stop."""
     given = len(answers(state.partition))
     budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
     with st.container(border=True, gap="xsmall"):
         st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
-        last = service.last_answer(state.session.steps)
+        last = assistance.last_answer(state.session.steps)
         if last:
             st.markdown(f"Last answer: {plain(last)}.")
-        reason = service.stop_reason(state.session.steps)
+        reason = assistance.stop_reason(state.session.steps)
         if reason:
             st.info(f"**You can stop here.** {plain(reason)}", icon=":material/flag:")
         clusters = sum(size > 0 for number, size in state.partition.sizes().items() if number != UNASSIGNED)
@@ -221,7 +216,6 @@ def _progress(state: RelabelState) -> None:
 
 
 def _contradictions(state: RelabelState) -> None:
-    """Draw the answers that contradict each other, each with a button that takes it back."""
     found = constraints(state.partition).contradictions
     if not found:
         return
@@ -253,5 +247,5 @@ def _contradictions(state: RelabelState) -> None:
 
 
 def _take_back(state: RelabelState, key: str) -> None:
-    state.travel(lambda session: service.take_back(session, key), "This answer was taken back already.")
+    state.travel(lambda session: assistance.take_back(session, key), "This answer was taken back already.")
     state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the sentences."

@@ -6,7 +6,6 @@ Everything else stays as it is. The preview shows what would be done, in one ste
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,9 +15,10 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import NAME_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import assistance, session
+from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling.starts import clusters
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.relabel import cluster_queries
+from themescope.webapp.features.relabel import queries as cluster_queries
 from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import CLUSTERER, DIALOG_CLUSTER, NUMBER, PART_NAME, PARTS, SCOPE
@@ -34,15 +34,6 @@ AUTOMATIC, GIVEN = "Suggested", "Given"
 _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 
 
-@dataclass(frozen=True, slots=True)
-class ReclusteringScope:
-    """Sentences that are re-clustered."""
-
-    ids: Ids
-    whole: tuple[int, ...] = ()
-    """Clusters of which these are all sentences."""
-
-
 def choose_cluster(state: RelabelState, dialog: str) -> int:
     """Draw the choice of one cluster, by default that of the selection; return its number."""
     numbers, known, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
@@ -54,22 +45,6 @@ def choose_cluster(state: RelabelState, dialog: str) -> int:
         format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'sentence')})",
         key=f"{DIALOG_CLUSTER}_{dialog}",
     )
-
-
-def _scope(state: RelabelState, name: str) -> ReclusteringScope | None:
-    """Return the sentences to re-cluster; None, with a message, without such."""
-    if name == UNASSIGNED_SENTENCES:
-        return ReclusteringScope(state.partition.members(UNASSIGNED))
-    if name == ONE_CLUSTER:
-        if not state.partition.clusters:
-            st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
-            return None
-        number = choose_cluster(state, "recluster")
-        return ReclusteringScope(state.partition.members(number), (number,))
-    if not len(state.selected):
-        st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
-        return None
-    return ReclusteringScope(state.selected)
 
 
 def dialog(state: RelabelState) -> bool:
@@ -88,55 +63,61 @@ def dialog(state: RelabelState) -> bool:
     name = st.segmented_control("Re-cluster", options, default=default, key=SCOPE, required=True)
     if name == AROUND:
         return _around(state)
-    scope = _scope(state, name)
-    return scope is not None and _parts(state, scope)
-
-
-def _parts(state: RelabelState, scope: ReclusteringScope) -> bool:
-    """Preview the parts, let the user name them, and apply them."""
-    if len(scope.ids) < 2:
-        st.caption(f"{count(len(scope.ids), 'sentence')} cannot be divided. Choose others.")
+    if name == UNASSIGNED_SENTENCES:
+        return _parts(state, state.partition.members(UNASSIGNED))
+    if name == ONE_CLUSTER:
+        if not state.partition.clusters:
+            st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
+            return False
+        number = choose_cluster(state, "recluster")
+        return _parts(state, state.partition.members(number), (number,))
+    if not len(state.selected):
+        st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
         return False
-    k, clusterer = _settings(len(scope.ids))
-    found = attempt(lambda: cluster_queries.reclustered(state, scope.ids, k, clusterer))
+    return _parts(state, state.selected)
+
+
+def _parts(state: RelabelState, ids: Ids, whole: tuple[int, ...] = ()) -> bool:
+    """Draw the parts of the sentences ``ids``, which are all of the clusters ``whole``."""
+    if len(ids) < 2:
+        st.caption(f"{count(len(ids), 'sentence')} cannot be divided. Choose others.")
+        return False
+    k, clusterer = _settings(len(ids))
+    found = attempt(lambda: cluster_queries.reclustered(state, ids, k, clusterer))
     if found is None:
         return False
     if found.reason:
         st.caption(plain(found.reason))
-    names = _names(state, scope, found.parts)
+    names = _names(state, whole, found.parts)
     number = len(found.parts)
     if not st.button(f"Divide into {count(number, 'cluster')}", type="primary", icon=":material/call_split:"):
         return False
     named = [(name, part.ids) for name, part in zip(names, found.parts, strict=True)]
-    state.apply(lambda p: op.recluster(p, named, state.session.next_number, scope.whole, clusterer))
+    state.apply(lambda p: op.recluster(p, named, state.session.next_number, whole, clusterer))
     return True
 
 
 def _settings(sentences: int) -> tuple[int | None, str]:
-    """Return the number of parts, None for the suggested one, and the clusterer."""
     left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
     how = left.segmented_control("Number of clusters", [GIVEN, AUTOMATIC], default=GIVEN, key=NUMBER, required=True)
     most = min(_MOST_PARTS, sentences)
     k = None
     if how != AUTOMATIC:
         k = int(middle.number_input("Clusters", 2, most, 2, key=PARTS))
-    titles = session.clusterers()
+    titles = clusters.clusterers()
     ids = list(titles)
     place = ids.index(CLUSTERERS.tagged("compared")[0].id)
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key=CLUSTERER)
 
 
-def _names(state: RelabelState, scope: ReclusteringScope, parts: Sequence[ClusterPart]) -> list[str]:
-    """Draw each part with its most central sentences; return the names, which the user may edit."""
+def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterPart]) -> list[str]:
     known, names = state.partition, list[str]()
-    if scope.whole:  # the largest part continues the cluster
-        own = known.clusters[scope.whole[0]]
+    if whole:  # the largest part continues the cluster
+        own = known.clusters[whole[0]]
     for place, part in enumerate(parts):
         with st.container(border=True):
-            default = own.name if scope.whole and place == 0 else op.free_name(known, part.name)
-            key = (
-                f"{PART_NAME}_{state.session.snapshot.step}_{scope.whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
-            )
+            default = own.name if whole and place == 0 else op.free_name(known, part.name)
+            key = f"{PART_NAME}_{state.session.snapshot.step}_{whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
             title = f"Cluster {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}"
             names.append(st.text_input(title, value=default, max_chars=NAME_LIMIT, key=key) or default)
             with st.container(gap="xxsmall"):
@@ -146,7 +127,6 @@ def _names(state: RelabelState, scope: ReclusteringScope, parts: Sequence[Cluste
 
 
 def _around(state: RelabelState) -> bool:
-    """Preview which sentences would move among the clusters that there are, and apply it."""
     x = state.vectors
     if x is None:
         st.info(f"This works with at most {MOST_WITH_VECTORS:,} sentences.", icon=":material/info:")

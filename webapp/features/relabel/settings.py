@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, LabellingRecord, Sharing
+from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.services.labelling import codebook, files, starts
+from themescope.jobs.services.labelling import codebook, files, starts, tables
+from themescope.jobs.services.labelling.codebook import from_codes
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
-from themescope.webapp.features.relabel import learning, method_choice, metric, naming
+from themescope.webapp.features.relabel import learning, method_choice
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
+    IMPORT_ARTICLE,
+    IMPORT_COLUMN,
+    IMPORT_FILE,
+    IMPORT_SHEET,
     NEW,
     NEW_ARTICLE_SEARCH,
     NEW_NAME,
     OPEN_NEXT,
     RESTORE,
+    SCHEME,
+    SCHEME_ARTICLE,
     SETTINGS_FORM,
 )
-from themescope.webapp.shared import people, queries
-from themescope.webapp.shared.choose import project
+from themescope.webapp.shared import input_files, people, projects, queries
+from themescope.webapp.shared.choose import closed, project
 from themescope.webapp.shared.components import attempt, download
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import partition_queries
@@ -46,7 +58,21 @@ def form(on_created: Callable[[LabellingRecord], None]) -> None:
     left, right = st.columns(2)
     with right:
         article = _article(chosen)
-    options = _starting_points(chosen, article)
+    options: dict[str, starts.Begin] = {}
+    if article is not None:
+        for partition in partition_queries.partitions(article, chosen.created):
+            if partition.kind != "labelling":
+                options[partition.name] = _from_partition(partition)
+    else:
+        options[SECTIONS] = starts.from_sections
+        for analysis in partition_queries.analyses(chosen.id):
+            options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
+    for record in partition_queries.labellings(chosen.id):
+        if record.article_id == (article.id if article else None):
+            options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
+    options[UNASSIGNED] = starts.from_nothing
+    first = next((name for name in options if name != SECTIONS), UNASSIGNED)
+    options = {first: options[first], **options}
     with left:
         start = st.selectbox("Start from", list(options), help="You edit a copy; the original does not change.")
     with right:
@@ -76,7 +102,6 @@ def create(new: NewLabelling, start: starts.Begin, on_created: Callable[[Labelli
 
 
 def _access() -> tuple[Sharing, bool]:
-    """Return who has access, and whether the work is blind."""
     sharing = st.segmented_control(
         "Access",
         list(ACCESS),
@@ -94,7 +119,6 @@ def _access() -> tuple[Sharing, bool]:
 
 
 def _article(chosen: CorpusRecord) -> ArticleRecord | None:
-    """Return the chosen article; None for the whole corpus."""
     search = st.session_state.get(NEW_ARTICLE_SEARCH, "")
     found = queries.articles(chosen.id, search=search, limit=_MAX_ARTICLES)
     options = {a.title: a for a in found}
@@ -102,25 +126,6 @@ def _article(chosen: CorpusRecord) -> ArticleRecord | None:
     title = left.selectbox("Article", [*options, WHOLE_CORPUS])
     right.text_input("Find article", key=NEW_ARTICLE_SEARCH, placeholder="part of a title", icon=":material/search:")
     return options.get(title)
-
-
-def _starting_points(chosen: CorpusRecord, article: ArticleRecord | None) -> dict[str, starts.Begin]:
-    """Return what a labelling can start from, by name; a clustering comes first where there is one."""
-    options: dict[str, starts.Begin] = {}
-    if article is not None:
-        for partition in partition_queries.partitions(article, chosen.created):
-            if partition.kind != "labelling":
-                options[partition.name] = _from_partition(partition)
-    else:
-        options[SECTIONS] = starts.from_sections
-        for analysis in partition_queries.analyses(chosen.id):
-            options[f"Themes: {analysis.name}"] = starts.from_themes(analysis.run.id)
-    for record in partition_queries.labellings(chosen.id):
-        if record.article_id == (article.id if article else None):
-            options[f"Labelling: {record.name}"] = starts.from_labelling(record.id)
-    options[UNASSIGNED] = starts.from_nothing
-    first = next((name for name in options if name != SECTIONS), UNASSIGNED)
-    return {first: options[first], **options}
 
 
 def choose_article(corpus: CorpusRecord, key: str) -> int | None:
@@ -155,25 +160,6 @@ def show(state: RelabelState) -> None:
         f"{count(record.sentences, 'sentence')} · created by {people.shown(record.owner)} {ago(record.created)} · "
         f"started from {plain(origin)} · {count(len(state.session.steps), 'step')}"
     )
-    _downloads(record)
-    naming.show(state)
-    method_choice.show(state)
-    metric.show(state)
-    learning.show(record)
-    with st.form(f"{SETTINGS_FORM}_{record.id}", border=True):
-        name = st.text_input("Name", value=record.name, max_chars=200)
-        sharing = st.selectbox(
-            "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
-        )
-        blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
-        if st.form_submit_button("Save settings", icon=":material/save:"):
-            _write(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
-    if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
-        _confirm_deletion(record)
-
-
-def _downloads(record: LabellingRecord) -> None:
-    """Draw the downloads: the whole labelling, which can be imported again, and its present state as tables."""
     store = queries.store()
 
     def table(write: Callable[..., Any]) -> Callable[[], str | bytes]:
@@ -200,6 +186,20 @@ def _downloads(record: LabellingRecord) -> None:
         "that a spreadsheet would run as a formula are escaped. A scheme has the clusters with their themes, sizes and "
         "codebook entries, and can be the start of another labelling."
     )
+    learning.show_naming(state)
+    method_choice.show(state)
+    method_choice.show_metric(state)
+    learning.show(record)
+    with st.form(f"{SETTINGS_FORM}_{record.id}", border=True):
+        name = st.text_input("Name", value=record.name, max_chars=200)
+        sharing = st.selectbox(
+            "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
+        )
+        blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
+        if st.form_submit_button("Save settings", icon=":material/save:"):
+            _write(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
+    if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
+        _confirm_deletion(record)
 
 
 def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> None:
@@ -211,7 +211,6 @@ def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: boo
 
 
 def _write(change: Callable[[Unit], None]) -> None:
-    """Write to the store and rerun, or show why that failed."""
     refused = queries.write(change)
     if refused:
         st.error(plain(refused), icon=":material/error:")
@@ -242,3 +241,142 @@ def deleted_labellings() -> None:
 
 def _restore(record: LabellingRecord) -> None:
     _write(lambda w: w.labellings.restore(record.id, current_person()))
+
+
+# --- imports ----------------------------------------------------------------------------------------------------------
+
+
+_FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
+_MAX_MB = 200
+_NO_COLUMN = "(none)"
+_SHORT_TABLE = 8
+
+
+def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the import of an exported labelling with its history."""
+    with st.expander("Import labelling", icon=":material/upload:"):
+        corpus = projects.current()
+        if corpus is None:
+            return
+        st.caption("A labelling exported as JSON lines, with its history.")
+        file = st.file_uploader("JSON lines file", type=["jsonl"], max_upload_size=_MAX_MB)
+        if file is None or not st.button("Import", icon=":material/upload:"):
+            return
+        lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
+        record = attempt(lambda: files.import_lines(queries.store(), corpus.id, lines, source))
+        if record is not None:
+            on_created(record)
+
+
+def labels(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the import of labels from a table, with a preview of the rows that match."""
+    with st.expander("Import labels", icon=":material/table:"):
+        corpus = projects.current()
+        if corpus is None or closed("Labelling", Right.LABEL):
+            return
+        st.caption("A table with one sentence per row, given by its exact text or its id, and its cluster.")
+        file = st.file_uploader(
+            "CSV, TSV, Excel or JSON lines file",
+            type=list(_FILE_TYPES),
+            max_upload_size=MOST_BYTES // 1_000_000,
+            key=IMPORT_FILE,
+        )
+        article = choose_article(corpus, IMPORT_ARTICLE)
+        if file is None:
+            return
+        path = str(input_files.keep_one(IMPORT_SHEET, file))
+        sheet = attempt(lambda: _read(path))
+        if sheet is None:
+            return
+        columns = _columns(sheet)
+        together = st.toggle(
+            "Include duplicates", help="A text that occurs several times applies to every sentence with that text."
+        )
+        found = attempt(lambda: tables.plan(queries.store(), corpus.id, article, sheet, columns, together))
+        if found is None:
+            return
+        _preview(found)
+        machine = not found.makers and st.toggle(
+            "A program made these labels",
+            value=tables.hides_makers(sheet),
+            help="Nothing is learned from the labels of a program, nor measured on them. Tables with the columns "
+            "“source”, “coder” and “probability”, as exports have them, say this of each sentence. Exports of version "
+            "0.2 do not tell the labels of a program from those of people.",
+        )
+        name = Path(file.name).stem[:_MAX_NAME] or corpus.name
+        new = NewLabelling(corpus.id, name, current_person(), article_id=article)
+        problems = len(found.problems)
+        rows = "this row" if problems == 1 else f"these {problems:,} rows"
+        skip = problems == 0 or st.checkbox(f"Skip {rows}")
+        if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
+            create(new, tables.from_plan(found, file.name, machine), on_created)
+
+
+@st.cache_data(show_spinner="Reading the file …", max_entries=4)
+def _read(path: str) -> Sheet:
+    return files.as_labels(read_sheet(Path(path), starts.MOST_SENTENCES))
+
+
+def _columns(sheet: Sheet) -> tables.LabelColumns:
+    likely, names = tables.likely_columns(sheet), [_NO_COLUMN, *sheet.columns]
+
+    def choose(place: int, label: str, default: str) -> str:
+        index = names.index(default) if default in names else 0
+        chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"{IMPORT_COLUMN}_{place}")
+        return "" if chosen == _NO_COLUMN else chosen
+
+    columns = st.columns(5)
+    return replace(
+        likely,
+        cluster=choose(0, "Cluster column", likely.cluster),
+        id=choose(1, "Id column", likely.id),
+        text=choose(2, "Sentence column", likely.text),
+        note=choose(3, "Note column", likely.note),
+        theme=choose(4, "Theme column", likely.theme),
+    )
+
+
+def _preview(found: tables.Plan) -> None:
+    st.markdown(
+        f"**{_matching(found.rows)}** {count(len(found.placed), 'sentence')} of {found.sentences:,} in "
+        f"{count(len(found.names), 'cluster')} · {len(found.missing):,} not found · "
+        f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradictory"
+    )
+    problems = found.problems
+    if not problems:
+        return
+    st.warning(f"{_matching(len(problems))} no sentence. Row numbers are those of a spreadsheet.")
+    frame = pd.DataFrame(
+        {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Sentence": [t.text for t in problems]}
+    )
+    st.dataframe(frame, hide_index=True, height="content" if len(problems) <= _SHORT_TABLE else 300)
+
+
+def _matching(rows: int) -> str:
+    return f"{count(rows, 'row')} {'matches' if rows == 1 else 'match'}"
+
+
+def scheme(on_created: Callable[[LabellingRecord], None]) -> None:
+    """Draw the import of a scheme, whose clusters are those of a new labelling."""
+    with st.expander("Import scheme", icon=":material/account_tree:"):
+        corpus = projects.current()
+        if corpus is None or closed("Labelling", Right.LABEL):
+            return
+        st.caption("Clusters with their themes and codebook entries, as exported. All sentences begin unassigned.")
+        file = st.file_uploader("Scheme", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB, key=SCHEME)
+        article = choose_article(corpus, SCHEME_ARTICLE)
+        if file is None:
+            return
+        path = input_files.keep_one(f"{SCHEME}_kept", file)
+        found = attempt(lambda: codebook.read_codes(path))
+        if found is None:
+            return
+        if not found:
+            st.info("This file has no clusters. Choose another one.", icon=":material/info:")
+            return
+        themes = sum(not code.theme for code in found)
+        st.markdown(f"{count(themes, 'theme')} and {count(len(found) - themes, 'sub-theme')}")
+        if st.button("Create labelling with these clusters", type="primary", icon=":material/edit:"):
+            name = Path(file.name).stem[:_MAX_NAME] or corpus.name
+            new = NewLabelling(corpus.id, name, current_person(), article_id=article)
+            create(new, from_codes(found, file.name), on_created)

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.answers import Question
 from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
 from themescope.core.types import Ids
+from themescope.jobs.services.labelling import assistance
 from themescope.webapp.shared.pages import PageKeys
 
 if TYPE_CHECKING:
@@ -128,3 +130,36 @@ class Queue:
 def step_summary(step: Step) -> str:
     """Return what a step did, in one line."""
     return step.summary if step.kind is Kind.DO else f"{step.kind.value}: {step.summary}"
+
+
+if TYPE_CHECKING:
+    from themescope.core.labelling.partition import Partition
+    from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
+
+
+@dataclass
+class Asking:
+    """What a browser session asks about a labelling."""
+
+    strategy: str
+    vectors: QuestionVectors
+    known: QuestionState | None = None
+    """The last state, whose intermediate results the next one reuses."""
+    question: Question | None = None
+    """The question that is shown."""
+
+    def state(self, partition: Partition) -> QuestionState:
+        """Return the state of the present labelling."""
+        self.known = assistance.question_state(partition, self.vectors, self.known)
+        return self.known
+
+    def ask(self, partition: Partition) -> Question | None:
+        """Choose the next question and remember it."""
+        self.question = assistance.next_question(self.state(partition), self.strategy)
+        return self.question
+
+    @property
+    def token(self) -> str:
+        """Name by which the browser refers to the question that is shown; "" without one."""
+        shown = self.question
+        return "-".join([shown.kind, shown.effect, *map(str, shown.sentences)]) if shown else ""

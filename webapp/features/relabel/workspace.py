@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
@@ -14,27 +15,18 @@ from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.records import NewLabelling
+from themescope.db.records import ItemRecord, ItemState, NewLabelling
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.assistance import nearest_sentences
 from themescope.jobs.services.labelling.session import place_of
-from themescope.webapp.features.relabel import (
-    cluster_map,
-    clusters,
-    codebook_panel,
-    columns,
-    dialogs,
-    filters,
-    queries,
-    questions,
-    task_bar,
-    toolbar,
-)
+from themescope.jobs.services.tasks import making, work
+from themescope.webapp.features.relabel import cluster_map, clusters, dialogs, queries, questions, toolbar
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
     CONFLICT,
     FILTER,
+    KEYS,
     LAYOUT,
     MAKE_COPY,
     MATCH,
@@ -42,20 +34,94 @@ from themescope.webapp.features.relabel.state import (
     OPEN_NEXT,
     QUESTIONS,
     SEARCH,
+    SELECTION,
     SENTENCE_CARD,
+    TASK_BAR,
+    TASK_BAR_END,
+    TASK_BAR_ERROR,
     step_summary,
 )
 from themescope.webapp.shared import people
 from themescope.webapp.shared import queries as records
 from themescope.webapp.shared.choose import model_notes, nothing
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.labelling import error_notebook
+from themescope.webapp.shared.labelling import error_notebook, task_queries
+from themescope.webapp.shared.labelling.task_queries import Task
+from themescope.webapp.shared.navigation import open_address, switch_page
+from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain, shorten
+
+# --- task bar ---------------------------------------------------------------------------------------------------------
+
+
+DONE_KEY = "Ctrl+Enter"
+
+
+def show_task_bar(state: RelabelState) -> None:
+    """Draw the bar for a labelling of a task of this person."""
+    if st.session_state.pop(TASK_BAR_END, ""):
+        switch_page("tasks")
+    task = task_queries.of_labelling(state.record)
+    if task is None:
+        return
+    if error := st.session_state.pop(TASK_BAR_ERROR, ""):
+        st.error(plain(error), icon=":material/error:")
+    own = task.of(state.session.person)
+    started = [item for item in own if item.state is ItemState.STARTED]
+    selection = selections.from_address(SELECTION) if len(started) > 1 else None
+    wanted = set() if selection is None else {*selection.ids.tolist()}
+    item = next((item for item in started if {*_item_sentences(item)} == wanted), next(iter(started), None))
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=TASK_BAR):
+        st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
+        if task.record.closed is not None:
+            st.caption("This task is closed.", width="content")
+        elif item is not None:
+            left = int((state.partition.numbers[state.partition.rows(_item_sentences(item))] == UNASSIGNED).sum())
+            if left:
+                st.caption(f"{count(left, 'sentence')} unassigned", width="content")
+            st.button(
+                "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY, key=f"{TASK_BAR}_done",
+                on_click=_next, args=(state, task, item),
+            )  # fmt: skip
+        elif st.button("My tasks", icon=":material/list:", key=f"{TASK_BAR}_tasks"):
+            switch_page("tasks")
+
+
+def _item_sentences(item: ItemRecord) -> list[int]:
+    return records.read(lambda r: [sentence.id for sentence in making.sentences_of_item(r, item.range)])
+
+
+def _where(own: list[ItemRecord], item: ItemRecord | None) -> str:
+    if item is None:
+        return task_queries.counted(own)
+    title = task_queries.titles([item])[item.id]
+    return f"item {own.index(item) + 1:,} of {len(own):,} · {plain(title)}"
+
+
+def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:
+    """Mark the item as done and show the next one; for callbacks. After the last one, the tasks are shown."""
+    if state.unsaved is not None or state.conflict is not None:
+        st.session_state[TASK_BAR_ERROR] = "Your last change is not saved. Save or discard it first."
+        return
+    try:
+        following = work.finish_item(records.store(), item.id)
+        if following is None:
+            st.session_state[TASK_BAR_END] = task.record.name
+        else:
+            view = task_queries.item_view(work.open_item(records.store(), following.id))
+            open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
+    except ThemescopeError as error:
+        st.session_state[TASK_BAR_ERROR] = str(error)
+
+
+# --- workspace --------------------------------------------------------------------------------------------------------
+
 
 COLUMNS, MAP, CLUSTERS = "Columns", "Map", "Clusters"
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
-    COLUMNS: columns.show,
-    MAP: cluster_map.show,
+    COLUMNS: cluster_map.show_columns,
+    MAP: cluster_map.show_map,
     CLUSTERS: clusters.show,
 }
 NO_MODEL = "no suggestions"
@@ -72,9 +138,23 @@ def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.session.sync()
     st.html(_STYLE)
-    task_bar.show(state)
+    show_task_bar(state)
     if state.read_only:
-        _offer_copy(state)
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            viewer = not people.may(Right.LABEL)
+            why = "You may view, but not change labellings." if viewer else "You can read it, but not change it."
+            owner = f"This labelling belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
+            st.markdown(f":material/lock: {owner}{why}", width="stretch")
+            if not viewer and st.button(
+                "Make my own copy", type="primary", icon=":material/content_copy:", key=MAKE_COPY
+            ):
+                record, person = state.record, people.current_person()
+                name, article = f"{record.name} ({person or people.UNNAMED})", record.article_id
+                new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, article)
+                made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
+                if made is not None:
+                    st.session_state[OPEN_NEXT] = made.name
+                    st.rerun()
     layout, view = _controls(state)
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
@@ -85,7 +165,7 @@ def show(state: RelabelState) -> None:
         return
     left, right = st.columns([7, 3])
     with right:
-        codebook_panel.show(state)
+        dialogs.show_codebook(state)
         toolbar.show(state)
     with left:
         with st.container():
@@ -95,23 +175,6 @@ def show(state: RelabelState) -> None:
             show_sentence_card(state)
     dialogs.show_open(state)
     error_notebook.announce()
-
-
-def _offer_copy(state: RelabelState) -> None:
-    """Say whose labelling this is, and offer a copy, which opens at once."""
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        viewer = not people.may(Right.LABEL)
-        why = "You may view, but not change labellings." if viewer else "You can read it, but not change it."
-        owner = f"This labelling belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
-        st.markdown(f":material/lock: {owner}{why}", width="stretch")
-        if not viewer and st.button("Make my own copy", type="primary", icon=":material/content_copy:", key=MAKE_COPY):
-            record, person = state.record, people.current_person()
-            name, article = f"{record.name} ({person or people.UNNAMED})", record.article_id
-            new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, article)
-            made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
-            if made is not None:
-                st.session_state[OPEN_NEXT] = made.name
-                st.rerun()
 
 
 def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
@@ -128,11 +191,11 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
     if layout == CLUSTERS:  # all controls are too wide for one row
         row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
-        name = st.selectbox("Filter", filters.filters(state), key=FILTER, bind="query-params", width=205)
+        name = st.selectbox("Filter", toolbar.filters(state), key=FILTER, bind="query-params", width=205)
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=170)
         match = st.selectbox(
             "Match",
-            filters.MATCHES,
+            toolbar.MATCHES,
             key=MATCH,
             bind="query-params",
             width=115,
@@ -145,7 +208,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
         model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
     if layout == CLUSTERS:
         clusters.find_merge(state)
-    return layout, (name or filters.ALL, search or "", match or filters.SUBSTRING)
+    return layout, (name or toolbar.ALL, search or "", match or toolbar.SUBSTRING)
 
 
 def _choose_model(state: RelabelState) -> None:
@@ -165,13 +228,12 @@ def _choose_model(state: RelabelState) -> None:
 
 
 def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], view: tuple[str, str, str]) -> None:
-    """Draw the sentences in view, or the reason why there are none."""
     if state.similar_to is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Most similar to “{plain(shorten(state.session.texts.get(state.similar_to, ''), 90))}”")
             st.button("Show all", icon=":material/close:", on_click=state.show_similar, args=(None,))
     try:
-        ids = filters.in_view(state, *view)
+        ids = toolbar.in_view(state, *view)
     except ThemescopeError as error:
         st.info(plain(error), icon=":material/info:")
         return
@@ -186,7 +248,6 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
 
 
 def _messages(state: RelabelState) -> None:
-    """Draw what could not be saved, with what to do about it."""
     found = state.conflict
     if found is not None:
         with st.container(border=True, key=CONFLICT):
@@ -224,7 +285,20 @@ def show_sentence_card(state: RelabelState) -> None:
         _neighbour(texts, place, -1)
         st.markdown(f"**{plain(shorten(texts.sentences[place].text, _MAX_TEXT))}**")
         _neighbour(texts, place, 1)
-        st.caption(_status(state, place))
+        texts, p = state.texts, state.partition
+        row = int(p.rows([int(texts.ids[place])])[0])
+        number = int(p.numbers[row])
+        parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
+        if number != UNASSIGNED and not state.record.blind:
+            (by,) = queries.made_by(p, state.record.id, state.record.created, state.session.snapshot.step, p.ids[[row]])
+            parts[0] += f", by {by}"
+        if p.uncertain[row]:
+            parts.append("marked as uncertain")
+        if not state.record.blind:
+            parts.append(f"section: {texts.sections[place]}")
+        if texts.several_articles:
+            parts.append(texts.articles[place])
+        st.caption(" · ".join(plain(part) for part in parts))
         if not state.record.blind:
             _suggestion(state, sentence)
             names = [
@@ -237,7 +311,7 @@ def show_sentence_card(state: RelabelState) -> None:
         note = state.partition.notes.get(sentence)
         if note:
             st.markdown(":material/sticky_note_2: " + plain(note))
-        steps = queries.steps_of_sentence(state.record.id, sentence)
+        steps = records.read(lambda r: r.label_steps.of_sentence(state.record.id, sentence))
         if steps:
             last = steps[-1]
             st.caption(
@@ -247,31 +321,12 @@ def show_sentence_card(state: RelabelState) -> None:
 
 
 def _neighbour(texts: queries.Texts, place: int, offset: int) -> None:
-    """Draw the sentence before or after, if it is of the same article."""
     other = place + offset
     if 0 <= other < len(texts.sentences) and texts.sentences[other].article_id == texts.sentences[place].article_id:
         st.caption(plain(shorten(texts.sentences[other].text, _MAX_CONTEXT)))
 
 
-def _status(state: RelabelState, place: int) -> str:
-    texts, p = state.texts, state.partition
-    row = int(p.rows([int(texts.ids[place])])[0])
-    number = int(p.numbers[row])
-    parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
-    if number != UNASSIGNED and not state.record.blind:
-        (by,) = queries.made_by(p, state.record.id, state.record.created, state.session.snapshot.step, p.ids[[row]])
-        parts[0] += f", by {by}"
-    if p.uncertain[row]:
-        parts.append("marked as uncertain")
-    if not state.record.blind:
-        parts.append(f"section: {texts.sections[place]}")
-    if texts.several_articles:
-        parts.append(texts.articles[place])
-    return " · ".join(plain(part) for part in parts)
-
-
 def _suggestion(state: RelabelState, sentence: int) -> None:
-    """Draw the model's suggestion and the clusters of the nearest sentences."""
     found, x, p = state.suggestions, state.vectors, state.partition
     if found is None or x is None:
         return

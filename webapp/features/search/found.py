@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,102 @@ import numpy as np
 from themescope.core.paths import default_models
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Ids
-from themescope.jobs.services.everything import COUNTED, HitGroup, Result, find_everything, group_of, words_of
+from themescope.jobs.services.everything import (
+    COUNTED,
+    HitGroup,
+    Result,
+    find_everything,
+    group_of,
+    holds_all,
+    words_of,
+)
 from themescope.jobs.services.search import find_similar
-from themescope.webapp.features.search import links
-from themescope.webapp.features.search.links import Link
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.navigation import offered_cards
+from themescope.webapp.shared.pages import CORPUS, DOCUMENTATION, SITE
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import shorten
+
+_INDEX = "searchindex.js"
+_ICONS = {
+    "Projects": "folder",
+    "Articles": "article",
+    "Sentences": "format_quote",
+    "Themes": "category",
+    "Models": "model_training",
+    "Pages": "web_asset",
+    "Documentation": "menu_book",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Target of a result: a view of a page, or an address of the documentation."""
+
+    page: str = ""
+    view: Mapping[str, str] = field(default_factory=dict)
+    address: str = ""
+
+
+def link_of(kind: str, result: Result) -> Link:
+    """Return where a result of the store leads to."""
+    here = {CORPUS: result.project}
+    if kind == "Models":
+        return Link("train", {"view": "Models", "model": result.title})
+    if kind == "Themes":
+        return Link("themes", {**here, "view": "Results", **_theme_view(result)})
+    if kind == "Projects":
+        return Link("home", here)
+    view = {**here, "view": "Read", "article": result.article}
+    return Link("corpora", view | ({"sentence": str(result.sentence)} if result.sentence else {}))
+
+
+def _theme_view(result: Result) -> dict[str, str]:
+    """Return the view of the newest list of themes of a project with this theme."""
+    for analysis in partition_queries.analyses():
+        names = [theme["name"] for theme in analysis.themes]
+        if analysis.corpus.name == result.project and result.title in names:
+            return {"result": analysis.name, "theme": f"{names.index(result.title) + 1}. {result.title}"}
+    return {}
+
+
+def pages(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
+    """Return the pages whose title or summary contains the words."""
+    cards = offered_cards()
+    found = [card for card in cards if holds_all(f"{card.title} {card.summary}", words)]
+    found.sort(key=lambda card: not holds_all(card.title, words))
+    group = group_of("Pages", [Result(card.title, card.summary) for card in found])
+    return group, [Link(card.id) for card in found[: len(group.results)]]
+
+
+def documentation(words: Sequence[str]) -> tuple[HitGroup, list[Link]]:
+    """Return the sections of the documentation whose heading contains the words."""
+    found = [(title, page, address) for title, page, address in _headings() if holds_all(title, words)]
+    found.sort(key=lambda heading: len(heading[0]))
+    group = group_of("Documentation", [Result(title, page) for title, page, _ in found])
+    return group, [Link(address=DOCUMENTATION + address) for _, _, address in found[: len(group.results)]]
+
+
+def _headings() -> list[tuple[str, str, str]]:
+    """Return heading, title of its page and address of each section; none if the site has not been built."""
+    path = SITE / _INDEX
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else []
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> list[tuple[str, str, str]]:
+    text = path.read_text(encoding="utf-8")
+    index = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    names, titles = index["docnames"], index["titles"]
+    return [
+        (heading, titles[page], f"{names[page]}.html" + (f"#{anchor}" if anchor else ""))
+        for heading, places in index["alltitles"].items()
+        for page, anchor in places
+    ]
+
+
+# --- found ------------------------------------------------------------------------------------------------------------
+
 
 _NEAREST = 20
 _TEXT_CHARS, _DETAIL_CHARS = 300, 140
@@ -40,7 +133,7 @@ class Listed:
             }
             for result, link in zip(self.group.results, self.links, strict=True)
         ]
-        return {"title": self.group.kind, "count": more, "icon": links.icon_of(self.group.kind), "items": items}
+        return {"title": self.group.kind, "count": more, "icon": _ICONS[self.group.kind], "items": items}
 
 
 def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
@@ -49,8 +142,8 @@ def by_words(text: str, corpus: CorpusRecord | None) -> list[Listed]:
     if not words:
         return []
     stored = find_everything(queries.store(), text, corpus.id if corpus else 0)
-    found = [Listed(group, [links.link_of(group.kind, result) for result in group.results]) for group in stored]
-    others = [Listed(*links.pages(words)), Listed(*links.documentation(words))]
+    found = [Listed(group, [link_of(group.kind, result) for result in group.results]) for group in stored]
+    others = [Listed(*pages(words)), Listed(*documentation(words))]
     return [*found, *(listed for listed in others if listed.links)]
 
 
@@ -79,7 +172,7 @@ def by_meaning(text: str, corpus: CorpusRecord, model: ModelRecord) -> list[List
         for m in matches
     ]
     group = group_of("Sentences", results, _NEAREST)
-    return [Listed(group, [links.link_of("Sentences", result) for result in group.results])] if results else []
+    return [Listed(group, [link_of("Sentences", result) for result in group.results])] if results else []
 
 
 def embedded_by(corpus: CorpusRecord | None) -> ModelRecord | None:

@@ -10,8 +10,7 @@ from themescope.core.labelling.selections import Origin
 from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.jobs.services import search
 from themescope.webapp.features.search import found, state
-from themescope.webapp.features.search.found import Listed
-from themescope.webapp.features.search.links import Link
+from themescope.webapp.features.search.found import Link, Listed
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.components import attempt, draw_component
 from themescope.webapp.shared.navigation import switch_page
@@ -42,13 +41,6 @@ def _chosen() -> None:
         st.session_state[state.CHOSEN] = place
 
 
-def _open_chosen(listed: list[Listed]) -> None:
-    place = st.session_state.pop(state.CHOSEN, None)
-    targets: list[Link] = [link for one in listed for link in one.links]
-    if place is not None and 0 <= place < len(targets) and targets[place].page:
-        switch_page(targets[place].page, targets[place].view)
-
-
 def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecord | None) -> list[Listed]:
     if way == state.MEANING and project is not None and model is not None:
         with st.spinner(_SLOW, show_time=True):
@@ -56,27 +48,26 @@ def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecor
     return found.by_words(query, project)
 
 
-def _way(project: CorpusRecord | None, model: ModelRecord | None) -> str:
-    """Choose between words and meaning; only words without vectors of the project."""
-    if project is None or model is None:
-        return state.WORDS
-    search.preload(queries.store(), model)
-    chosen = st.segmented_control(
-        "Match", [state.WORDS, state.MEANING], default=state.WORDS, required=True, key=state.WAY, bind="query-params",
-        help=_HELP.format(plain(project.name), plain(model.name)),
-    )  # fmt: skip
-    return str(chosen)
-
-
 @st.fragment
 def _search() -> None:
     """Draw the box with its results. Only this part reruns while somebody types."""
     project = projects.current()
     model = found.embedded_by(project)
-    way = _way(project, model)
+    if project is None or model is None:
+        way = state.WORDS
+    else:
+        search.preload(queries.store(), model)
+        chosen = st.segmented_control(
+            "Match", [state.WORDS, state.MEANING], default=state.WORDS, required=True, key=state.WAY,
+            bind="query-params", help=_HELP.format(plain(project.name), plain(model.name)),
+        )  # fmt: skip
+        way = str(chosen)
     query = st.query_params.get(state.QUERY, "")
     listed = _found(query, way, project, model)
-    _open_chosen(listed)
+    place = st.session_state.pop(state.CHOSEN, None)
+    targets: list[Link] = [link for one in listed for link in one.links]
+    if place is not None and 0 <= place < len(targets) and targets[place].page:
+        switch_page(targets[place].page, targets[place].view)
     data = {"query": query, "groups": [one.data() for one in listed], "marked": way == state.WORDS}
     draw_component("search_box", _ASSETS, data=data, key=state.BOX, on_query_change=_typed, on_open_change=_chosen)
     if project is not None and way == state.WORDS and query.strip():

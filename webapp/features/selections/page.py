@@ -14,19 +14,16 @@ _HEIGHT = 520
 
 
 def _open(record: SelectionRecord) -> None:
-    """Show a saved selection; for callbacks."""
     selections.withdraw()
     st.query_params[state.OPEN] = str(record.id)
 
 
 def _clear() -> None:
-    """Show no selection; for callbacks."""
     selections.withdraw()
     st.query_params.pop(state.OPEN, None)
 
 
 def _shown(of: CorpusRecord) -> Selection | None:
-    """Return the selection in the address, else the one that a page offered last."""
     found = selections.from_address(state.OPEN) or selections.offered(of.id)
     return found if found is not None and found.corpus_id == of.id else None
 

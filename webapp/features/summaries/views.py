@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.metrics.rouge import RougeSettings, rouge_1
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord
+from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from themescope.core.tasks.lexrank import Scores
 from themescope.core.tasks.summaries import REGISTRY as SUMMARIZERS
 from themescope.core.tasks.summaries.summarizing import Summary, extract
@@ -20,19 +20,20 @@ from themescope.core.types import Matrix, Sentence
 from themescope.db.access import Right
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.webapp.features.summaries import state
-from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import by_name, grouped_by_method, model_notes, nothing, one_model
+from themescope.webapp.shared import input_files, queries
+from themescope.webapp.shared.choose import (
+    by_name,
+    closed,
+    grouped_by_method,
+    model_notes,
+    nothing,
+    one_model,
+    preselected,
+)
 from themescope.webapp.shared.components import draw_component
-from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.job_status import live, submit
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.text import count, plain, score
-
-
-def models_of(article: ArticleRecord) -> list[ModelRecord]:
-    """Return the models that have embedded the article."""
-    with queries.store().reading() as r:
-        have = r.embeddings.models(article.id)
-        return [model for model in r.models.list() if model.id in have]
+from themescope.webapp.shared.text import count, plain, score, with_interval
 
 
 def vectors_of(article: ArticleRecord, model: ModelRecord) -> Matrix:
@@ -78,7 +79,9 @@ def article(corpus: CorpusRecord) -> None:
     with side:
         chosen = by_name("Article", found, state.ARTICLE, lambda a: a.title)
         words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.LENGTH)
-        embedded = models_of(chosen)
+        with queries.store().reading() as r:
+            have = r.embeddings.models(chosen.id)
+            embedded = [model for model in r.models.list() if model.id in have]
         text = st.text_area(
             "Reference summaries", key=state.REFERENCES, placeholder="paste one or more, separated by blank lines",
             help="ROUGE-1 recall of the first 100 words, stemmed, without stop words.",
@@ -102,7 +105,6 @@ def article(corpus: CorpusRecord) -> None:
 
 
 def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
-    """Draw the form that embeds the corpus by another model."""
     if not may(Right.MANAGE):
         return
     have = {model.id for model in embedded}
@@ -143,7 +145,8 @@ def _show(
         for column, made in zip(st.columns(len(part), gap="medium"), part, strict=True):
             with column, st.container(border=True):
                 st.markdown(f"**{plain(made.method.name)}**")
-                st.text(made.summary.text + (" …" if _cut(made.summary, sentences) else ""))
+                last = " ".join(sentences[made.summary.positions[-1]].text.split()) if made.summary.positions else ""
+                st.text(made.summary.text + ("" if made.summary.text.endswith(last) else " …"))
                 st.caption(count(len(made.summary.text.split()), "word"))
     shown = by_name("Highlight scores of", ranked, state.SCORES, lambda made: made.method.name)
     st.caption("Darker sentences score higher; underlined sentences are in the summary.")
@@ -155,12 +158,6 @@ def _ranked(method: SummaryMethod, article: ArticleRecord, sentences: Sequence[S
     vectors = vectors_of(article, method.model) if method.model else None
     scores: Scores = SUMMARIZERS.build(method.summarizer).scores(texts, vectors, 0)
     return Ranked(method, scores, extract(texts, scores, words))
-
-
-def _cut(summary: Summary, sentences: Sequence[Sentence]) -> bool:
-    """Return whether the last sentence is truncated by the word limit."""
-    last = " ".join(sentences[summary.positions[-1]].text.split()) if summary.positions else ""
-    return not summary.text.endswith(last)
 
 
 def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
@@ -176,3 +173,75 @@ def shaded_data(sentences: Sequence[Sentence], made: Ranked) -> dict[str, Any]:
 
     numbered = groupby(enumerate(sentences), key=lambda pair: (pair[1].section, pair[1].paragraph))
     return {"paragraphs": [[drawn(*pair) for pair in group] for _, group in numbered]}
+
+
+# --- collections ------------------------------------------------------------------------------------------------------
+
+
+KIND = "evaluate-summaries"
+_UPLOAD_MB = 200
+_FILE_HELP = (
+    "JSON lines: each with “text” or “sections”, and “summary” or “summaries”. ROUGE-1 compares the summary of each "
+    "document with its reference summaries."
+)
+
+
+def show() -> None:
+    """Draw the form and the results of a collection."""
+    live(KIND)
+    with queries.store().reading() as r:
+        found = r.runs.list(kind="summaries")[::-1]
+        model_names = {model.id: model.name for model in r.models.list()}
+    with st.expander("Evaluate a collection", icon=":material/add:", expanded=not found):
+        if not closed("Evaluating a collection"):
+            file = st.file_uploader(
+                "Documents with reference summaries", type=["jsonl", "json", "gz", "bz2", "xz"],
+                max_upload_size=_UPLOAD_MB, key=state.COLLECTION, help=_FILE_HELP,
+            )  # fmt: skip
+            path = None if file is None else input_files.keep_one(state.COLLECTION_KEPT, file)
+            without = {card.title: card.id for card in SUMMARIZERS if "vectors" not in card.tags}
+            models = {model.name: model for model in queries.best_first({"en": 1.0}, across=False)}
+            left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
+            methods = left.multiselect("Methods", list(without), default=list(without), key=state.COLLECTION_METHODS)
+            chosen = middle.multiselect(
+                "Models", list(models), default=preselected(list(models.values()))[:1], key=state.COLLECTION_MODELS,
+                help="LexRank on the vectors of each model.",
+            )  # fmt: skip
+            words = right.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.COLLECTION_LENGTH)
+            ready = path is not None and bool(methods or chosen)
+            clicked = st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not ready)
+            if clicked and path is not None:
+                _queue(path, [without[name] for name in methods], [models[name] for name in chosen], int(words))
+    if found:
+        by_file: dict[tuple[str, int], list[RunRecord]] = {}
+        for one in found:
+            by_file.setdefault((one.config["file"], one.config["words"]), []).append(one)
+        groups = list(by_file)
+        rows = by_file[by_name("Documents", groups, state.DOCUMENTS, lambda group: f"{group[0]}, {group[1]} words")]
+        scores = queries.mean_scores([run.id for run in rows])
+        names = ("ROUGE-1 recall", "ROUGE-1 precision", "ROUGE-1 f1")
+        frame = {
+            "Method": [SUMMARIZERS.get(run.config["summarizer"]).title for run in rows],
+            "Model": [model_names.get(run.model_id or 0, "") for run in rows],
+            **{name: [with_interval(scores[run.id].get(name)) for run in rows] for name in names},
+            "Stop words": ["left out" if run.config["rouge"]["remove_stop_words"] else "counted" for run in rows],
+        }
+        order = sorted(range(len(rows)), key=lambda i: -scores[rows[i].id][names[0]].value)
+        st.dataframe(pd.DataFrame(frame).iloc[order], hide_index=True, height="content", placeholder="–")
+        st.caption(f"Means over {count(scores[rows[0].id][names[0]].n, 'document')} with 95 % intervals.")
+    else:
+        nothing("No collection has been evaluated yet.", "Upload documents with reference summaries above.")
+
+
+def _queue(path: Path, methods: Sequence[str], models: Sequence[ModelRecord], words: int) -> None:
+    """Queue an evaluation for each method without vectors and for each model; redraws the page if all are queued."""
+    about = {"documents": str(path), "words": words}
+    jobs = []
+    for method in methods:
+        title = f"Summaries of “{path.name}” by {SUMMARIZERS.get(method).title}"
+        jobs.append(submit(KIND, {"summarizer": method, **about}, title))
+    for model in models:
+        title = f"Summaries of “{path.name}” by “{model.name}”"
+        jobs.append(submit(KIND, {"summarizer": "lexrank", "model": model.name, **about}, title))
+    if None not in jobs:
+        st.rerun()

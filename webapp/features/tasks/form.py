@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 
 import numpy as np
@@ -25,14 +24,6 @@ NO_GOLD = "No gold items"
 _LISTED = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What people begin with."""
-
-    kind: str
-    id: int | None = None
-
-
 def show(corpus: CorpusRecord) -> None:
     """Draw the form."""
     name = st.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
@@ -42,7 +33,19 @@ def show(corpus: CorpusRecord) -> None:
         help="Articles with more sentences are cut into equal items. 0: every article is one item.",
     )  # fmt: skip
     plan = _plan(corpus)
-    start = _start(corpus)
+    options: dict[str, tuple[str, int | None]] = {
+        "Unassigned sentences": (making.START_NOTHING, None),
+        "Sections": (making.START_SECTIONS, None),
+    }
+    for analysis in partition_queries.analyses(corpus.id):
+        options[f"Themes: {analysis.name}"] = (making.START_RUN, analysis.run.id)
+    for record in partition_queries.labellings(corpus.id):
+        options[f"Clusters and codebook of {record.name}"] = (making.START_CLUSTERS, record.id)
+        options[f"Labelling: {record.name}"] = (making.START_LABELLING, record.id)
+    chosen = st.selectbox(
+        "People begin with", list(options), key=_key("start"), help="Everybody gets a labelling of their own."
+    )
+    start, start_id = options[chosen or "Unassigned sentences"]
     gold_id, gold_share, tell = _gold(corpus)
     left, right = st.columns(2)
     due = left.date_input("Due date", value=None, key=_key("due"))
@@ -52,21 +55,17 @@ def show(corpus: CorpusRecord) -> None:
     if st.button("Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")):
         form = TaskForm(
             corpus.id, name or "", current_person(), tuple(articles), plan, int(longest),
-            datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start.kind,
-            start.id, gold_id, gold_share, tell,
+            datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start,
+            start_id, gold_id, gold_share, tell,
         )  # fmt: skip
-        _make(form)
+        with st.spinner("Distributing items …"):
+            made = attempt(lambda: making.make(queries.store(), form))
+        if made is not None:
+            st.session_state[MESSAGE] = f"{made.name} was created."
+            st.session_state[OPEN_NEXT] = made.name
+            st.rerun()
     if not ready:
         st.caption("A task needs a name, articles and people.")
-
-
-def _make(form: TaskForm) -> None:
-    with st.spinner("Distributing items …"):
-        made = attempt(lambda: making.make(queries.store(), form))
-    if made is not None:
-        st.session_state[MESSAGE] = f"{made.name} was created."
-        st.session_state[OPEN_NEXT] = made.name
-        st.rerun()
 
 
 def _key(name: str) -> str:
@@ -97,7 +96,6 @@ def _articles(corpus: CorpusRecord) -> list[int]:
 
 
 def _plan(corpus: CorpusRecord) -> DistributionPlan:
-    """Choose people, overlap, order and quotas."""
     known = [person.name for person in queries.read(lambda r: r.people.list())]
     offered = list(dict.fromkeys([current_person(), *known]))
     people = st.multiselect(
@@ -140,22 +138,7 @@ def _quotas(names: tuple[str, ...]) -> dict[str, int]:
     return found
 
 
-def _start(corpus: CorpusRecord) -> Start:
-    """Choose what people begin with."""
-    options = {"Unassigned sentences": Start(making.START_NOTHING), "Sections": Start(making.START_SECTIONS)}
-    for analysis in partition_queries.analyses(corpus.id):
-        options[f"Themes: {analysis.name}"] = Start(making.START_RUN, analysis.run.id)
-    for record in partition_queries.labellings(corpus.id):
-        options[f"Clusters and codebook of {record.name}"] = Start(making.START_CLUSTERS, record.id)
-        options[f"Labelling: {record.name}"] = Start(making.START_LABELLING, record.id)
-    chosen = st.selectbox(
-        "People begin with", list(options), key=_key("start"), help="Everybody gets a labelling of their own."
-    )
-    return options[chosen or "Unassigned sentences"]
-
-
 def _gold(corpus: CorpusRecord) -> tuple[int | None, float, bool]:
-    """Choose gold labels, how many items of them everybody gets, and whether people see how they do."""
     records: dict[str, LabellingRecord | None] = {NO_GOLD: None}
     records |= {record.name: record for record in partition_queries.labellings(corpus.id)}
     left, right = st.columns(2)

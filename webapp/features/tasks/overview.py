@@ -10,23 +10,38 @@ import streamlit as st
 
 from themescope.core.labelling.task_items import Drift
 from themescope.core.records.stored import CorpusRecord
+from themescope.db.access import Right
+from themescope.db.records import ItemState
 from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
-from themescope.jobs.services.tasks.checks import TaskCheck
-from themescope.webapp.features.tasks.queries import checks_of, routed
-from themescope.webapp.features.tasks.state import MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
+from themescope.jobs.services.tasks.checks import Routed, TaskCheck
+from themescope.webapp.features.tasks.state import ITEM, MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.navigation import page_link
-from themescope.webapp.shared.people import UNNAMED, current_actor, shown
+from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, ends, interval, p_text, plain, score, time_left
 
 _MOST_SENT = 50
+_VERSION = {Task: lambda task: (task.record.id, [(item.id, item.person, item.done) for item in task.items])}
+"""What identifies a task until items are added, given to others, done or taken back (``hash_funcs``)."""
+
+
+@st.cache_data(show_spinner="Checking labels …", ttl=60, max_entries=32, hash_funcs=_VERSION)
+def checks_of(task: Task) -> list[TaskCheck]:
+    """Return the checks of the people of a task. They take up to seconds, so that they are kept for a minute."""
+    return checks.checks(queries.store(), task.record.id)
+
+
+@st.cache_data(show_spinner="Looking for disputed items …", ttl=60, max_entries=32, hash_funcs=_VERSION)
+def routed(task: Task, person: str) -> tuple[list[Routed], str]:
+    """Return the items about which to ask a person next, and why there are none; kept for a minute."""
+    return checks.route(queries.store(), task.record.id, person, most=200)
 
 
 def show(corpus: CorpusRecord) -> None:
@@ -41,21 +56,6 @@ def show(corpus: CorpusRecord) -> None:
     with st.container(width=400):
         task = by_name("Task", found, TASK, lambda one: one.record.name)
     owns = current_actor().owns(task.record.person)
-    _facts(task)
-    _progress(task)
-    _checks(task, owns)
-    with st.container(horizontal=True):
-        page_link(
-            "agreement", "Compare the labels", icon=":material/handshake:",
-            view={"scope": f"{partition_queries.TASK}{task.record.name}"},
-        )  # fmt: skip
-    if owns:
-        _routing(task)
-        _reassignment(task)
-        _ending(task)
-
-
-def _facts(task: Task) -> None:
     record, settings = task.record, task.record.settings
     state = work.due_state(record, task.items, datetime.now(UTC))
     due = f" · due {record.due:%d %B %Y}" if record.due else ""
@@ -66,6 +66,24 @@ def _facts(task: Task) -> None:
     overlap = f"{settings['share']:.0%} of the items by {settings['several']} people" if settings["share"] else "none"
     blind = " · blind" if record.blind else ""
     st.caption(plain(f"Overlap: {overlap} · order: {settings['order']} · seed {settings['seed']}{blind}"))
+    _progress(task)
+    _checks(task, owns)
+    with st.container(horizontal=True):
+        page_link(
+            "agreement", "Compare the labels", icon=":material/handshake:",
+            view={"scope": f"{partition_queries.TASK}{task.record.name}"},
+        )  # fmt: skip
+    if owns:
+        _routing(task)
+        _reassignment(task)
+        with st.container(horizontal=True):
+            closed = record.closed is not None
+            label, icon = ("Open again", ":material/lock_open:") if closed else ("Close task", ":material/lock:")
+            if st.button(label, icon=icon, help="People cannot mark items of a closed task as done."):
+                now = f"{record.name} is {'open' if closed else 'closed'}."
+                _change(lambda w: w.tasks.close(record.id, not closed), now)
+            if st.button("Delete task …", icon=":material/delete:", type="tertiary"):
+                _confirm(task)
 
 
 def _progress(task: Task) -> None:
@@ -103,9 +121,6 @@ def _remaining(one: work.TaskProgress) -> str:
     return "–" if one.remaining_s is None else time_left(one.remaining_s)
 
 
-# --- checks -----------------------------------------------------------------------------------------------------------
-
-
 def _checks(task: Task, owns: bool) -> None:
     """Draw the checks: of everybody for the maker, and of nobody for others."""
     if not owns or not any(item.done for item in task.items):
@@ -131,7 +146,16 @@ def _checks(task: Task, owns: bool) -> None:
         },
     )
     for check in found:
-        _warn(check)
+        for drift, what in (
+            (check.gold_drift, "labels of gold items"),
+            (check.consensus_drift, "agreement with others"),
+        ):
+            if drift.found:
+                st.warning(
+                    f"{shown(check.person)}: {what} became worse in the last items, {_drift(drift)}. Talk about the "
+                    "codebook, then look at these items again.",
+                    icon=":material/trending_down:",
+                )
     st.caption(
         "Over time, the last 10 items are compared with those before by a one-sided permutation test of items, "
         "corrected for all people and both measures (Holm). At least 8 items are needed."
@@ -144,21 +168,10 @@ def _drift(drift: Drift) -> str:
     return f"{score(drift.before)} → {score(drift.last)} (p = {p_text(drift.p)})".replace("= <", "<")
 
 
-def _warn(check: TaskCheck) -> None:
-    for drift, what in ((check.gold_drift, "labels of gold items"), (check.consensus_drift, "agreement with others")):
-        if drift.found:
-            st.warning(
-                f"{shown(check.person)}: {what} became worse in the last items, {_drift(drift)}. Talk about the "
-                "codebook, then look at these items again.",
-                icon=":material/trending_down:",
-            )
-
-
 # --- management -------------------------------------------------------------------------------------------------------
 
 
 def _routing(task: Task) -> None:
-    """Draw the form that gives disputed items to another person."""
     with st.expander("Ask another person about disputed items", icon=":material/alt_route:"):
         left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
         person = left.selectbox("Person", task.people, format_func=lambda p: p or UNNAMED, key=f"{ROUTE}_person")
@@ -192,7 +205,6 @@ def _routing(task: Task) -> None:
 
 
 def _reassignment(task: Task) -> None:
-    """Draw the forms that give items to others and add people."""
     with st.expander("Give items to somebody else", icon=":material/swap_horiz:"):
         left, middle, right, last = st.columns([2, 2, 1, 1], vertical_alignment="bottom")
         source = left.selectbox("From", task.people, format_func=lambda p: p or UNNAMED, key=f"{REASSIGN}_from")
@@ -215,19 +227,6 @@ def _reassignment(task: Task) -> None:
         wanted = tidy(left.text_input("New member", key=f"{REASSIGN}_name", max_chars=200) or "")
         if right.button("Add", icon=":material/person_add:", key=f"{REASSIGN}_add", disabled=not wanted):
             _change(lambda w: w.tasks.add_member(task.record.id, wanted), f"{wanted} is a member now.")
-
-
-def _ending(task: Task) -> None:
-    record = task.record
-    with st.container(horizontal=True):
-        closed = record.closed is not None
-        label, icon = ("Open again", ":material/lock_open:") if closed else ("Close task", ":material/lock:")
-        if st.button(label, icon=icon, help="People cannot mark items of a closed task as done."):
-            _change(
-                lambda w: w.tasks.close(record.id, not closed), f"{record.name} is {'open' if closed else 'closed'}."
-            )
-        if st.button("Delete task …", icon=":material/delete:", type="tertiary"):
-            _confirm(task)
 
 
 @st.dialog("Delete this task?")
@@ -257,3 +256,99 @@ def _change(change: Callable[[Unit], object], message: str) -> None:
 def _done(message: str) -> None:
     st.session_state[MESSAGE] = message
     st.rerun()
+
+
+# --- mine -------------------------------------------------------------------------------------------------------------
+
+
+def show_mine(corpus: CorpusRecord) -> None:
+    """Draw the tasks of the person in this project."""
+    person = current_person()
+    found = [task for task in task_queries.tasks(corpus.id) if person in task.people]
+    if not found:
+        nothing("No tasks for you.", f"People who make tasks can give you some under the name “{person or 'me'}”.")
+    for task in found:
+        _task(task, person)
+
+
+def _task(task: Task, person: str) -> None:
+    own = task.of(person)
+    done = sum(item.done is not None for item in own)
+    state = work.due_state(task.record, own, datetime.now(UTC))
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(task.record.name)}**{f' :gray[· {state}]' if state else ''}", width="content")
+            st.caption(f"by {shown(task.record.person)}, {ago(task.record.created)}")
+        st.progress(done / len(own) if own else 1.0, text=f"{task_queries.counted(own)}{_speed(task, person)}")
+        if task.record.instructions:
+            st.text(task.record.instructions)
+        _next(task, person)
+        if task.record.settings.get("tell"):
+            found = next((check for check in checks_of(task) if check.person == person), None)
+            if found is not None and found.gold is not None:
+                right = round(found.gold.value * found.gold.n)
+                st.caption(
+                    f"{right:,} of {count(found.gold.n, 'sentence')} with known clusters are right: "
+                    f"{interval(found.gold.value, *ends(found.gold))}."
+                )
+        _all(task, person)
+
+
+def _speed(task: Task, person: str) -> str:
+    (found,) = work.progress([person], task.items)
+    if found.seconds_per_sentence is None or not found.remaining_s:
+        return ""
+    return f" · {found.seconds_per_sentence:.0f} s a sentence · {time_left(found.remaining_s)}"
+
+
+def _next(task: Task, person: str) -> None:
+    item = work.next_item(task.of(person))
+    if task.record.closed is not None:
+        return
+    if item is None:
+        st.caption("All items are done. Thank you.")
+        return
+    title = task_queries.titles([item])[item.id]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = "Continue" if item.state is ItemState.STARTED else "Open next item"
+        if st.button(
+            label, type="primary", icon=":material/play_arrow:", key=f"{ITEM}_next_{task.record.id}",
+            disabled=not may(Right.LABEL), help="You may view, but not label." if not may(Right.LABEL) else None,
+        ):  # fmt: skip
+            task_queries.open_item(item.id)
+        st.caption(f"{plain(title)} · {count(item.sentences, 'sentence')}")
+
+
+def _all(task: Task, person: str) -> None:
+    own = task.of(person)
+    if not own:
+        return
+    titles = task_queries.titles(own)
+    with st.expander("All my items", icon=":material/list:"):
+        st.dataframe(
+            pd.DataFrame(
+                {
+                    "Item": [titles[item.id] for item in own],
+                    "Sentences": [item.sentences for item in own],
+                    "State": [item.state.value for item in own],
+                    "Done": [ago(item.done) if item.done else "–" for item in own],
+                }
+            ),
+            hide_index=True,
+            height="content" if len(own) < 10 else 340,
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            key = f"{ITEM}_{task.record.id}"
+            chosen = st.selectbox("Item", own, format_func=lambda item: titles[item.id], key=key)
+            if chosen is not None and st.button("Open item", icon=":material/open_in_new:", key=f"{key}_open"):
+                task_queries.open_item(chosen.id)
+            if chosen is not None and chosen.done is not None and task.record.closed is None:
+                st.button(
+                    "Not done yet", icon=":material/undo:", key=f"{key}_reopen", on_click=_reopen, args=(chosen.id,),
+                    help="Its sentences no longer count as judged, except those that you moved.",
+                )  # fmt: skip
+
+
+def _reopen(item_id: int) -> None:
+    if refused := queries.write(lambda w: w.tasks.reopen(item_id)):
+        st.session_state[REFUSED] = refused

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from themescope.db.access import Right
-from themescope.webapp.features.tasks import form, mine, overview
+from themescope.webapp.features.tasks import form, overview
 from themescope.webapp.features.tasks.state import ALL, MESSAGE, MINE, NEW, OPEN_NEXT, REFUSED, TASK, VIEW
 from themescope.webapp.shared.choose import open_tab, project
 from themescope.webapp.shared.people import may
@@ -15,7 +15,7 @@ if message := st.session_state.pop(MESSAGE, ""):
     st.success(plain(message), icon=":material/check:")
 if refused := st.session_state.pop(REFUSED, ""):
     st.error(plain(refused), icon=":material/error:")
-views = {MINE: mine.show, ALL: overview.show} | ({NEW: form.show} if may(Right.MANAGE) else {})
+views = {MINE: overview.show_mine, ALL: overview.show} | ({NEW: form.show} if may(Right.MANAGE) else {})
 view, tab = open_tab([*views], VIEW)
 with tab:
     if (current := project()) is not None:

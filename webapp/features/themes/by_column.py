@@ -78,7 +78,6 @@ def _articles(listed: RunListing) -> Ids:
 
 
 def _categories(analysis: Analysis, listed: RunListing) -> dict[str, Classes]:
-    """Return the categories of the sentences: columns, and sections where there are several."""
     found: dict[str, Classes] = {}
     for column in queries.columns(analysis.corpus):
         if column.type == ColumnType.CATEGORY:
@@ -156,7 +155,6 @@ def _by_category(analysis: Analysis, listed: RunListing, known: dict[str, Classe
 
 
 def _table(found: Crosstab, rows: Classes, columns: Classes, what: str) -> None:
-    """Draw the cells of the largest rows and categories."""
     cells = {_COUNTS: found.counts, _SHARES: found.row_shares(), _RESIDUALS: found.residuals}[what]
     row_order = np.argsort(-found.counts.sum(axis=1), kind="stable")[:_MOST_ROWS]
     order = np.argsort(-found.counts.sum(axis=0), kind="stable")[:_MOST_COLUMNS]

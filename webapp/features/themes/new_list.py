@@ -11,10 +11,10 @@ import streamlit as st
 
 from themescope.core.readers.formats import COMPRESSIONS
 from themescope.core.readers.tables import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
-from themescope.core.records.stored import JobStatus
 from themescope.core.tasks.themes import FEWEST, MOST
 from themescope.core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from themescope.core.text.splitting import LANGUAGES
+from themescope.db.records import JobStatus
 from themescope.jobs.common.model_choice import corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
 from themescope.webapp.features.themes import state
@@ -132,11 +132,6 @@ def finished() -> Analysis | None:
     return next((a for a in partition_queries.analyses() if a.run.id == job.result["run_id"]), None)
 
 
-def forget_request() -> None:
-    """Forget what was requested, once something else has taken note of the result: a click may end a run anywhere."""
-    st.session_state.pop(state.REQUESTED, None)
-
-
 def _source() -> _Source | None:
     ways = [state.PASTE, state.UPLOAD, *([state.EXISTING] if queries.corpora() else [])]
     way = st.segmented_control(
@@ -164,8 +159,7 @@ def _source() -> _Source | None:
         help=f"Text, CSV, TSV, JSON lines, Excel (.xlsx) or Parquet; at most {MOST_ROWS:,} rows. Text also compressed "
         f"({', '.join(COMPRESSIONS)}).",
     )
-    path = _kept(file.file_id, file) if file is not None else None
-    return _of_file(path) if path is not None else None
+    return None if file is None else _of_file(input_files.keep_one(state.KEPT_FILE, file))
 
 
 def _pasted() -> _Source | None:
@@ -190,11 +184,7 @@ def _pasted() -> _Source | None:
         st.caption(f"{count(0, 'sentence')}")
         name, language = _about(_PASTED_NAME, PASTED, {})
         return _Source(name, language, empty=True)
-    return _of_file(_kept(f"pasted {hash(text)}", _Pasted(text)))
-
-
-def _kept(mark: str, file: input_files.Upload) -> Path:
-    return input_files.keep_once(state.KEPT_FILE, mark, [file], queries.store().settings.home)[0]
+    return _of_file(input_files.keep_once(state.KEPT_FILE, f"pasted {hash(text)}", [_Pasted(text)])[0])
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)

@@ -11,7 +11,8 @@ from themescope.webapp.shared.results import partition_queries
 
 if (ready := new_list.finished()) is not None:
     show_next({"corpus": ready.corpus.name, "view": state.RESULTS, "result": ready.name})
-    new_list.forget_request()
+    # Once something else has taken note of the result: a click may end a run anywhere.
+    st.session_state.pop(state.REQUESTED, None)
     st.rerun()
 found = partition_queries.analyses(projects.current_id())
 progress = st.container()

@@ -14,8 +14,12 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
+from themescope.core.clustering.generated_names import NameState
 from themescope.core.records.stored import MapRecord
+from themescope.db.access import Right
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
+from themescope.jobs.common.naming.theme_naming import materials_of_run
+from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.table_files import (
     csv_text,
     excel_bytes,
@@ -24,7 +28,7 @@ from themescope.jobs.services.table_files import (
     json_lines,
     parquet_bytes,
 )
-from themescope.webapp.features.themes import by_column, naming, new_list, state, theme_sentences
+from themescope.webapp.features.themes import by_column, new_list, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
@@ -34,9 +38,88 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.labelling import name_requests
+from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
 from themescope.webapp.shared.text import count, duration, file_name, plain, shorten
+
+_LONGEST = 200
+_OUTCOMES = {
+    NameState.NAMED: ("theme named", "themes named"),
+    NameState.UNSUPPORTED: ("suggestion not used", "suggestions not used"),
+    NameState.KEPT: ("name kept", "names kept"),
+}
+
+
+def show_naming(analysis: Analysis) -> None:
+    """Draw what earlier requests gave, and the form for new ones."""
+    folded = st.expander(
+        name_requests.TITLE,
+        icon=":material/auto_awesome:",
+        key=f"{state.NAMING}_{analysis.run.digest}",
+        on_change="rerun",
+    )
+    if not folded.open:
+        return
+    with folded:
+        report = analysis.run.config.get("naming")
+        if report:
+            found = [(int(report.get(outcome.value, 0)), words) for outcome, words in _OUTCOMES.items()]
+            counts = ", ".join(count(number, *words) for number, words in found if number)
+            st.markdown(f"Last time: {plain(report['model'])} at {plain(report['endpoint'])}: {counts}.")
+            rows = [
+                (f"{place}. {theme['name']}", theme["naming"]["reason"], theme["naming"].get("suggestion", ""))
+                for place, theme in enumerate(analysis.themes, 1)
+                if theme.get("naming", {}).get("reason")
+            ]
+            if rows:
+                st.dataframe(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]), hide_index=True)
+            renamed = any("default_name" in theme for theme in analysis.themes)
+            if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
+                queries.write(lambda r: r.runs.set_config(analysis.run.id, restored(analysis.run.config)))
+                st.rerun()
+        if not may(Right.MANAGE):
+            st.caption("Sending texts to a language model requires the admin role.")
+            return
+        model = name_requests.endpoint()
+        if model is None:
+            return
+        names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
+        chosen = st.multiselect("Themes to name", names, placeholder="all themes", key=state.TO_NAME)
+        numbers = [names.index(name) for name in chosen]
+        materials = materials_of_run(queries.store(), analysis.run, numbers)
+        target = {"run": analysis.run.id, "numbers": numbers}
+        name_requests.consent(target, materials, model, f"{state.NAMING}_{analysis.run.digest}")
+
+
+def heading(analysis: Analysis, place: int) -> None:
+    """Draw name and size of a theme; people who may change results can rename it."""
+    theme = analysis.themes[place]
+    with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
+        # Two elements, because the name may be written from right to left.
+        st.markdown(f"**{place + 1}. {plain(theme['name'])}**", width="stretch")
+        st.caption(count(theme["size"], "sentence"), width="content")
+        if not may(Right.MANAGE):
+            return
+        key = f"{state.NEW_THEME_NAME}_{analysis.run.digest}_{place}"
+        with st.popover(":material/edit:", type="tertiary", help="Rename this theme"):
+            st.text_input(
+                "Name of the theme", value=theme["name"], key=key, max_chars=_LONGEST,
+                on_change=_rename, args=(analysis.run.id, place, key),
+            )  # fmt: skip
+            st.caption("Enter saves the name with the result, for everyone.")
+
+
+def _rename(run_id: int, place: int, key: str) -> None:
+    name = str(st.session_state[key] or "").strip()
+    refused = queries.write(lambda w: w.runs.rename_theme(run_id, place, name)) if name else ""
+    if refused:
+        st.toast(plain(refused), icon=":material/error:")
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
 
 _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _CENTRAL = 24, 3
@@ -69,8 +152,19 @@ def show(analysis: Analysis) -> None:
             "was assigned to its nearest theme."
         )
     st.subheader("Themes", anchor=False)
-    _cards(analysis)
-    naming.show(analysis)
+    shown = analysis.themes[:_CARDS]
+    texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
+    for start in range(0, len(shown), 2):
+        for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
+            with column, st.container(border=True, height="stretch", key=f"{state.CARD}-{place}"):
+                heading(analysis, place)
+                subtitle, rest = _subtitle(theme, texts)
+                st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
+                for i in rest:
+                    st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
+    if len(analysis.themes) > len(shown):
+        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes; choose one below")
+    show_naming(analysis)
     _how_many(analysis)
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
@@ -91,7 +185,6 @@ def _word_overlap(analysis: Analysis) -> float:
 
 
 def _how_many(analysis: Analysis) -> None:
-    """Draw the curves, the reason for the number of themes, and the choice of another number."""
     curves, reason, k = analysis.run.config["curves"], analysis.run.config["reason"], len(analysis.themes)
     with st.expander(f"Why {count(k, 'theme')}?", icon=":material/show_chart:", expanded=True):
         st.markdown(plain(reason or " ".join(filter(None, [f"You chose {k} themes.", _interval(analysis)]))))
@@ -113,22 +206,6 @@ def _how_many(analysis: Analysis) -> None:
             st.dataframe(pd.DataFrame(columns).round(3), hide_index=True, height=240)
 
 
-def _cards(analysis: Analysis) -> None:
-    """Draw name, size and most central sentences of each theme."""
-    shown = analysis.themes[:_CARDS]
-    texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
-    for start in range(0, len(shown), 2):
-        for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
-            with column, st.container(border=True, height="stretch", key=f"{state.CARD}-{place}"):
-                naming.heading(analysis, place)
-                subtitle, rest = _subtitle(theme, texts)
-                st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
-                for i in rest:
-                    st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
-    if len(analysis.themes) > len(shown):
-        st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes; choose one below")
-
-
 def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, list[int]]:
     """Return the description of a theme, else its most central sentence, and the ids of the sentences below it."""
     central = [i for i in theme["central"][:_CENTRAL] if i in texts]
@@ -138,7 +215,6 @@ def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, 
 
 
 def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
-    """Draw the choice of a theme, the downloads, the map, and beside it the sentences shown."""
     selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
     open_stored(selected, state.STORED, state.OPENED_SELECTION)
     left, right = st.columns([11, 9])
@@ -273,9 +349,11 @@ def _choose_theme(analysis: Analysis, low: int) -> tuple[int | None, bool]:
 
 
 def _draw(analysis: Analysis, listed: RunListing, record: MapRecord, theme: int | None, selected: MapState) -> None:
-    """Draw the map of the listed sentences; what is selected on it changes ``selected``."""
     whole = map_scene.opened(record)
-    scene = _scene(whole.only(np.isin(whole.ids, listed.ids)), analysis, listed)
+    scene = whole.only(np.isin(whole.ids, listed.ids))
+    order = np.argsort(listed.ids)
+    labels = listed.labels[order][np.searchsorted(listed.ids[order], scene.ids)]
+    scene = replace(scene, sections=labels.astype(np.int32), titles=[theme["name"] for theme in analysis.themes])
     colouring = _colouring(scene, analysis, theme)
     canvas = component.canvas_of(
         scene, colouring, opacity=0.8, height=_HEIGHT, name=f"themes-{analysis.run.digest[:12]}"
@@ -292,15 +370,7 @@ def _draw(analysis: Analysis, listed: RunListing, record: MapRecord, theme: int 
     st.caption(notes)
 
 
-def _scene(scene: Scene, analysis: Analysis, listed: RunListing) -> Scene:
-    """Return the scene with the theme of each sentence in place of its section, for the tooltip."""
-    order = np.argsort(listed.ids)
-    labels = listed.labels[order][np.searchsorted(listed.ids[order], scene.ids)]
-    return replace(scene, sections=labels.astype(np.int32), titles=[theme["name"] for theme in analysis.themes])
-
-
 def _colouring(scene: Scene, analysis: Analysis, theme: int | None) -> Colouring:
-    """Return the colours of the largest themes, or of the chosen one."""
     themes = scene.sections.astype(np.int64)
     shown = themes < MANY if theme is None else (themes == theme) & (themes < MANY)
     names = [

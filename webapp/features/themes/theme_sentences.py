@@ -93,7 +93,6 @@ def origin(shown: Shown) -> Origin:
 
 
 def _columns(listed: RunListing, wanted: Ids) -> dict[str, Sequence[Any]]:
-    """Return the margins of sentences, and their groups if there are any."""
     order = np.argsort(listed.ids, kind="stable")
     rows = order[np.searchsorted(listed.ids[order], wanted)]
     columns: dict[str, Sequence[Any]] = {"margin": [round(float(value), 4) for value in listed.margins[rows]]}

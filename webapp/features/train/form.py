@@ -98,7 +98,6 @@ def _validation(chosen: TripletSetRecord, sets: Sequence[TripletSetRecord]) -> d
 
 
 def _base_model() -> dict[str, Any]:
-    """Draw the optional choice of a base model to fine-tune."""
     able = [m.name for m in fine_tunable(queries.models())]
     chosen = st.selectbox(
         "Start from",
@@ -142,25 +141,22 @@ def _running_text(card: Card) -> dict[str, Any] | None:
         chosen = st.selectbox("Content vectors", names, format_func=lambda name: name or "Train with this model")
         data |= {"models": [chosen]} if chosen else {}
     if "accepts-teacher" in card.tags:
-        data |= _teacher()
+        dense = [
+            m.name
+            for m in grouped_by_method(queries.selectable_models())
+            if "sparse" not in REGISTRY.get(m.method).tags
+        ]
+        chosen = st.selectbox(
+            "Teacher",
+            [None, *dense],
+            format_func=lambda name: name or "None",
+            help="Distillation: the method also learns from the similarities that this model finds within an article. "
+            "The teacher embeds all training articles first, which takes long with a slow model.",
+        )
+        data |= {"models": [chosen]} if chosen else {}
     if "transductive" in card.tags:
         st.caption("Learns a vector for every sentence of the corpus, including test articles.")
     return data
-
-
-def _teacher() -> dict[str, Any]:
-    """Draw the optional choice of a model to distil."""
-    dense = [
-        m.name for m in grouped_by_method(queries.selectable_models()) if "sparse" not in REGISTRY.get(m.method).tags
-    ]
-    chosen = st.selectbox(
-        "Teacher",
-        [None, *dense],
-        format_func=lambda name: name or "None",
-        help="Distillation: the method also learns from the similarities that this model finds within an article. The "
-        "teacher embeds all training articles first, which takes long with a slow model.",
-    )
-    return {"models": [chosen]} if chosen else {}
 
 
 def _bases(card: Card) -> dict[str, Any] | None:
@@ -181,7 +177,6 @@ def _bases(card: Card) -> dict[str, Any] | None:
 
 
 def _networks() -> dict[str, Any] | None:
-    """Draw the choice of the two networks to concatenate: on sentences and on titles."""
     trained = [m for m in with_tag(queries.models(), "needs-triplets") if m in fine_tunable([m])]
     titles = [m for m in trained if "title-triplets" in REGISTRY.get(m.method).tags]
     others = [m for m in trained if m not in titles]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -33,7 +33,7 @@ def show(found: Sequence[ModelRecord]) -> None:
         {
             "Model": [m.name for m in newest],
             "Method": [method_title(m.method) for m in newest],
-            "Training data": [_learned_from(m, sets, corpora) for m in newest],
+            "Training data": [sets.get(m.triplet_set_id or -1) or corpora.get(m.corpus_id or -1, "–") for m in newest],
             "Triplets": [m.metrics.get("training triplets") for m in newest],
             "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
             "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
@@ -43,10 +43,6 @@ def show(found: Sequence[ModelRecord]) -> None:
 
 
 _COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
-
-
-def _learned_from(model: ModelRecord, sets: Mapping[int, str], corpora: Mapping[int, str]) -> str:
-    return sets.get(model.triplet_set_id or -1) or corpora.get(model.corpus_id or -1, "–")
 
 
 def model(chosen: ModelRecord) -> None:
@@ -74,7 +70,13 @@ def model(chosen: ModelRecord) -> None:
             with st.expander("Model card: training, scores, limits, licences", icon=":material/description:"):
                 st.markdown(_without_title((folder / _CARD).read_text(encoding="utf-8")))
         _multilingual(chosen)
-        _training_numbers(chosen)
+        if "validation accuracy" in chosen.metrics:
+            with st.container(horizontal=True):
+                for name in _NUMBERS:
+                    if name in chosen.metrics:
+                        value = chosen.metrics[name]
+                        shown = score(value) if "accuracy" in name else forms.fact_text(name, value)
+                        st.metric(plain(words(name).replace("seconds", "time")), shown, width="content", border=True)
         _evaluations(chosen)
         trained = queries.training_of(chosen.id)
         if trained is not None:
@@ -87,7 +89,6 @@ def model(chosen: ModelRecord) -> None:
 
 
 def _multilingual(chosen: ModelRecord) -> None:
-    """Draw the switch that marks a model as multilingual, for those who may change models."""
     if chosen.id == NOT_STORED:
         return
     key = f"{state.MULTILINGUAL}_{chosen.id}"
@@ -116,20 +117,7 @@ def _without_title(text: str) -> str:
 _NUMBERS = ("validation accuracy", "training triplets", "training seconds", "triplets/s")
 
 
-def _training_numbers(chosen: ModelRecord) -> None:
-    """Draw validation accuracy, number of triplets and training time, where known."""
-    if "validation accuracy" not in chosen.metrics:
-        return
-    with st.container(horizontal=True):
-        for name in _NUMBERS:
-            if name in chosen.metrics:
-                value = chosen.metrics[name]
-                shown = score(value) if "accuracy" in name else forms.fact_text(name, value)
-                st.metric(plain(words(name).replace("seconds", "time")), shown, width="content", border=True)
-
-
 def _evaluations(chosen: ModelRecord) -> None:
-    """Draw all scores of a model with the data they were measured on."""
     found = evaluations(chosen)
     if not found:
         st.caption("No evaluations yet.")

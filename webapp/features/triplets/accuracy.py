@@ -26,7 +26,7 @@ from themescope.db.records import TripletSetRecord
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets import sets, state
-from themescope.webapp.features.triplets.figures import WRONG, MarginPanel, margins_figure
+from themescope.webapp.features.triplets.figures import WRONG, margins_figure
 from themescope.webapp.features.triplets.filters import margin_range
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import COUNTED
@@ -97,7 +97,6 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
 
 
 def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
-    """Draw the rows, those with intervals also as a chart; a click on a row offers to open its triplets."""
     rows = found.rows[:_LISTED]
     names = [e.model_name for e in shown] if len(shown) > 1 else ["Accuracy"]
     frame = pd.DataFrame(
@@ -166,7 +165,6 @@ def _line(row: AccuracyOf, found: Estimate, model: str, place: int) -> IntervalR
 
 
 def _open(found: Parts, shown: Sequence[Evaluation]) -> None:
-    """Draw the buttons that open the triplets of the row that was clicked last."""
     wanted = tuple(st.query_params.get_all(state.PART))
     row = next((row for row in found.rows if row.names == wanted and row.opens is not None), None)
     if row is None or row.opens is None:
@@ -199,26 +197,21 @@ def export(found: Parts, names: Sequence[str]) -> str:
     return csv_text((*head, *(measures if with_accuracy else ())), cells)
 
 
-# ---------------------------------------------------------------- by margin
-
-
 def _by_margin(shown: Sequence[Evaluation]) -> Parts:
-    """Draw the histograms of the margins; return the bins of the first model."""
-    panels = [MarginPanel(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
+    panels = [(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     theme = st.context.theme.type
     key = f"{state.CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
     st.plotly_chart(margins_figure(panels, tones(theme)), key=key, config={"displayModeBar": False})
-    for panel in panels:
-        h = panel.histogram
+    for name, unit, h in panels:
         tied = f", {h.tied:,} tied" if h.tied else ""
         beyond = f" {h.below + h.above:,} are outside the chart." if h.below + h.above else ""
         st.caption(
-            f"**{plain(panel.name)}**: {count(h.n, 'triplet')} of the {shown[0].split.value} split, {h.wrong:,} "
+            f"**{plain(name)}**: {count(h.n, 'triplet')} of the {shown[0].split.value} split, {h.wrong:,} "
             "wrong"
             f"{tied}. A margin is the distance to the other section minus the distance to the same section, in "
-            f"{plain(panel.unit)}; median {signed(h.median)}, standard deviation {h.spread:.3g}.{beyond}"
+            f"{plain(unit)}; median {signed(h.median)}, standard deviation {h.spread:.3g}.{beyond}"
         )
-    first = panels[0].histogram
+    first = panels[0][2]
     label, settings = f"Open {count(first.wrong, 'wrong triplet')}", sets.evaluation_filter(shown[0])
     state.triplets_button(label, first.wrong, settings | {state.MARGIN_MAX: 0.0}, name="wrong")
     rows = [
@@ -231,7 +224,7 @@ def _by_margin(shown: Sequence[Evaluation]) -> Parts:
         if n
     ]
     shares = [f"{row.triplets / first.n:.2%}" for row in rows]
-    return Parts(("Margin",), rows, f"Margins of {plain(panels[0].name)}; ties are in no row.", {"Share": shares})
+    return Parts(("Margin",), rows, f"Margins of {plain(panels[0][0])}; ties are in no row.", {"Share": shares})
 
 
 def _bins(found: MarginHistogram) -> list[tuple[float, float, int]]:
@@ -244,7 +237,6 @@ def _bins(found: MarginHistogram) -> list[tuple[float, float, int]]:
 
 
 def _by_pair(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts | None:
-    """Draw minimums and order; return the pairs of section titles that reach the minimums."""
     views = [page_queries.pairs_of(evaluation, chosen) for evaluation in shown]
     pairs = views[0]
     first, second, third = st.columns([1, 1, 3], vertical_alignment="bottom")
@@ -360,7 +352,6 @@ def _label(part: Slice, unit: str) -> str:
 
 
 def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts:
-    """Return all articles, the least accurate first."""
     known = triplet_queries.rows(chosen, shown[0].split)
     found = []
     for evaluation in shown:
@@ -388,7 +379,6 @@ def _by_article(chosen: TripletSetRecord, shown: Sequence[Evaluation]) -> Parts:
 
 
 def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord) -> None:
-    """Draw the contingency table of two models, and their difference in accuracy with its interval."""
     a, b, articles = triplet_queries.on_same_triplets(first, second, chosen)
     right_a, right_b = correctness(a), correctness(b)
     gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)

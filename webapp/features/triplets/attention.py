@@ -12,9 +12,10 @@ import streamlit as st
 from themescope.core.errors import DataError
 from themescope.core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
 from themescope.db.records import TripletCard
-from themescope.webapp.features.triplets import queries
+from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
-from themescope.webapp.shared.choose import by_name, grouped_by_method
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.choose import by_name, with_tag
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import plain, signed, words
@@ -28,7 +29,7 @@ _SUPPORTS, _OPPOSES = 2, 1
 
 def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
     """Draw a switch, and while it is on, the words of the triplet with their weights."""
-    models = queries.models_with_attention()
+    models = with_tag(queries.models(), "attention")
     left, right = st.columns([5, 4], vertical_alignment="center")
     with left:
         on = st.toggle(
@@ -40,16 +41,36 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
     if not on or not models:
         return
     with right:
-        model = by_name("Model", grouped_by_method(models), ATTENTION_MODEL, lambda m: m.name)
+        model = by_name("Model", models, ATTENTION_MODEL, lambda m: m.name)
     try:
         texts = (triplet.pivot, triplet.positive, triplet.negative)
-        found = queries.attention(model.artifact, texts, model)
+        found = page_queries.attention(model.artifact, texts, model)
     except DataError as error:
         st.info(plain(error), icon=":material/info:")
         return
     theme = tones(st.context.theme.type)
     draw_component("attention", _ASSETS, data=attention_data(found, roles, theme), key=ATTENTION_VIEW)
-    _explanation(found, roles)
+    st.caption(
+        "Shading: attention relative to a uniform weight. Underline: effect of deleting the word. **Blue**: the margin "
+        "shrinks, so the word supports the correct order. **Orange**: the margin grows. "
+        f"Margin with all words: {signed(found.margin)}, by this model's distance.  \n"
+        "Attention alone is not an explanation: it shows where the network looked, not what decided. Prefer the "
+        "deletion check, and rely on words where both agree."
+    )
+    for name in found.networks:
+        whose = (
+            f"{_network_name(name, found)}: rank correlation"
+            if len(found.networks) > 1
+            else "Rank correlation of attention"
+        )
+        each = ", ".join(
+            f"{role.lower()} {_correlation(s.agreement(name))}" for role, s in zip(roles, found.sentences, strict=True)
+        )
+        st.markdown(
+            f"{whose} with the size of the change: **{_correlation(found.agreement(name))}** (mean of {plain(each)})"
+        )
+    with st.expander("Data table", icon=":material/table:"):
+        st.dataframe(table(found, roles), hide_index=True, height=320)
 
 
 def attention_data(found: TripletAttention, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:
@@ -88,31 +109,6 @@ def _words(sentence: SentenceAttention, network: str, darkest: float, largest: f
 
 def _network_name(name: str, found: TripletAttention) -> str:
     return f"Attention of the network on {name}" if len(found.networks) > 1 else "Attention"
-
-
-def _explanation(found: TripletAttention, roles: tuple[str, str, str]) -> None:
-    """Draw the legend, the agreement of attention and deletion, and the data table."""
-    st.caption(
-        "Shading: attention relative to a uniform weight. Underline: effect of deleting the word. **Blue**: the margin "
-        "shrinks, so the word supports the correct order. **Orange**: the margin grows. "
-        f"Margin with all words: {signed(found.margin)}, by this model's distance.  \n"
-        "Attention alone is not an explanation: it shows where the network looked, not what decided. Prefer the "
-        "deletion check, and rely on words where both agree."
-    )
-    for name in found.networks:
-        whose = (
-            f"{_network_name(name, found)}: rank correlation"
-            if len(found.networks) > 1
-            else "Rank correlation of attention"
-        )
-        each = ", ".join(
-            f"{role.lower()} {_correlation(s.agreement(name))}" for role, s in zip(roles, found.sentences, strict=True)
-        )
-        st.markdown(
-            f"{whose} with the size of the change: **{_correlation(found.agreement(name))}** (mean of {plain(each)})"
-        )
-    with st.expander("Data table", icon=":material/table:"):
-        st.dataframe(table(found, roles), hide_index=True, height=320)
 
 
 def _correlation(value: float | None) -> str:

@@ -6,28 +6,183 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from themescope.db.records import NewCase, TripletCard, TripletSetRecord
+from themescope.core.errors import ThemescopeError
+from themescope.db.records import NewCase, TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.services.notebook.cases import triplet_case
-from themescope.webapp.features.triplets import attention, export, filters, queries, sets, verdicts
-from themescope.webapp.features.triplets.filters import Filter, TripletView
+from themescope.webapp.features.triplets import attention, filters, queries, sets
+from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, STEP, TABLE, TRIPLET, heading
-from themescope.webapp.shared import components
+from themescope.webapp.features.triplets.state import (
+    NOTE,
+    REFUSED,
+    REVIEW_KEYS,
+    SET,
+    STEP,
+    TABLE,
+    TRIPLET,
+    UNDO,
+    VERDICT,
+    heading,
+)
+from themescope.webapp.shared import components, people
 from themescope.webapp.shared.components import clickable_table
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.results import triplet_queries
-from themescope.webapp.shared.text import plain, shorten_middle, signed
+from themescope.webapp.shared.text import ago, plain, shorten_middle, signed
+
+SHORTCUTS = {Verdict.GOOD: "G", Verdict.BAD: "B", Verdict.AMBIGUOUS: "A"}
+_HELP = {
+    Verdict.GOOD: "Pivot and positive belong together; the negative does not.",
+    Verdict.BAD: "Wrong: the negative is as close to the pivot as the positive, or closer.",
+    Verdict.AMBIGUOUS: "Cannot be decided.",
+}
+_COLOURS = {Verdict.GOOD: "green", Verdict.BAD: "red", Verdict.AMBIGUOUS: "orange"}
+
+
+def buttons(view: TripletView, at: int) -> None:
+    """Draw the verdict buttons for the triplet at a position, and its reviews."""
+    triplet = int(view.ids[at])
+    reviews = view.reviews.get(triplet, ())
+    mine = next((r for r in reviews if r.person == people.current_person()), None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for verdict in SHORTCUTS:
+            st.button(
+                verdict.value.title(),
+                # Of this triplet alone: a press that the browser sends again must not count for the next one.
+                key=f"{VERDICT}_{verdict}_{triplet}",
+                type="primary" if mine is not None and mine.verdict is verdict else "secondary",
+                on_click=_give,
+                args=(view, at, verdict),
+                help=_HELP[verdict],
+            )
+        _undo_button(view)
+        key = _note_key(triplet)
+
+        def store() -> None:
+            if mine is not None:
+                _store(view, triplet, mine.verdict, st.session_state[key])
+
+        st.session_state.setdefault(key, mine.note if mine is not None else "")
+        st.text_input(
+            "Note",
+            key=key,
+            on_change=store,
+            placeholder="Note (saved with your verdict)",
+            label_visibility="collapsed",
+            max_chars=2_000,
+            persist_state="session",
+        )
+    refused = st.session_state.pop(REFUSED, "")
+    if refused:
+        st.error(f"Verdict not saved. {plain(refused)}", icon=":material/error:")
+    done = int(np.isin(view.candidates, filters.reviewed(view.reviews, view.person)).sum())
+    by = "" if view.person is None else f" by {people.shown(view.person)}"
+    st.caption(
+        f"**{done:,} of {len(view.candidates):,}** in this filter reviewed{by}. Keys: G good, B bad, A ambiguous, "
+        "U undo, J next, K previous, O add to error notebook."
+    )
+    _reviews(reviews)
+
+
+def by_key(verdict: Verdict) -> Callable[[TripletView], None]:
+    """Return the action that gives a verdict on the triplet that is shown when it is handled."""
+
+    def act(view: TripletView) -> None:
+        at = view.position()
+        last = at + 1 == len(view.ids)
+        # After the last triplet there is none that a further key could mean.
+        if not (last and _judged(view, int(view.ids[at]), verdict)):
+            _give(view, at, verdict)
+
+    return act
+
+
+def _judged(view: TripletView, triplet: int, verdict: Verdict) -> bool:
+    me = people.current_person()
+    found = queries.reviews(view.chosen).get(triplet, ())
+    return any(r.person == me and r.verdict is verdict for r in found)
+
+
+def undo(view: TripletView) -> None:
+    """Withdraw the person's last verdict on the set, and show its triplet."""
+    me = people.current_person()
+    mine = [r for reviews in queries.reviews(view.chosen).values() for r in reviews if r.person == me]
+    last = max(mine, key=lambda r: r.id, default=None)
+    if last is not None and _store(view, last.triplet_id, None, ""):
+        st.query_params[TRIPLET] = str(last.triplet_id)
+
+
+def summary(reviews: Sequence[TripletReview]) -> str | None:
+    """Return the verdicts on a triplet, each once, in the order of the keys; None without any."""
+    given = {r.verdict for r in reviews}
+    return ", ".join(v.value for v in Verdict if v in given) or None
+
+
+def _give(view: TripletView, at: int, verdict: Verdict) -> None:
+    """Store a verdict with its note and show the next triplet; stay if it cannot be stored."""
+    triplet = int(view.ids[at])
+    # The buttons of the last triplet receive keys too until the browser has removed them.
+    if view.position() == at and _store(view, triplet, verdict, st.session_state.get(_note_key(triplet), "")):
+        view.go(at + 1)
+
+
+def _store(view: TripletView, triplet: int, verdict: Verdict | None, note: str) -> bool:
+    try:
+        queries.review(view.chosen.id, triplet, people.current_person(), verdict, note)
+    except ThemescopeError as error:
+        st.session_state[REFUSED] = str(error)
+        return False
+    return True
+
+
+def _undo_button(view: TripletView) -> None:
+    me = people.current_person()
+    mine = [r for reviews in view.reviews.values() for r in reviews if r.person == me]
+    last = max(mine, key=lambda r: r.id, default=None)
+
+    def withdraw() -> None:
+        newest = queries.reviews(view.chosen).get(last.triplet_id, ()) if last is not None else ()
+        if last is not None and last in newest and _store(view, last.triplet_id, None, ""):
+            st.query_params[TRIPLET] = str(last.triplet_id)
+
+    st.button(
+        "Undo",
+        key=f"{UNDO}_{last.id if last else 0}",
+        on_click=withdraw,
+        disabled=last is None,
+        help="Withdraws your last verdict.",
+    )
+
+
+def _note_key(triplet: int) -> str:
+    return f"{NOTE}_{triplet}"
+
+
+def _reviews(reviews: Sequence[TripletReview]) -> None:
+    if not reviews:
+        return
+    with st.container(horizontal=True):
+        for r in reviews:
+            assert r.verdict is not None  # withdrawn verdicts are not listed
+            note = f": {plain(r.note)}" if r.note else ""
+            colour = _COLOURS[r.verdict]
+            st.badge(f"{people.shown(r.person)} · {r.verdict.value} · {ago(r.created)}{note}", color=colour)  # type: ignore[arg-type]
+
+
+# --- browser ----------------------------------------------------------------------------------------------------------
+
 
 _ROWS = 50
-KEYS = {key: verdict.value for verdict, key in verdicts.SHORTCUTS.items()} | {
+KEYS = {key: verdict.value for verdict, key in SHORTCUTS.items()} | {
     "U": "undo", "J": "next", "K": "previous", "O": "notebook",
 }  # fmt: skip
 HANDLERS: Mapping[str, Callable[[TripletView], None]] = {
-    **{verdict.value: verdicts.by_key(verdict) for verdict in verdicts.SHORTCUTS},
-    "undo": verdicts.undo,
+    **{verdict.value: by_key(verdict) for verdict in SHORTCUTS},
+    "undo": undo,
     "next": lambda view: view.go(view.position() + 1),
     "previous": lambda view: view.go(view.position() - 1),
     "notebook": lambda view: error_notebook.open_dialog(REVIEW_KEYS),
@@ -53,21 +208,25 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
         words = filters.words()
     models = queries.evaluated_models(triplet_queries.evaluations(chosen))
     reviews = [r for of_triplet in queries.reviews(chosen).values() for r in of_triplet]
-    conditions = filters.panel(split, words, models, reviews)
-    st.fragment(_one_triplet)(chosen, models, conditions)
+    triplets, by_review = filters.panel(split, words, models, reviews)
+    st.fragment(_one_triplet)(chosen, models, triplets, by_review)
 
 
-def filtered(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: Filter) -> TripletView:
+def filtered(
+    chosen: TripletSetRecord, models: Sequence[EvaluatedModel], triplets: TripletFilter, by_review: ReviewFilter
+) -> TripletView:
     """Return the triplets that pass the filter, with their current reviews."""
     reviews = queries.reviews(chosen)
-    candidates = filters.ids(chosen, conditions.triplets, models)
-    ids = filters.with_reviews(candidates, reviews, conditions.reviews)
-    return TripletView(chosen, models, reviews, candidates, ids, conditions.reviews.person)
+    candidates = filters.ids(chosen, triplets, models)
+    ids = filters.with_reviews(candidates, reviews, by_review)
+    return TripletView(chosen, models, reviews, candidates, ids, by_review.person)
 
 
-def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], conditions: Filter) -> None:
+def _one_triplet(
+    chosen: TripletSetRecord, models: Sequence[EvaluatedModel], triplets: TripletFilter, by_review: ReviewFilter
+) -> None:
     """Draw one triplet and its page of the table; stepping reruns only this fragment."""
-    view = filtered(chosen, models, conditions)
+    view = filtered(chosen, models, triplets, by_review)
     if not len(view.ids):
         if len(view.candidates):
             st.info("No triplet left: all that match the filter have other reviews.", icon=":material/task_alt:")
@@ -90,8 +249,8 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
         st.caption(f"Triplet {at + 1:,} of {len(view.ids):,}", width="content")
         st.space("stretch")
         error_notebook.add_button(REVIEW_KEYS, lambda: _case(view, current, shown))
-        export.buttons(view.chosen, view.models, conditions.triplets.split, view.ids)
-    verdicts.buttons(view, at)
+        queries.buttons(view.chosen, view.models, triplets.split, view.ids)
+    buttons(view, at)
     components.action_keys(REVIEW_KEYS, TRIPLET, KEYS, {kind: partial(act, view) for kind, act in HANDLERS.items()})
     card(current, chosen.kind)
     model_badges(shown)
@@ -100,7 +259,6 @@ def _one_triplet(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], con
 
 
 def _case(view: TripletView, triplet: TripletCard, margins: Mapping[str, float]) -> NewCase:
-    """Return a triplet as a case of the error notebook."""
     address = error_notebook.permalink({SET: view.chosen.name, TRIPLET: str(triplet.id)})
     return triplet_case(triplet, view.chosen, margins, address)
 
@@ -162,7 +320,7 @@ def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str
     frame = pd.DataFrame(
         {
             "Article": [c.article for c in cards],
-            "Verdict": [verdicts.summary(view.reviews.get(c.id, ())) for c in cards],
+            "Verdict": [summary(view.reviews.get(c.id, ())) for c in cards],
             "Section": [c.pivot_section for c in cards],
             "Other section": [c.negative_section for c in cards],
             **columns,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,24 +17,28 @@ WRONG, RIGHT = 1, 0
 """Positions in the palette."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarginPanel:
-    """The margins of one model, as one panel of the chart."""
-
-    name: str
-    unit: str
-    histogram: MarginHistogram
-
-
-def margins_figure(panels: Sequence[MarginPanel], tones: Tones) -> go.Figure:
-    """Return a histogram per model in its own unit."""
+def margins_figure(panels: Sequence[tuple[str, str, MarginHistogram]], tones: Tones) -> go.Figure:
+    """Return a histogram for each (model, unit, margins), in its own unit."""
     figure = make_subplots(rows=len(panels), cols=1, vertical_spacing=0.36 / len(panels))
-    for row, panel in enumerate(panels, 1):
-        figure.add_trace(_bars(panel.histogram, tones), row=row, col=1)
+    for row, (name, unit, found) in enumerate(panels, 1):
+        middle = (found.edges[:-1] + found.edges[1:]) / 2
+        colours = np.where(middle < 0, tones.colour(WRONG), tones.colour(RIGHT))
+        spans = [f"{low:g} to {high:g}" for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
+        figure.add_trace(
+            go.Bar(
+                x=middle,
+                y=found.counts,
+                width=np.diff(found.edges),
+                marker={"color": colours, "line": {"width": 0}},
+                hovertext=spans,
+                hovertemplate="%{y:,} triplets, margin %{hovertext}<extra></extra>",
+            ),
+            row=row,
+            col=1,
+        )
         figure.add_vline(x=0, line={"color": tones.ink, "width": 1.5}, row=row, col=1)
-        title = {"text": f"{figure_text(panel.name, 40)}: margin in {figure_text(panel.unit)}", "font": {"size": 12.5}}
+        title = {"text": f"{figure_text(name, 40)}: margin in {figure_text(unit)}", "font": {"size": 12.5}}
         figure.update_xaxes(title=title, showgrid=False, zeroline=False, row=row, col=1)
-        found = panel.histogram
         sides = (found.wrong / found.n, "wrong", "right", WRONG), (found.right / found.n, "correct", "left", RIGHT)
         for share, word, side, place in sides:
             figure.add_annotation(
@@ -61,17 +64,3 @@ def margins_figure(panels: Sequence[MarginPanel], tones: Tones) -> go.Figure:
         dragmode=False,
     )
     return figure
-
-
-def _bars(found: MarginHistogram, tones: Tones) -> go.Bar:
-    middle = (found.edges[:-1] + found.edges[1:]) / 2
-    colours = np.where(middle < 0, tones.colour(WRONG), tones.colour(RIGHT))
-    spans = [f"{low:g} to {high:g}" for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
-    return go.Bar(
-        x=middle,
-        y=found.counts,
-        width=np.diff(found.edges),
-        marker={"color": colours, "line": {"width": 0}},
-        hovertext=spans,
-        hovertemplate="%{y:,} triplets, margin %{hovertext}<extra></extra>",
-    )

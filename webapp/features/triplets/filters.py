@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +23,6 @@ from themescope.webapp.shared.text import plain
 
 _ALL = "all"
 _MARGIN_HELP = "Distance to the other section minus distance to the same section. Below 0, the model is wrong."
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Conditions on triplets and on their reviews."""
-
-    triplets: TripletFilter
-    reviews: ReviewFilter
 
 
 def split() -> Split | None:
@@ -59,7 +50,7 @@ def words() -> str:
 
 def panel(
     chosen: Split | None, text: str, models: Sequence[EvaluatedModel], reviews: Sequence[TripletReview]
-) -> Filter:
+) -> tuple[TripletFilter, ReviewFilter]:
     """Draw the other settings in a panel above the text, and a summary of the filter; return the filter."""
     with st.popover("Filter and sort", icon=":material/filter_list:", key=state.FILTER, width="content"):
         fields = (
@@ -95,11 +86,10 @@ def panel(
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"Showing only {summary}", width="content")
             st.button("Reset filter", icon=":material/close:", on_click=state.reset_filter, type="tertiary")
-    return Filter(triplets, review_filter)
+    return triplets, review_filter
 
 
 def _correct(models: Sequence[EvaluatedModel]) -> tuple[CorrectnessFilter | None, str, str]:
-    """Return which models must be correct, and the two models where one is compared with another."""
     left, middle, right = st.columns(3)
     names = [model.name for model in models]
     with left:
@@ -128,7 +118,6 @@ def _select_model(label: str, names: Sequence[str], key: str, default: int) -> s
 
 
 def _margins(models: Sequence[EvaluatedModel]) -> tuple[str, float, float, str]:
-    """Return the model whose margins count, their range and their order."""
     columns = st.columns([4, 2, 2, 4])
     with columns[0]:
         model = _select_model("Margin of", [one.name for one in models], state.MARGIN_MODEL, 0) if models else ""
@@ -148,7 +137,6 @@ def _margins(models: Sequence[EvaluatedModel]) -> tuple[str, float, float, str]:
 
 
 def _reviews(listed: Sequence[str]) -> ReviewFilter:
-    """Return the condition on reviews."""
     left, right, _ = st.columns(3)
     with left:
         verdict = _select("Review", state.REVIEWED, "The current verdict on a triplet.")
@@ -247,29 +235,20 @@ ORDERS: dict[str, Callable[[Margins], Margins]] = {"wrong": lambda m: m, "right"
 """Margins → sort keys in ascending order."""
 
 
+@st.cache_resource(show_spinner="Filtering triplets …", max_entries=24, hash_funcs=queries.HASHES)
 def ids(chosen: TripletSetRecord, conditions: TripletFilter, models: Sequence[EvaluatedModel]) -> Ids:
     """Return the ids of the triplets that pass the filter, in its order."""
     if conditions.is_empty:
         return triplet_queries.ids(chosen, conditions.split)
-    runs = tuple(e.run.id for model in models for e in model.evaluations)
-    return _ids(chosen.id, chosen.created, conditions, runs, chosen, {model.name: model for model in models})
-
-
-@st.cache_resource(show_spinner="Filtering triplets …", max_entries=24)
-def _ids(
-    set_id: int,
-    created: datetime,
-    conditions: TripletFilter,
-    runs: tuple[int, ...],
-    _set: TripletSetRecord,
-    _models: Mapping[str, EvaluatedModel],
-) -> Ids:
-    known = triplet_queries.rows(_set, conditions.split)
-    keep = _by_text(_set, conditions) & _by_sections(_set, conditions) & _by_correctness(known.ids, conditions, _models)
+    named = {model.name: model for model in models}
+    known = triplet_queries.rows(chosen, conditions.split)
+    keep = (
+        _by_text(chosen, conditions) & _by_sections(chosen, conditions) & _by_correctness(known.ids, conditions, named)
+    )
     found = known.ids[keep]
-    if not conditions.by_margin or conditions.margin_model not in _models:
+    if not conditions.by_margin or conditions.margin_model not in named:
         return found
-    margins = queries.margins_at(_models[conditions.margin_model], found)
+    margins = queries.margins_at(named[conditions.margin_model], found)
     inside = (margins >= conditions.low) & (margins < conditions.high)  # both are false where the margin is NaN
     found, margins = found[inside], margins[inside]
     return found if not conditions.order else found[np.argsort(ORDERS[conditions.order](margins), kind="stable")]

@@ -1,6 +1,6 @@
 """Triplets page: inspect and review the automatically generated triplets, and the results of models on them."""
 
-from themescope.webapp.features.triplets import accuracy, browser, reviews, sets
+from themescope.webapp.features.triplets import accuracy, browser, sets
 from themescope.webapp.features.triplets.state import ACCURACY, BROWSE, NEW, REVIEWS, SETS, VIEW
 from themescope.webapp.shared import projects, queries
 from themescope.webapp.shared.choose import closed, nothing, open_tab, project
@@ -10,7 +10,7 @@ found = queries.triplet_sets_to_read(projects.current_id())
 views = {
     BROWSE: browser.show,
     ACCURACY: accuracy.show,
-    REVIEWS: reviews.show,
+    REVIEWS: sets.show_reviews,
     SETS: sets.show,
 }
 view, tab = open_tab([*views, NEW], VIEW)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gzip
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
 from themescope.core.metrics.triplet_analysis import SectionPairs, section_pairs
-from themescope.core.models import REGISTRY
 from themescope.core.records.stored import ModelRecord
-from themescope.core.types import Ids, Split
+from themescope.core.types import Ids, Split, TripletRows
 from themescope.db.records import (
     TripletCard,
     TripletMeasures,
@@ -23,8 +26,14 @@ from themescope.db.records import (
     Verdict,
 )
 from themescope.jobs.services import search
+from themescope.jobs.services.table_files import csv_pieces, json_pieces
+from themescope.webapp.features.triplets.state import EXPORT
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import download
+from themescope.webapp.shared.people import UNNAMED
+from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins, margins, splits_of
+from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.word_attention import TripletAttention
@@ -58,14 +67,21 @@ def margins_at(model: EvaluatedModel, ids: Ids) -> Margins:
     return found
 
 
-@st.cache_resource(show_spinner="Reading section titles …", max_entries=8)
-def _sections(set_id: int, split: Split, created: datetime) -> TripletSections:
-    return queries.read(lambda r: r.triplets.sections(set_id, split))
+HASHES = {
+    **queries.HASHES,
+    Evaluation: lambda found: (found.run.id, found.run.created),
+    EvaluatedModel: lambda model: (model.name, [found.run.id for found in model.evaluations]),
+}
+
+
+@st.cache_resource(show_spinner="Reading section titles …", max_entries=8, hash_funcs=HASHES)
+def _sections(chosen: TripletSetRecord, split: Split) -> TripletSections:
+    return queries.read(lambda r: r.triplets.sections(chosen.id, split))
 
 
 def sections(chosen: TripletSetRecord, split: Split | None) -> TripletSections:
     """Return the section titles of the triplets of a split (None: of all splits), in the order of ``rows``."""
-    parts = [_sections(chosen.id, one, chosen.created) for one in splits_of(split)]
+    parts = [_sections(chosen, one) for one in splits_of(split)]
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(len(part.titles) for part in parts)]).astype(np.int32)
@@ -78,47 +94,31 @@ def sections(chosen: TripletSetRecord, split: Split | None) -> TripletSections:
     )
 
 
-@st.cache_resource(show_spinner="Measuring sentences …", max_entries=4)
-def _measures(set_id: int, split: Split, created: datetime) -> TripletMeasures:
-    return queries.read(lambda r: r.triplets.measures(set_id, split))
-
-
+@st.cache_resource(show_spinner="Measuring sentences …", max_entries=4, hash_funcs=HASHES)
 def measures(chosen: TripletSetRecord, split: Split) -> TripletMeasures:
     """Return lengths and paragraph distances of the sentences of the triplets of a split."""
-    return _measures(chosen.id, split, chosen.created)
+    return queries.read(lambda r: r.triplets.measures(chosen.id, split))
 
 
-@st.cache_resource(show_spinner="Counting section pairs …", max_entries=8)
-def _section_pairs(run_id: int, created: datetime, _evaluation: Evaluation, _set: TripletSetRecord) -> SectionPairs:
-    known = sections(_set, _evaluation.split)
-    ids, values = margins(_evaluation)
+@st.cache_resource(show_spinner="Counting section pairs …", max_entries=8, hash_funcs=HASHES)
+def pairs_of(evaluation: Evaluation, chosen: TripletSetRecord) -> SectionPairs:
+    """Return the accuracy by pair of section titles of an evaluation on a set."""
+    known = sections(chosen, evaluation.split)
+    ids, values = margins(evaluation)
     _, at, row = np.intersect1d(ids, known.ids, assume_unique=True, return_indices=True)
     return section_pairs(known.own[row], known.other[row], known.titles, values[at], known.articles[row])
 
 
-def pairs_of(evaluation: Evaluation, chosen: TripletSetRecord) -> SectionPairs:
-    """Return the accuracy by pair of section titles of an evaluation on a set."""
-    return _section_pairs(evaluation.run.id, evaluation.run.created, evaluation, chosen)
-
-
-@st.cache_data(show_spinner=False, max_entries=256)
-def _cards(set_id: int, triplet_ids: tuple[int, ...], created: datetime) -> list[TripletCard]:
-    return queries.read(lambda r: r.triplets.cards(triplet_ids))
-
-
+@st.cache_data(show_spinner=False, max_entries=256, hash_funcs=HASHES)
 def cards(chosen: TripletSetRecord, triplet_ids: Ids) -> list[TripletCard]:
     """Return triplets with their texts, in the order of ``triplet_ids``."""
-    return _cards(chosen.id, tuple(triplet_ids.tolist()), chosen.created)
+    return queries.read(lambda r: r.triplets.cards(tuple(triplet_ids.tolist())))
 
 
-@st.cache_resource(show_spinner="Searching …", max_entries=16)
-def _containing(corpus_id: int, text: str, created: datetime) -> Ids:
-    return queries.read(lambda r: r.corpora.sentences_with(corpus_id, text))
-
-
+@st.cache_resource(show_spinner="Searching …", max_entries=16, hash_funcs=HASHES)
 def sentences_containing(chosen: TripletSetRecord, text: str) -> Ids:
     """Return the ids of the sentences of the set's corpus that contain ``text``."""
-    return _containing(chosen.corpus_id, text, chosen.created)  # a set is deleted with its corpus
+    return queries.read(lambda r: r.corpora.sentences_with(chosen.corpus_id, text))
 
 
 def articles_titled(chosen: TripletSetRecord, text: str) -> Ids:
@@ -151,12 +151,114 @@ def review(set_id: int, triplet_id: int, person: str, verdict: Verdict | None, n
         w.reviews.add(set_id, triplet_id, person, verdict, note)
 
 
-def models_with_attention() -> list[ModelRecord]:
-    """Return the models whose networks have attention weights."""
-    return [m for m in queries.models() if m.method in REGISTRY and "attention" in REGISTRY.get(m.method).tags]
-
-
 @st.cache_data(show_spinner="Computing attention …", max_entries=64)
 def attention(artifact: str, texts: tuple[str, str, str], _model: ModelRecord) -> TripletAttention:
     """Return attention and deletion check of (pivot, positive, negative) by the model of that artifact."""
     return search.attention_of(queries.store(), _model, texts)
+
+
+# --- export -----------------------------------------------------------------------------------------------------------
+
+
+COMPRESSED_FROM = 20_000
+"""Rows from which a file is compressed: about 15 MB of text."""
+_BATCH = 5_000
+_TEXTS = ("Sentence1", "Sentence2", "Sentence3", "Article", "Section", "OtherSection", "Split")
+_FILE = "themescope-triplets"
+ReviewFormat = Callable[[Sequence[TripletReview]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The content of an exported file."""
+
+    chosen: TripletSetRecord
+    models: Sequence[EvaluatedModel]
+    split: Split | None
+    """The split of all triplets; None for several."""
+    ids: Ids
+
+    @property
+    def compressed(self) -> bool:
+        """True if the file is compressed with gzip."""
+        return len(self.ids) > COMPRESSED_FROM
+
+    def csv(self) -> bytes:
+        """Return a CSV for spreadsheets and for ``evaluate triplets``, with formulas escaped."""
+        return self._file(csv_pieces(self._header(), self._rows(_as_text)))
+
+    def jsonl(self) -> bytes:
+        """Return one JSON object per line; verdicts are a list of objects."""
+        return self._file(json_pieces(self._header(), self._rows(_as_objects)))
+
+    def _file(self, lines: Iterable[str]) -> bytes:
+        out = io.BytesIO()
+        if self.compressed:
+            with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
+                packed.writelines(line.encode("utf-8") for line in lines)
+        else:
+            out.writelines(line.encode("utf-8") for line in lines)
+        return out.getvalue()
+
+    def _header(self) -> list[str]:
+        models = chain.from_iterable((f"margin of {model.name}", f"{model.name} is") for model in self.models)
+        return [*_TEXTS, *models, "Verdicts"]
+
+    def _rows(self, format_reviews: ReviewFormat) -> Iterator[list[Any]]:
+        known = triplet_queries.rows(self.chosen, self.split)
+        headings, judged = sections(self.chosen, self.split), reviews(self.chosen)
+        titles = _article_titles(known.articles)
+        order = np.argsort(known.ids, kind="stable")
+        for start in range(0, len(self.ids), _BATCH):
+            ids = self.ids[start : start + _BATCH]
+            at = order[np.searchsorted(known.ids, ids, sorter=order)]
+            part = TripletRows(*(getattr(known, name)[at] for name in TripletRows.__slots__))
+            with queries.store().reading() as r:
+                texts = r.triplets.texts_of(self.chosen.kind, part)
+            own, other = ([headings.titles[i] for i in codes[at].tolist()] for codes in (headings.own, headings.other))
+            columns = [
+                texts.pivots, texts.positives, texts.negatives, [titles[i] for i in part.articles.tolist()], own, other,
+                self._split_names(ids), *self._margins(ids), [format_reviews(judged.get(i, ())) for i in ids.tolist()],
+            ]  # fmt: skip
+            yield from map(list, zip(*columns, strict=True))
+
+    def _split_names(self, ids: Ids) -> list[str]:
+        if self.split is not None:
+            return [self.split.value] * len(ids)
+        names = np.full(len(ids), "", dtype=object)
+        for split in Split:
+            names[np.isin(ids, triplet_queries.rows(self.chosen, split).ids)] = split.value
+        return list(names)
+
+    def _margins(self, ids: Ids) -> Iterator[list[Any]]:
+        """Yield two columns per model: its margin, and whether it is right."""
+        for model in self.models:
+            margins = margins_at(model, ids).tolist()
+            yield [None if math.isnan(m) else m for m in margins]
+            yield [None if math.isnan(m) else "correct" if m > 0 else "wrong" if m < 0 else "tied" for m in margins]
+
+
+def _article_titles(ids: Ids) -> Mapping[int, str]:
+    return queries.read(
+        lambda r: {id: article.title for id, article in r.corpora.articles_by_id(np.unique(ids)).items()}
+    )
+
+
+def _as_text(reviews: Sequence[TripletReview]) -> str:
+    notes = {r.id: f" ({r.note})" if r.note else "" for r in reviews}
+    return "; ".join(f"{r.person or UNNAMED}: {r.verdict}{notes[r.id]}" for r in reviews)
+
+
+def _as_objects(reviews: Sequence[TripletReview]) -> list[dict[str, str]]:
+    return [
+        {"person": r.person, "verdict": str(r.verdict), "note": r.note, "when": r.created.isoformat()} for r in reviews
+    ]
+
+
+def buttons(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], split: Split | None, ids: Ids) -> None:
+    """Draw the downloads; a file is made when its button is clicked."""
+    export = Export(chosen, models, split, ids)
+    packed = ".gz" if export.compressed else ""
+    help = f"The {count(len(ids), 'triplet')} in view with margins and verdicts{', compressed' if packed else ''}"
+    for label, suffix, make in (("CSV", "csv", export.csv), ("JSONL", "jsonl", export.jsonl)):
+        download(label, make, f"{_FILE}.{suffix}{packed}", key=f"{EXPORT}_{suffix}", help=help)

@@ -109,14 +109,12 @@ def open_triplets(settings: Mapping[str, Any], pair: tuple[str, str] | None = No
     st.session_state.update(settings)
     for name, value in settings.items():
         # Streamlit leaves out of the address what a widget has in the session before it is drawn for the first time.
-        navigation.write_parameter(name, [_in_address(name, value)])
+        navigation.write_parameter(
+            name, [f"{value:g}" if isinstance(value, float) else TITLES.get(name, {}).get(value, str(value))]
+        )
     if pair is not None:
         st.query_params[PAIR] = list(pair)
     st.session_state[VIEW] = BROWSE
-
-
-def _in_address(name: str, value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else TITLES.get(name, {}).get(value, str(value))
 
 
 def reset_filter() -> None:
