@@ -310,7 +310,7 @@ def _save(page: str) -> None:
 
 def saved_line(
     noun: str, record: SavedViewRecord | SelectionRecord, about: str, actor: Actor,
-    open_one: Callable[[], object], delete: Callable[[], object],
+    open_one: Callable[[], None], delete: Callable[[], None],
 ) -> None:  # fmt: skip
     """Draw a saved view or selection with buttons that open and delete it; whoever saved it may delete it."""
     owned, long = actor.owns(record.person), len(record.name) > _LONG

@@ -14,8 +14,18 @@ from themescope.core.records.stored import ErrorCase
 from themescope.db.records import ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.common.results import code_version
-from themescope.jobs.services.notebook import counts
-from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, codes_of, count_categories
+from themescope.jobs.services.notebook.counts import (
+    Counts,
+    CountScope,
+    CountTable,
+    agreement,
+    agreement_of_all,
+    analysts,
+    codes_of,
+    count_categories,
+    in_words,
+    most_common_pair,
+)
 from themescope.jobs.services.table_files import csv_text, json_lines
 
 _ROW, _LABEL, _CHART, _VALUE = 30, 230, 330, 140
@@ -100,7 +110,7 @@ def report(store: Store, notebook: Notebook, options: ReportOptions) -> list[Blo
 def _summary(notebook: Notebook, counts: Counts, options: ReportOptions) -> list[Block]:
     kinds = [case.kind.value for case in notebook.cases]
     listed = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
-    people = ", ".join(options.name_of(person) for person in counts.analysts(notebook)) or "nobody yet"
+    people = ", ".join(options.name_of(person) for person in analysts(notebook)) or "nobody yet"
     drawn = sum(case.sample_id is not None for case in notebook.cases)
     return [
         HeadingBlock(1, f"Error analysis of {options.project}"),
@@ -155,19 +165,17 @@ def _samples(notebook: Notebook, options: ReportOptions) -> list[Block]:
 
 
 def _agreement(notebook: Notebook, options: ReportOptions) -> list[Block]:
-    pair = counts.most_common_pair(notebook)
+    pair = most_common_pair(notebook)
     if pair is None:
         return [HeadingBlock(2, "Agreement"), ParagraphBlock("Undefined because only one analyst has coded cases.")]
-    found, names = counts.agreement(notebook, pair), [options.name_of(person) for person in pair]
-    rows = [
-        (r.category.name, str(r.first), str(r.second), str(r.both), counts.in_words(r.kappa)) for r in found.categories
-    ]
-    everybody = counts.in_words(counts.agreement_of_all(notebook))
+    found, names = agreement(notebook, pair), [options.name_of(person) for person in pair]
+    rows = [(r.category.name, str(r.first), str(r.second), str(r.both), in_words(r.kappa)) for r in found.categories]
+    everybody = in_words(agreement_of_all(notebook))
     return [
         HeadingBlock(2, "Agreement"),
         ParagraphBlock(
             f"Krippendorff's alpha of the sets of categories with the MASI distance (Passonneau 2006), all analysts: "
-            f"{everybody}. {names[0]} and {names[1]}: {counts.in_words(found.alpha)}, over {found.alpha.cases:,} "
+            f"{everybody}. {names[0]} and {names[1]}: {in_words(found.alpha)}, over {found.alpha.cases:,} "
             f"cases that both coded; they differ on {len(found.disagreements):,} of them. Per category, "
             "Cohen's kappa; all intervals are 95 % bootstrap intervals over cases."
         ),
