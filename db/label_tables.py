@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from themescope.db.tables import metadata
+from themescope.db.tables import id_table, metadata, reference, required
 from themescope.db.types import Big, Json, Text, UtcDateTime
 
 _CASCADE = "CASCADE"
@@ -27,8 +27,8 @@ person = sa.Table(
     "person",
     metadata,
     sa.Column("name", Text, primary_key=True),
-    sa.Column("role", Text, nullable=False),
-    sa.Column("created", UtcDateTime, nullable=False),
+    required("role", Text),
+    required("created", UtcDateTime),
     sa.Column("seen", UtcDateTime),
 )
 
@@ -37,8 +37,8 @@ login = sa.Table(
     metadata,
     sa.Column("person", Text, primary_key=True),
     # Empty for people who sign in through the organisation (OIDC).
-    sa.Column("password", Text, nullable=False),
-    sa.Column("changed", UtcDateTime, nullable=False),
+    required("password", Text),
+    required("changed", UtcDateTime),
 )
 
 # Only the hash of a session token is stored, so reading the store does not allow signing in.
@@ -47,25 +47,22 @@ session = sa.Table(
     metadata,
     sa.Column("token_hash", Text, primary_key=True),
     sa.Column("person", Text, nullable=False, index=True),
-    sa.Column("method", Text, nullable=False),
-    sa.Column("created", UtcDateTime, nullable=False),
-    sa.Column("seen", UtcDateTime, nullable=False),
+    required("method", Text),
+    required("created", UtcDateTime),
+    required("seen", UtcDateTime),
     info={NOT_IN_BACKUPS: True},
 )
 
 # Only the hash of a token is stored. It has 256 random bits, so that a fast hash suffices.
-api_token = sa.Table(
+api_token = id_table(
     "api_token",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
     sa.Column("person", Text, nullable=False, index=True),
-    sa.Column("name", Text, nullable=False),
+    required("name", Text),
     sa.Column("token_hash", Text, nullable=False, unique=True),
-    sa.Column("created", UtcDateTime, nullable=False),
+    required("created", UtcDateTime),
     sa.Column("used", UtcDateTime),
-    sa.Column("expires", UtcDateTime, nullable=False),
+    required("expires", UtcDateTime),
     sa.Column("revoked", UtcDateTime),
-    sqlite_autoincrement=True,
 )
 
 # Hashes of names and addresses, because people enter a password as their name by mistake.
@@ -73,39 +70,33 @@ failed_sign_in = sa.Table(
     "failed_sign_in",
     metadata,
     sa.Column("key_hash", Text, primary_key=True),
-    sa.Column("count", sa.Integer, nullable=False),
-    sa.Column("last", UtcDateTime, nullable=False),
+    required("count", sa.Integer),
+    required("last", UtcDateTime),
     info={NOT_IN_BACKUPS: True},
 )
 
-audit_event = sa.Table(
+audit_event = id_table(
     "audit_event",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
-    sa.Column("created", UtcDateTime, nullable=False),
-    sa.Column("author", Text, nullable=False),
-    sa.Column("action", Text, nullable=False),
-    sa.Column("person", Text, nullable=False),
-    sa.Column("detail", Text, nullable=False),
-    sqlite_autoincrement=True,
+    required("created", UtcDateTime),
+    required("author", Text),
+    required("action", Text),
+    required("person", Text),
+    required("detail", Text),
 )
 
-labelling = sa.Table(
+labelling = id_table(
     "labelling",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
-    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete=_CASCADE), nullable=False, index=True),
+    reference("corpus", "corpus_id"),
     sa.Column("name", Text, nullable=False, unique=True),
-    sa.Column("kind", Text, nullable=False),
+    required("kind", Text),
     # Names of people are not foreign keys, because labels and reviews outlive accounts.
-    sa.Column("owner", Text, nullable=False),
-    sa.Column("blind", sa.Boolean, nullable=False),
+    required("owner", Text),
+    required("blind", sa.Boolean),
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete=_CASCADE), index=True),
-    sa.Column("origin", Json, nullable=False),
-    sa.Column("sentences", Big, nullable=False),
-    sa.Column("created", UtcDateTime, nullable=False),
+    required("origin", Json),
+    required("sentences", Big),
+    required("created", UtcDateTime),
     sa.Column("deleted", UtcDateTime),
-    sqlite_autoincrement=True,
 )
 
 label_cluster = sa.Table(
@@ -113,10 +104,10 @@ label_cluster = sa.Table(
     metadata,
     _of_labelling(),
     sa.Column("number", Big, primary_key=True, autoincrement=False),
-    sa.Column("name", Text, nullable=False),
-    sa.Column("colour", sa.Integer, nullable=False),
-    sa.Column("deleted", sa.Boolean, nullable=False),
-    sa.Column("version", Big, nullable=False),
+    required("name", Text),
+    required("colour", sa.Integer),
+    required("deleted", sa.Boolean),
+    required("version", Big),
     # Number of the theme of a sub-theme.
     sa.Column("parent", Big),
 )
@@ -127,10 +118,10 @@ label = sa.Table(
     metadata,
     _of_labelling(),
     sa.Column("sentence_id", Big, primary_key=True, autoincrement=False),
-    sa.Column("number", Big, nullable=False),
-    sa.Column("uncertain", sa.Integer, nullable=False),
-    sa.Column("note", Text, nullable=False),
-    sa.Column("version", Big, nullable=False),
+    required("number", Big),
+    required("uncertain", sa.Integer),
+    required("note", Text),
+    required("version", Big),
 )
 
 label_entry = sa.Table(
@@ -139,26 +130,23 @@ label_entry = sa.Table(
     _of_labelling(),
     sa.Column("kind", Text, primary_key=True),
     sa.Column("key", Text, primary_key=True),
-    sa.Column("value", Json, nullable=False),
+    required("value", Json),
 )
 
-label_step = sa.Table(
+label_step = id_table(
     "label_step",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
-    sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), nullable=False, index=True),
-    sa.Column("kind", Text, nullable=False),
-    sa.Column("operation", Text, nullable=False),
-    sa.Column("summary", Text, nullable=False),
-    sa.Column("person", Text, nullable=False),
-    sa.Column("created", UtcDateTime, nullable=False),
+    reference("labelling", "labelling_id"),
+    required("kind", Text),
+    required("operation", Text),
+    required("summary", Text),
+    required("person", Text),
+    required("created", UtcDateTime),
     sa.Column("target", Big),
-    sa.Column("reason", Text, nullable=False),
-    sa.Column("selection_method", Text, nullable=False),
-    sa.Column("size", Big, nullable=False),
+    required("reason", Text),
+    required("selection_method", Text),
+    required("size", Big),
     # Model or method that placed the sentences; empty where the person did.
     sa.Column("coder", Text, nullable=False, server_default=sa.text("''")),
-    sqlite_autoincrement=True,
 )
 
 label_event = sa.Table(
@@ -166,10 +154,10 @@ label_event = sa.Table(
     metadata,
     sa.Column("step_id", Big, sa.ForeignKey("label_step.id", ondelete=_CASCADE), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("field", Text, nullable=False),
+    required("field", Text),
     sa.Column("sentence_id", Big),
-    sa.Column("old", Json, nullable=False),
-    sa.Column("new", Json, nullable=False),
+    required("old", Json),
+    required("new", Json),
     # Probability of the new cluster, where a model chose it and has one.
     sa.Column("probability", sa.Double),
 )
@@ -181,25 +169,22 @@ label_start = sa.Table(
     metadata,
     _of_labelling(),
     sa.Column("sentence_id", Big, primary_key=True, autoincrement=False),
-    sa.Column("source", Text, nullable=False),
-    sa.Column("coder", Text, nullable=False),
+    required("source", Text),
+    required("coder", Text),
     sa.Column("probability", sa.Double),
 )
 
 # One attempt of a person at the training items of a labelling.
-practice = sa.Table(
+practice = id_table(
     "practice",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
-    sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), nullable=False, index=True),
-    sa.Column("person", Text, nullable=False),
-    sa.Column("created", UtcDateTime, nullable=False),
+    reference("labelling", "labelling_id"),
+    required("person", Text),
+    required("created", UtcDateTime),
     # Number of items, and of right answers.
-    sa.Column("items", sa.Integer, nullable=False),
-    sa.Column("correct", sa.Integer, nullable=False),
+    required("items", sa.Integer),
+    required("correct", sa.Integer),
     # [sentence, number of the chosen cluster, number of the right one] of each item, in their order.
-    sa.Column("answers", Json, nullable=False),
-    sqlite_autoincrement=True,
+    required("answers", Json),
 )
 
 label_presence = sa.Table(
@@ -208,27 +193,24 @@ label_presence = sa.Table(
     _of_labelling(),
     sa.Column("person", Text, primary_key=True),
     sa.Column("session", Text, primary_key=True),
-    sa.Column("seen", UtcDateTime, nullable=False),
+    required("seen", UtcDateTime),
 )
 
 # Work on a part of a corpus that is given to people. Names of people are not foreign keys, as elsewhere.
-task = sa.Table(
+task = id_table(
     "task",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
-    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete=_CASCADE), nullable=False, index=True),
+    reference("corpus", "corpus_id"),
     sa.Column("name", Text, nullable=False, unique=True),
     # Who made it.
-    sa.Column("person", Text, nullable=False),
-    sa.Column("created", UtcDateTime, nullable=False),
+    required("person", Text),
+    required("created", UtcDateTime),
     sa.Column("due", UtcDateTime),
     sa.Column("closed", UtcDateTime),
-    sa.Column("instructions", Text, nullable=False),
-    sa.Column("blind", sa.Boolean, nullable=False),
+    required("instructions", Text),
+    required("blind", sa.Boolean),
     # Overlap, order, seed, initial clusters, and whether people see their own checks.
-    sa.Column("settings", Json, nullable=False),
+    required("settings", Json),
     sa.Column("gold_id", Big, sa.ForeignKey("labelling.id", ondelete="SET NULL"), index=True),
-    sqlite_autoincrement=True,
 )
 
 task_member = sa.Table(
@@ -242,99 +224,83 @@ task_member = sa.Table(
 )
 
 # A range of sentences of an article, by position, for one person. Several people have a row each.
-task_item = sa.Table(
+task_item = id_table(
     "task_item",
-    metadata,
-    sa.Column("id", Big, primary_key=True, autoincrement=True),
-    sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), nullable=False, index=True),
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete=_CASCADE), nullable=False, index=True),
-    sa.Column("first", sa.Integer, nullable=False),
-    sa.Column("last", sa.Integer, nullable=False),
-    sa.Column("person", Text, nullable=False),
-    sa.Column("place", sa.Integer, nullable=False),
+    reference("task", "task_id"),
+    reference("article", "article_id"),
+    required("first", sa.Integer),
+    required("last", sa.Integer),
+    required("person", Text),
+    required("place", sa.Integer),
     # "distribution", "gold" or "routing": why the person has it.
-    sa.Column("reason", Text, nullable=False),
+    required("reason", Text),
     sa.Column("opened", UtcDateTime),
     sa.Column("done", UtcDateTime),
-    sqlite_autoincrement=True,
 )
-
-
-def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
-    id = sa.Column("id", Big, primary_key=True, autoincrement=True)
-    return sa.Table(name, metadata, id, *columns, sqlite_autoincrement=True)
-
-
-def _to(table: str, name: str, *, nullable: bool = False, ondelete: str = "CASCADE") -> sa.Column[int]:
-    return sa.Column(name, Big, sa.ForeignKey(f"{table}.id", ondelete=ondelete), nullable=nullable, index=True)
-
-
-def _required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) -> sa.Column:
-    return sa.Column(name, kind, nullable=False)
 
 
 # Cases that were drawn at random from a population, such as all failures of a model.
-error_sample = _table(
+error_sample = id_table(
     "error_sample",
-    _to("corpus", "corpus_id"),
-    _required("name", Text),
-    _required("model", Text),
-    _required("population", Big),
-    _required("seed", Big),
-    _required("person", Text),
-    _required("created", UtcDateTime),
+    reference("corpus", "corpus_id"),
+    required("name", Text),
+    required("model", Text),
+    required("population", Big),
+    required("seed", Big),
+    required("person", Text),
+    required("created", UtcDateTime),
 )
 
-error_case = _table(
+error_case = id_table(
     "error_case",
-    _to("corpus", "corpus_id"),
-    _required("kind", Text),
+    reference("corpus", "corpus_id"),
+    required("kind", Text),
     # Hash of kind, sentences and source: the same case is not stored twice.
-    _required("digest", Text),
-    _required("sentence_ids", Json),
-    _required("facts", Json),
+    required("digest", Text),
+    required("sentence_ids", Json),
+    required("facts", Json),
     # Path and query of the view that the case was found in, without the project.
-    _required("permalink", Text),
-    _to("error_sample", "sample_id", nullable=True, ondelete="SET NULL"),
-    _required("person", Text),
-    _required("created", UtcDateTime),
+    required("permalink", Text),
+    reference("error_sample", "sample_id", nullable=True, ondelete="SET NULL"),
+    required("person", Text),
+    required("created", UtcDateTime),
     sa.Column("deleted", UtcDateTime),
     sa.UniqueConstraint("corpus_id", "digest", name="uq_error_case_corpus_id"),
 )
 
 # "note" is the id of the first row of a note; an empty text deletes it.
-error_note = _table(
+error_note = id_table(
     "error_note",
-    _to("error_case", "case_id"),
-    _to("error_note", "note", nullable=True),
-    _required("text", Text),
-    _required("person", Text),
-    _required("created", UtcDateTime),
+    reference("error_case", "case_id"),
+    reference("error_note", "note", nullable=True),
+    required("text", Text),
+    required("person", Text),
+    required("created", UtcDateTime),
 )
 
-error_category = _table(
+error_category = id_table(
     "error_category",
-    _to("corpus", "corpus_id"),
-    _required("name", Text),
-    _required("description", Text),
-    _required("colour", sa.Integer),
+    reference("corpus", "corpus_id"),
+    required("name", Text),
+    required("description", Text),
+    required("colour", sa.Integer),
     # The category that this one was merged into; its cases count there.
-    _to("error_category", "merged_into", nullable=True, ondelete="SET NULL"),
+    reference("error_category", "merged_into", nullable=True, ondelete="SET NULL"),
     # Raised by every change; it is used to detect conflicts.
-    _required("version", sa.Integer),
-    _required("person", Text),
-    _required("created", UtcDateTime),
+    required("version", sa.Integer),
+    required("person", Text),
+    required("created", UtcDateTime),
     sa.Column("deleted", UtcDateTime),
 )
 
 # Without a category, the person judged that none applies.
-error_coding = _table(
+error_coding = id_table(
     "error_coding",
-    _to("error_case", "case_id"),
-    _to("error_category", "category_id", nullable=True),
-    _required("person", Text),
-    _required("given", sa.Boolean),
+    reference("error_case", "case_id"),
+    reference("error_category", "category_id", nullable=True),
+    required("person", Text),
+    required("given", sa.Boolean),
     # The row that this one undoes.
-    _to("error_coding", "undoes", nullable=True),
-    _required("created", UtcDateTime),
+    reference("error_coding", "undoes", nullable=True),
+    required("created", UtcDateTime),
 )

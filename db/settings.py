@@ -291,7 +291,6 @@ def checkout_home(root: Path = Path(__file__).parents[1]) -> Path | None:
 
 
 def _platform_home(environ: Mapping[str, str]) -> Path:
-    """Return the platform's folder for application data."""
     home = Path.home()
     if sys.platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "themescope"

@@ -216,7 +216,6 @@ class Store:
 
     @contextmanager
     def _converted_errors(self) -> Iterator[None]:
-        """Convert driver errors to ``StoreError``."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:

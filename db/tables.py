@@ -25,17 +25,19 @@ def _id() -> sa.Column[int]:
     return sa.Column("id", Big, primary_key=True, autoincrement=True)
 
 
-def _to(table: str, name: str = "", *, nullable: bool = False, ondelete: str = "CASCADE") -> sa.Column[int]:
+def reference(table: str, name: str = "", *, nullable: bool = False, ondelete: str = "CASCADE") -> sa.Column[int]:
+    """Return a column with the id of a row of another table, by default called ``table_id``, with an index."""
     key = sa.ForeignKey(f"{table}.id", ondelete=ondelete)
     return sa.Column(name or f"{table}_id", Big, key, nullable=nullable, index=True)
 
 
-def _table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
+def id_table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
     """Return a table whose ids are never reused, even after the newest row is deleted."""
     return sa.Table(name, metadata, _id(), *parts, sqlite_autoincrement=True)
 
 
-def _required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) -> sa.Column:
+def required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) -> sa.Column:
+    """Return a column without NULL."""
     return sa.Column(name, kind, nullable=False)
 
 
@@ -48,64 +50,64 @@ _EMPTY = sa.text("''")
 
 # --- text -----------------------------------------------------------------------------------------------------------
 
-corpus = _table(
+corpus = id_table(
     "corpus",
     sa.Column("name", Text, nullable=False, unique=True),
-    _required("language", Text),
-    _required("ready", sa.Boolean),
-    _required("created", UtcDateTime),
-    _required("articles", Big),
-    _required("sections", Big),
-    _required("paragraphs", Big),
-    _required("sentences", Big),
-    _required("report", Json),
+    required("language", Text),
+    required("ready", sa.Boolean),
+    required("created", UtcDateTime),
+    required("articles", Big),
+    required("sections", Big),
+    required("paragraphs", Big),
+    required("sentences", Big),
+    required("report", Json),
 )
 
-article = _table(
+article = id_table(
     "article",
     sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
-    _required("position", sa.Integer),
-    _required("title", Text),
-    _required("url", Text),
-    _required("source", Text),
-    _required("bucket", sa.Integer),
-    _required("sections", sa.Integer),
-    _required("sentences", sa.Integer),
+    required("position", sa.Integer),
+    required("title", Text),
+    required("url", Text),
+    required("source", Text),
+    required("bucket", sa.Integer),
+    required("sections", sa.Integer),
+    required("sentences", sa.Integer),
     sa.Column("topic", Text, nullable=False, server_default=_EMPTY),
     sa.Column("part", Text, nullable=False, server_default=_EMPTY),
     sa.UniqueConstraint("corpus_id", "position"),
 )
 
-section = _table(
+section = id_table(
     "section",
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
-    _required("position", sa.Integer),
-    _required("level", sa.Integer),
-    _required("title", Text),
-    _required("path", Json),
+    required("position", sa.Integer),
+    required("level", sa.Integer),
+    required("title", Text),
+    required("path", Json),
     sa.UniqueConstraint("article_id", "position"),
 )
 
-sentence = _table(
+sentence = id_table(
     "sentence",
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
-    _required("position", sa.Integer),
-    _required("section", sa.Integer),
-    _required("paragraph", sa.Integer),
-    _required("opens_paragraph", sa.Boolean),
-    _required("text", Text),
+    required("position", sa.Integer),
+    required("section", sa.Integer),
+    required("paragraph", sa.Integer),
+    required("opens_paragraph", sa.Boolean),
+    required("text", Text),
     sa.UniqueConstraint("article_id", "position"),
 )
 
 # A further field of the articles or sentences of a corpus. "about" has the categories, or the least and greatest value.
-corpus_column = _table(
+corpus_column = id_table(
     "corpus_column",
     sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
-    _required("position", sa.Integer),
-    _required("name", Text),
-    _required("level", Text),
-    _required("type", Text),
-    _required("about", Json),
+    required("position", sa.Integer),
+    required("name", Text),
+    required("level", Text),
+    required("type", Text),
+    required("about", Json),
     sa.UniqueConstraint("corpus_id", "level", "name", name="uq_corpus_column_corpus_id"),
 )
 
@@ -115,34 +117,34 @@ column_block = sa.Table(
     metadata,
     sa.Column("column_id", Big, sa.ForeignKey("corpus_column.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("first", Big, primary_key=True, autoincrement=False),
-    _required("rows", sa.Integer),
-    _required("ids", sa.LargeBinary),
-    _required("data", sa.LargeBinary),
+    required("rows", sa.Integer),
+    required("ids", sa.LargeBinary),
+    required("data", sa.LargeBinary),
 )
 
 # --- background work ------------------------------------------------------------------------------------------------
 
-job = _table(
+job = id_table(
     "job",
-    _required("kind", Text),
-    _required("title", Text),
-    _required("args", Json),
+    required("kind", Text),
+    required("title", Text),
+    required("args", Json),
     sa.Column("status", Text, nullable=False, index=True),
-    _required("queue", Text),
-    _required("progress", sa.Double),
-    _required("message", Text),
-    _required("attempt", sa.Integer),
-    _required("owner", Text),
-    _to("job", "after", nullable=True, ondelete="SET NULL"),
-    _required("cancel", sa.Boolean),
-    _required("created", UtcDateTime),
-    _required("queued", UtcDateTime),
+    required("queue", Text),
+    required("progress", sa.Double),
+    required("message", Text),
+    required("attempt", sa.Integer),
+    required("owner", Text),
+    reference("job", "after", nullable=True, ondelete="SET NULL"),
+    required("cancel", sa.Boolean),
+    required("created", UtcDateTime),
+    required("queued", UtcDateTime),
     sa.Column("started", UtcDateTime),
     sa.Column("heartbeat", UtcDateTime),
     sa.Column("ended", UtcDateTime),
-    _required("error", Text),
-    _required("traceback", Text),
-    _required("result", Json),
+    required("error", Text),
+    required("traceback", Text),
+    required("result", Json),
 )
 
 job_metric = sa.Table(
@@ -158,63 +160,63 @@ worker = sa.Table(
     "worker",
     metadata,
     sa.Column("owner", Text, primary_key=True),
-    _required("queue", Text),
-    _required("started", UtcDateTime),
-    _required("heartbeat", UtcDateTime),
+    required("queue", Text),
+    required("started", UtcDateTime),
+    required("heartbeat", UtcDateTime),
 )
 
 # --- triplets, models, vectors --------------------------------------------------------------------------------------
 
-triplet_set = _table(
+triplet_set = id_table(
     "triplet_set",
-    _to("corpus"),
+    reference("corpus"),
     sa.Column("name", Text, nullable=False, unique=True),
-    _required("kind", Text),
-    _required("config", Json),
-    _required("seed", Big),
-    _required("digest", Text),
-    _required("counts", Json),
-    _required("ready", sa.Boolean),
-    _required("created", UtcDateTime),
+    required("kind", Text),
+    required("config", Json),
+    required("seed", Big),
+    required("digest", Text),
+    required("counts", Json),
+    required("ready", sa.Boolean),
+    required("created", UtcDateTime),
     _revision(),
 )
 
-triplet = _table(
+triplet = id_table(
     "triplet",
     sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
-    _required("split", sa.Integer),
-    _required("article_id", Big),
-    _required("pivot_id", Big),
-    _required("positive_id", Big),
-    _required("negative_id", Big),
+    required("split", sa.Integer),
+    required("article_id", Big),
+    required("pivot_id", Big),
+    required("positive_id", Big),
+    required("negative_id", Big),
     sa.Index(None, "set_id", "split", "id"),
 )
 
 # Rows are only added. The latest verdict of a person on a triplet counts; "" withdraws the earlier ones.
-triplet_review = _table(
+triplet_review = id_table(
     "triplet_review",
     sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
-    _required("triplet_id", Big),
-    _required("person", Text),
-    _required("verdict", Text),
-    _required("note", Text),
-    _required("created", UtcDateTime),
+    required("triplet_id", Big),
+    required("person", Text),
+    required("verdict", Text),
+    required("note", Text),
+    required("created", UtcDateTime),
     sa.Index(None, "set_id", "triplet_id", "person"),
 )
 
-model = _table(
+model = id_table(
     "model",
     sa.Column("name", Text, nullable=False, unique=True),
-    _required("method", Text),
-    _required("config", Json),
-    _required("seed", Big),
+    required("method", Text),
+    required("config", Json),
+    required("seed", Big),
     sa.Column("digest", Text, nullable=False, unique=True),
     # A model is kept when its training data are deleted.
-    _to("corpus", nullable=True, ondelete="SET NULL"),
-    _to("triplet_set", nullable=True, ondelete="SET NULL"),
-    _required("metrics", Json),
-    _required("artifact", Text),
-    _required("created", UtcDateTime),
+    reference("corpus", nullable=True, ondelete="SET NULL"),
+    reference("triplet_set", nullable=True, ondelete="SET NULL"),
+    required("metrics", Json),
+    required("artifact", Text),
+    required("created", UtcDateTime),
     _revision(),
     sa.Column("multilingual", sa.Boolean, nullable=False, server_default=sa.false()),
 )
@@ -224,19 +226,19 @@ embedding = sa.Table(
     metadata,
     sa.Column("model_id", Big, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
-    _required("format", Text),
-    _required("dtype", Text),
-    _required("rows", sa.Integer),
-    _required("dim", sa.Integer),
-    _required("data", sa.LargeBinary),
+    required("format", Text),
+    required("dtype", Text),
+    required("rows", sa.Integer),
+    required("dim", sa.Integer),
+    required("data", sa.LargeBinary),
 )
 
-vector_file = _table(
+vector_file = id_table(
     "vector_file",
-    _to("model"),
-    _required("digest", Text),
-    _required("size", Big),
-    _required("created", UtcDateTime),
+    reference("model"),
+    required("digest", Text),
+    required("size", Big),
+    required("created", UtcDateTime),
 )
 
 # A block whose vectors are "rows" rows of a file, from row "first" on.
@@ -245,34 +247,34 @@ filed_embedding = sa.Table(
     metadata,
     sa.Column("model_id", Big, sa.ForeignKey("model.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
-    _to("vector_file", "file_id"),
-    _required("first", sa.Integer),
-    _required("rows", sa.Integer),
+    reference("vector_file", "file_id"),
+    required("first", sa.Integer),
+    required("rows", sa.Integer),
 )
 
 # The newest index of a model's vectors of a corpus; the row goes when one of these vectors changes.
-vector_index = _table(
+vector_index = id_table(
     "vector_index",
-    _to("model"),
-    _to("corpus"),
-    _required("digest", Text),
-    _required("size", Big),
-    _required("vectors", Big),
-    _required("recall", sa.Double),
-    _required("created", UtcDateTime),
+    reference("model"),
+    reference("corpus"),
+    required("digest", Text),
+    required("size", Big),
+    required("vectors", Big),
+    required("recall", sa.Double),
+    required("created", UtcDateTime),
     sa.UniqueConstraint("model_id", "corpus_id", name="uq_vector_index_model_id"),
 )
 
 # --- benchmarks, runs and maps --------------------------------------------------------------------------------------
 
-benchmark = _table(
+benchmark = id_table(
     "benchmark",
-    _to("corpus"),
+    reference("corpus"),
     sa.Column("name", Text, nullable=False, unique=True),
-    _required("config", Json),
-    _required("digest", Text),
-    _required("counts", Json),
-    _required("created", UtcDateTime),
+    required("config", Json),
+    required("digest", Text),
+    required("counts", Json),
+    required("created", UtcDateTime),
     _revision(),
 )
 
@@ -281,24 +283,24 @@ benchmark_item = sa.Table(
     metadata,
     sa.Column("benchmark_id", Big, sa.ForeignKey("benchmark.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
-    _to("article"),
-    _required("sentence_ids", sa.LargeBinary),
-    _required("truth", sa.LargeBinary),
+    reference("article"),
+    required("sentence_ids", sa.LargeBinary),
+    required("truth", sa.LargeBinary),
 )
 
-run = _table(
+run = id_table(
     "run",
-    _required("kind", Text),
+    required("kind", Text),
     sa.Column("digest", Text, nullable=False, unique=True),
-    _to("model", nullable=True),
-    _to("benchmark", nullable=True),
-    _to("triplet_set", nullable=True),
-    _to("corpus", nullable=True),
-    _required("clusterer", Text),
-    _required("config", Json),
-    _required("seed", Big),
-    _required("seconds", sa.Double),
-    _required("created", UtcDateTime),
+    reference("model", nullable=True),
+    reference("benchmark", nullable=True),
+    reference("triplet_set", nullable=True),
+    reference("corpus", nullable=True),
+    required("clusterer", Text),
+    required("config", Json),
+    required("seed", Big),
+    required("seconds", sa.Double),
+    required("created", UtcDateTime),
 )
 
 assignment = sa.Table(
@@ -306,18 +308,18 @@ assignment = sa.Table(
     metadata,
     sa.Column("run_id", Big, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), primary_key=True, index=True),
-    _required("labels", sa.LargeBinary),
+    required("labels", sa.LargeBinary),
 )
 
-score = _table(
+score = id_table(
     "score",
-    _to("run"),
-    _to("article", nullable=True),
-    _required("metric", Text),
-    _required("value", sa.Double),
+    reference("run"),
+    reference("article", nullable=True),
+    required("metric", Text),
+    required("value", sa.Double),
     sa.Column("low", sa.Double),
     sa.Column("high", sa.Double),
-    _required("n", sa.Integer),
+    required("n", sa.Integer),
 )
 
 margin = sa.Table(
@@ -325,62 +327,62 @@ margin = sa.Table(
     metadata,
     sa.Column("run_id", Big, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("split", sa.Integer, primary_key=True),
-    _required("triplet_ids", sa.LargeBinary),
-    _required("margins", sa.LargeBinary),
+    required("triplet_ids", sa.LargeBinary),
+    required("margins", sa.LargeBinary),
 )
 
-map_ = _table(
+map_ = id_table(
     "map",
-    _to("corpus"),
-    _to("model"),
-    _required("name", Text),
-    _required("config", Json),
-    _required("seed", Big),
+    reference("corpus"),
+    reference("model"),
+    required("name", Text),
+    required("config", Json),
+    required("seed", Big),
     sa.Column("digest", Text, nullable=False, unique=True),
     sa.Column("faithfulness", Number),
-    _required("sampled_from", Big),
-    _required("created", UtcDateTime),
-    _required("sentence_ids", sa.LargeBinary),
-    _required("points", sa.LargeBinary),
+    required("sampled_from", Big),
+    required("created", UtcDateTime),
+    required("sentence_ids", sa.LargeBinary),
+    required("points", sa.LargeBinary),
 )
 
 # --- tables of papers -----------------------------------------------------------------------------------------------
 
 # No reference to runs or models: results are kept when those are deleted.
-paper_table = _table(
+paper_table = id_table(
     "paper_table",
-    _required("paper", Text),
-    _required("name", Text),
-    _required("profile", Text),
-    _required("arguments", Json),
-    _required("content", Json),
-    _required("created", UtcDateTime),
+    required("paper", Text),
+    required("name", Text),
+    required("profile", Text),
+    required("arguments", Json),
+    required("content", Json),
+    required("created", UtcDateTime),
     sa.UniqueConstraint("paper", "name", "profile", name="uq_paper_table_paper_name_profile"),
 )
 
 # --- saved views of pages ---------------------------------------------------------------------------------------------
 
-saved_view = _table(
+saved_view = id_table(
     "saved_view",
-    _required("page", Text),
-    _required("name", Text),
-    _required("query", Text),
-    _required("person", Text),
-    _required("created", UtcDateTime),
+    required("page", Text),
+    required("name", Text),
+    required("query", Text),
+    required("person", Text),
+    required("created", UtcDateTime),
     sa.UniqueConstraint("page", "name", name="uq_saved_view_page_name"),
 )
 
 # --- selections -----------------------------------------------------------------------------------------------------
 
 # The ids of the sentences are a block, as in maps. Without a name it was only shared as a link.
-selection = _table(
+selection = id_table(
     "selection",
-    _to("corpus"),
-    _required("name", Text),
-    _required("person", Text),
-    _required("created", UtcDateTime),
-    _required("origin", Json),
-    _required("digest", Text),
-    _required("sentences", Big),
-    _required("sentence_ids", sa.LargeBinary),
+    reference("corpus"),
+    required("name", Text),
+    required("person", Text),
+    required("created", UtcDateTime),
+    required("origin", Json),
+    required("digest", Text),
+    required("sentences", Big),
+    required("sentence_ids", sa.LargeBinary),
 )

@@ -120,7 +120,6 @@ class Artifacts:
                 raise
 
     def _remove_partial(self) -> None:
-        """Remove leftovers of killed processes."""
         for folder in self._folder.glob(f"{_PARTIAL}*"):
             if _modified(folder) < time.time() - _DAY:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -54,8 +54,6 @@ class VectorFile:
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """Place of a tensor in a file."""
-
     dtype: str
     shape: tuple[int, ...]
     start: int

@@ -220,8 +220,7 @@ class ApiTokens(RecordRepository[ApiTokenRecord]):
 
     def list(self, person: str | None = None) -> list[ApiTokenRecord]:
         """Return all tokens (of a person), also those that expired or were revoked, oldest first."""
-        query = self._select().order_by(t.api_token.c.id)
-        return self._records(query if person is None else query.where(t.api_token.c.person == person))
+        return self._matching(person=person)
 
     def revoke(self, token_id: int, person: str | None = None) -> ApiTokenRecord:
         """Revoke a token (of a person) and return it; raise ``UnknownNameError`` if there is none to revoke."""

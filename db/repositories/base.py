@@ -18,8 +18,6 @@ NAME_LIMIT = 200
 
 
 class _Record(Protocol):
-    """A dataclass."""
-
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
@@ -39,13 +37,11 @@ class Repository:
             actor.require(right)
 
     def _require_self(self, name: str) -> None:
-        """Raise ``AccessError`` for work under another person's name."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require_self(name)
 
     def _require_own(self, maker: str) -> None:
-        """Raise ``AccessError`` unless the person is the maker or an admin."""
         actor = actor_of(self.connection)
         if actor is not None:
             actor.require_own(maker)
@@ -60,7 +56,6 @@ class Repository:
         self._row(sa.select(table.c.id).where(table.c.id == id).with_for_update())
 
     def _row(self, statement: sa.Select[Any]) -> Any:
-        """Return the first row, or None."""
         return self.connection.execute(statement).first()
 
     def _number(self, statement: sa.Select[Any]) -> int:
@@ -125,6 +120,11 @@ class RecordRepository(Repository, Generic[R]):
     def _first(self, query: sa.Select[Any]) -> R | None:
         row = self._row(query)
         return None if row is None else self._record(row)
+
+    def _matching(self, **wanted: Any) -> list[R]:
+        """Return the records whose columns have the wanted values, oldest first; None stands for every value."""
+        where = [self.table.c[name] == value for name, value in wanted.items() if value is not None]
+        return self._records(self._select().where(*where).order_by(self.table.c.id))
 
     def get(self, id: int) -> R:
         """Return the record with that id; raise :class:`UnknownNameError` if there is none."""

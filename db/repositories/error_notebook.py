@@ -33,8 +33,7 @@ class ErrorCategories(RecordRepository[ErrorCategory]):
 
     def list(self, corpus_id: int) -> builtins.list[ErrorCategory]:
         """Return all categories of a corpus, oldest first, also merged and deleted ones."""
-        c = t.error_category.c
-        return self._records(self._select().where(c.corpus_id == corpus_id).order_by(c.id))
+        return self._matching(corpus_id=corpus_id)
 
     def add(self, corpus_id: int, name: str, description: str, person: str) -> ErrorCategory:
         """Add a category with the next colour of the palette."""

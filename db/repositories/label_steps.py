@@ -288,7 +288,6 @@ def _packed(cluster: Cluster | None) -> str:
 
 
 def _change_set(rows: Sequence[Any]) -> ChangeSet:
-    """Return the changes that ordered events represent."""
     changes: list[Change] = []
     for field, group in groupby(rows, key=lambda row: row.field):
         if field == _CLUSTER_ITSELF:

@@ -55,13 +55,15 @@ class Runs(RecordRepository[RunRecord]):
         """
         if self.by_digest(digest) is not None:
             raise ConflictError("The same run is stored already.")
-        references = {
-            "model_id": model_id,
-            "benchmark_id": benchmark_id,
-            "triplet_set_id": triplet_set_id,
+        references = {"model_id": model_id, "benchmark_id": benchmark_id, "triplet_set_id": triplet_set_id}
+        values = {
             "corpus_id": corpus_id,
+            "kind": kind,
+            "digest": digest,
+            "clusterer": clusterer,
+            "config": config or {},
+            "seed": seed,
         }
-        values = {"kind": kind, "digest": digest, "clusterer": clusterer, "config": config or {}, "seed": seed}
         id = self._insert(t.run, **references, **values, seconds=seconds, created=now())
         labels = [(id, int(article), to_bytes(block, "<i4")) for article, block in (assignments or {}).items()]
         bulk_insert(self.connection, t.assignment, ("run_id", "article_id", "labels"), labels)
@@ -93,18 +95,8 @@ class Runs(RecordRepository[RunRecord]):
         corpus_id: int | None = None,
     ) -> list[RunRecord]:
         """Return the runs that match every given argument, oldest first."""
-        wanted = {
-            "benchmark_id": benchmark_id,
-            "model_id": model_id,
-            "kind": kind,
-            "triplet_set_id": triplet_set_id,
-            "corpus_id": corpus_id,
-        }
-        query = self._select().order_by(t.run.c.id)
-        for name, value in wanted.items():
-            if value is not None:
-                query = query.where(t.run.c[name] == value)
-        return self._records(query)
+        references = {"benchmark_id": benchmark_id, "model_id": model_id, "triplet_set_id": triplet_set_id}
+        return self._matching(**references, kind=kind, corpus_id=corpus_id)
 
     def set_config(self, run_id: int, config: Json) -> None:
         """Replace the config of a run, where names of themes are; what was computed stays as it is."""
@@ -195,7 +187,6 @@ class Runs(RecordRepository[RunRecord]):
 
 
 def _fill(target: Margins, wanted: Ids, ids: Ids, margins: Margins) -> None:
-    """Write the margins of the wanted triplets into ``target``."""
     if not len(ids):
         return
     order = np.argsort(ids, kind="stable")
@@ -276,27 +267,14 @@ class Models(NamedRepository[ModelRecord]):
         same = self.by_digest(digest)
         if same is not None:
             raise ConflictError(f"The same model is stored already, as {same.name!r}.")
-        values = {
-            "name": self._free_name(t.model, name),
-            "method": method,
-            "config": config,
-            "seed": seed,
-            "digest": digest,
-            "artifact": artifact,
-            "corpus_id": corpus_id,
-            "triplet_set_id": triplet_set_id,
-            "metrics": metrics or {},
-            "revision": revision,
-            "multilingual": multilingual,
-        }
-        return self.get(self._insert(t.model, **values, created=now()))
+        values = {"name": self._free_name(t.model, name), "method": method, "config": config, "seed": seed}
+        made = {"digest": digest, "artifact": artifact, "metrics": metrics or {}, "created": now()}
+        source = {"corpus_id": corpus_id, "triplet_set_id": triplet_set_id}
+        return self.get(self._insert(t.model, **values, **made, **source, revision=revision, multilingual=multilingual))
 
     def list(self, method: str | None = None) -> list[ModelRecord]:
         """Return all models (of one method), oldest first."""
-        query = self._select().order_by(t.model.c.id)
-        if method is not None:
-            query = query.where(t.model.c.method == method)
-        return self._records(query)
+        return self._matching(method=method)
 
     def by_digest(self, digest: str) -> ModelRecord | None:
         """Return the model with this digest, if there is one."""
@@ -348,10 +326,7 @@ class Benchmarks(NamedRepository[BenchmarkRecord]):
 
     def list(self, corpus_id: int | None = None) -> list[BenchmarkRecord]:
         """Return all benchmarks (of one corpus), oldest first."""
-        query = self._select().order_by(t.benchmark.c.id)
-        if corpus_id is not None:
-            query = query.where(t.benchmark.c.corpus_id == corpus_id)
-        return self._records(query)
+        return self._matching(corpus_id=corpus_id)
 
     def items(self, benchmark_id: int) -> builtins.list[BenchmarkItem]:
         """Return the articles of a benchmark, in order."""
@@ -427,10 +402,7 @@ class Maps(RecordRepository[MapRecord]):
 
     def list(self, corpus_id: int | None = None) -> list[MapRecord]:
         """Return all maps (of one corpus), oldest first."""
-        query = self._select().order_by(t.map_.c.id)
-        if corpus_id is not None:
-            query = query.where(t.map_.c.corpus_id == corpus_id)
-        return self._records(query)
+        return self._matching(corpus_id=corpus_id)
 
     def by_digest(self, digest: str) -> MapRecord | None:
         """Return the map with that digest, if any."""

@@ -82,7 +82,6 @@ def _titles_of(connection: Connection, section_ids: Ids, codes: dict[str, int]) 
 
 
 def _table(rows: Iterable[Any], codes: dict[str, int]) -> _Table:
-    """Return rows of (key, title) as arrays."""
     listed = list(rows)
     titles = [title for _, title in listed]
     for title in dict.fromkeys(titles):
@@ -217,8 +216,6 @@ class TripletReader:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Content of triplet cards, by id."""
-
     sentences: dict[int, Sentence]
     headings: dict[tuple[int, int], str]
     """Section titles by article and position."""
@@ -248,7 +245,6 @@ class _Found:
         )
 
     def _sentence(self, id: int) -> tuple[str, str]:
-        """Return the text of a sentence and the title of its section."""
         sentence = self.sentences[id]
         return sentence.text, self.headings.get((sentence.article_id, sentence.section), "")
 
@@ -298,12 +294,7 @@ class Triplets(NamedRepository[TripletSetRecord]):
 
     def list(self, corpus_id: int | None = None, include_unready: bool = False) -> list[TripletSetRecord]:
         """Return finished sets (of one corpus), oldest first."""
-        query = self._select().order_by(t.triplet_set.c.id)
-        if not include_unready:
-            query = query.where(t.triplet_set.c.ready)
-        if corpus_id is not None:
-            query = query.where(t.triplet_set.c.corpus_id == corpus_id)
-        return self._records(query)
+        return self._matching(corpus_id=corpus_id, ready=None if include_unready else True)
 
     def by_digest(self, corpus_id: int, digest: str) -> TripletSetRecord | None:
         """Return the finished set with this digest, if any."""

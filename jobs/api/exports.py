@@ -130,8 +130,6 @@ def download(export: TableExport, format: ExportFormat) -> StreamingResponse:
 
 
 class _Sink(io.RawIOBase):
-    """File that keeps what was written until it is taken."""
-
     def __init__(self) -> None:
         super().__init__()
         self._pieces: list[bytes] = []

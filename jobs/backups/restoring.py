@@ -14,8 +14,16 @@ from themescope.db.files.artifacts import Artifacts
 from themescope.db.settings import Settings, sqlite_path
 from themescope.db.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
 from themescope.db.store import Store
-from themescope.jobs.backups.format import ARTIFACTS, BACKUP, BACKUP_JOB, DATABASES, VECTORS, About, about_of
-from themescope.jobs.backups.writing import check_backup
+from themescope.jobs.backups.writing import (
+    ARTIFACTS,
+    BACKUP,
+    BACKUP_JOB,
+    DATABASES,
+    VECTORS,
+    About,
+    about_of,
+    check_backup,
+)
 from themescope.jobs.common.archive import ArchiveReader, Progress
 from themescope.jobs.common.files import whole
 
@@ -34,7 +42,13 @@ def restore_backup(settings: Settings, path: Path, progress: Progress = lambda s
     with ArchiveReader(path, BACKUP) as archive:
         about = about_of(archive, path)
         _check_target(settings, about)
-        _check_space(settings, archive)
+        folder = next(parent for parent in (settings.home, *settings.home.parents) if parent.is_dir())
+        free, needed = shutil.disk_usage(folder).free, sum(part.bytes for part in archive.parts.values())
+        if free < needed:
+            raise DataError(
+                f"The backup needs {needed / 1e9:,.1f} GB, and the disk with {str(folder)!r} has {free / 1e9:,.1f} GB "
+                "free. Free space, or set THEMESCOPE_HOME to another disk."
+            )
         check_backup(path, lambda share: progress(0.4 * share))
         store = Store(settings)
         try:
@@ -78,16 +92,6 @@ def _entries(settings: Settings) -> list[str]:
     if settings.backup_folder is not None and settings.backup_folder.parent == settings.home:
         allowed.add(settings.backup_folder.name)
     return sorted({*os.listdir(settings.home)} - allowed) if settings.home.is_dir() else []
-
-
-def _check_space(settings: Settings, archive: ArchiveReader) -> None:
-    folder = next(parent for parent in (settings.home, *settings.home.parents) if parent.is_dir())
-    free, needed = shutil.disk_usage(folder).free, sum(part.bytes for part in archive.parts.values())
-    if free < needed:
-        raise DataError(
-            f"The backup needs {needed / 1e9:,.1f} GB, and the disk with {str(folder)!r} has {free / 1e9:,.1f} GB "
-            "free. Free space, or set THEMESCOPE_HOME to another disk."
-        )
 
 
 @contextmanager

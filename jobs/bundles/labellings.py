@@ -192,7 +192,6 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
 
 
 def _decoded(lines: Iterable[str], path: Path | str) -> Iterator[str]:
-    """Decode the lines of a file."""
     try:
         yield from lines
     except UnicodeDecodeError as error:
@@ -346,8 +345,6 @@ def _step(facts: dict[str, Any], known: set[int]) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """Parsed line of a sentence."""
-
     id: int
     place: SentencePlace
     number: int

@@ -159,8 +159,6 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
 
 
 class _BarReport:
-    """A progress bar as a report."""
-
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
 

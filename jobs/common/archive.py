@@ -233,7 +233,6 @@ class ArchiveReader:
 
     @contextmanager
     def _converted_errors(self, name: str) -> Iterator[None]:
-        """Convert errors of the zip library to a ``ReadError``."""
         try:
             yield
         except (zipfile.BadZipFile, OSError, EOFError, UnicodeDecodeError, NotImplementedError) as error:

@@ -171,11 +171,6 @@ def corpus_shares(corpus: CorpusRecord) -> Shares:
     return corpus.report.get(REPORTED) or {corpus.language: 1.0}
 
 
-def corpus_languages(corpus: CorpusRecord) -> tuple[str, ...]:
-    """Return the languages with at least a tenth of the sentences of a corpus."""
-    return frequent(corpus_shares(corpus))
-
-
 def language_report(store: Store, corpus_id: int) -> dict[str, Any]:
     """Return the entry of the import report with the shares of the languages, from a sample of the stored text."""
     with store.reading() as r:

@@ -93,7 +93,6 @@ def _texts(
 def _chosen(
     context: JobContext, card: Card, corpus: CorpusRecord, model: ModelRecord, settings: TopicSettings, report: Report
 ) -> dict[int, list[int]]:
-    """Return article id → indices of its labelled sentences."""
     # Held-out documents are chosen afterwards, so their share and the seed are not part of the digest.
     labelling = {name: getattr(settings, name) for name in ("share", "min_words", "threshold", "centred")}
     digest = work_digest(card, method_of(model), run=KIND, model=model.digest, corpus=text_digest(corpus), **labelling)
@@ -143,7 +142,6 @@ def _label(
 
 
 def _mean(context: JobContext, corpus: CorpusRecord, model: ModelRecord, report: Report) -> Any:
-    """Return the (dim,) mean of the non-zero sentence vectors."""
     total, count = np.zeros(0), 0
     for _, _, vectors in vectors_of_articles(context, corpus, model, report):
         if sparse.issparse(vectors):

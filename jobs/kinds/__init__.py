@@ -1,8 +1,8 @@
 """Job kinds, as cards through which the queue, the pages and the command line use them.
 
-A kind is a module with a config (a :class:`~themescope.jobs.common.job.JobConfig`) and a function ``run(config,
-context)`` that returns the result as a mapping of JSON values. A job may be interrupted at any time and run again, so
-``run`` finds what is stored already. Other packages add kinds through entry points of the group
+A kind is a config (a :class:`~themescope.jobs.common.job.JobConfig`) and a function of it and a context, which returns
+the result as a mapping of JSON values; kinds of the same noun share a module. A job may be interrupted at any time and
+run again, so the function finds what is stored already. Other packages add kinds through entry points of the group
 ``themescope.job_kinds``.
 
 Tags: ``fills-a-corpus`` and ``fills-a-triplet-set``: the job writes, in several transactions, the corpus named by its

@@ -22,7 +22,7 @@ from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import find_run, run_result, total, work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, seen_in_training
-from themescope.jobs.executors.records import ArrayRecords
+from themescope.jobs.executors.base import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 

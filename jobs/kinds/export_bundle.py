@@ -7,7 +7,7 @@ gives the same bytes, independent of the ids in the store.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from themescope.jobs.bundles.parts import (
     BUNDLE,
     ERROR_NOTEBOOK,
     SELECTIONS,
+    BundledModel,
     article_of,
     article_to_line,
     vectors_to_bytes,
@@ -40,6 +41,7 @@ from themescope.jobs.common.results import TextDigest, code_version
 FOLDER = "bundles"
 """Folder of the bundles exported from pages, in the data folder."""
 _PIECE_ROWS = 20_000
+_CORPUS = ("name", "language", "report", "articles", "sections", "paragraphs", "sentences")
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,10 @@ def _write(
     digest = _write_articles(bundle, store, corpus, context.part(0.0, 0.5, "Articles"))
     named = _write_labellings(bundle, store, corpus, context.part(0.5, 0.7, "Labellings")) if labellings else []
     if labellings:
-        _write_selections(bundle, store, corpus)
-        _write_error_notebook(bundle, store, corpus)
+        with store.reading() as r:
+            ids = r.corpora.sentence_ids(corpus.id)
+        _write_lines(bundle, SELECTIONS, (one.to_line() for one in bundled_selections(store, corpus.id, ids)))
+        _write_lines(bundle, ERROR_NOTEBOOK, notebook_lines(store, corpus.id, ids))
     for place, model in enumerate(models):
         share = 0.3 / len(models)
         report = context.part(0.7 + place * share, 0.7 + (place + 1) * share, f"Vectors of {model.name}")
@@ -127,26 +131,10 @@ def _write(
         _write_vectors(bundle, store, corpus, model, place, report)
     return {
         "made_by": f"themescope {code_version()}",
-        "corpus": {
-            "name": corpus.name,
-            "language": corpus.language,
-            "report": dict(corpus.report),
-            "articles": corpus.articles,
-            "sections": corpus.sections,
-            "paragraphs": corpus.paragraphs,
-            "sentences": corpus.sentences,
-            "digest": str(digest),
-            "columns": columns,
-        },
+        "corpus": {name: getattr(corpus, name) for name in _CORPUS} | {"digest": str(digest), "columns": columns},
         "labellings": named,
-        "models": [
-            {
-                "name": m.name, "method": m.method, "config": dict(m.config), "seed": m.seed, "digest": m.digest,
-                "metrics": dict(m.metrics), "revision": m.revision, "multilingual": m.multilingual,
-            }
-            for m in models
-        ],
-    }  # fmt: skip
+        "models": [{name: getattr(model, name) for name in BundledModel.__dataclass_fields__} for model in models],
+    }
 
 
 def _write_articles(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord, report: Report) -> TextDigest:
@@ -181,25 +169,11 @@ def _write_labellings(
     return named
 
 
-def _write_selections(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord) -> None:
-    """Write the named selections; a corpus without any gets no part, as in bundles of version 0.1."""
-    with store.reading() as r:
-        ids = r.corpora.sentence_ids(corpus.id)
-    found = [*bundled_selections(store, corpus.id, ids)]
-    if found:
-        with bundle.part(SELECTIONS) as write:
-            for selection in found:
-                write(selection.to_line().encode("ascii"))
-
-
-def _write_error_notebook(bundle: ArchiveWriter, store: Store, corpus: CorpusRecord) -> None:
-    """Write the error notebook; an empty one gets no part, as in bundles of version 0.1."""
-    with store.reading() as r:
-        ids = r.corpora.sentence_ids(corpus.id)
-    lines = [*notebook_lines(store, corpus.id, ids)]
-    if lines:
-        with bundle.part(ERROR_NOTEBOOK) as write:
-            for line in lines:
+def _write_lines(bundle: ArchiveWriter, part: str, lines: Iterable[str]) -> None:
+    """Write a part; without lines there is none, as in bundles of version 0.1."""
+    if found := [*lines]:
+        with bundle.part(part) as write:
+            for line in found:
                 write(line.encode("ascii"))
 
 

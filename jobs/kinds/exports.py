@@ -11,7 +11,7 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
-from themescope.jobs.backups.regular import TITLE, write_regular
+from themescope.jobs.backups.writing import TITLE, write_regular
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_target, made_file, whole
 from themescope.jobs.common.job import JobConfig, JobContext

@@ -83,8 +83,7 @@ def _fill(
         _store_articles(bundle, args, context, record, about.corpus)
         _store_models(bundle, args, context, record, about.models)
         _store_labellings(bundle, context, record, about)
-        _store_selections(bundle, context, record)
-        _store_error_notebook(bundle, context, record)
+        _store_selections_and_notebook(bundle, context, record)
         with context.writing() as w:
             return w.corpora.finish(record.id, about.corpus.report)
     except Exception as error:
@@ -182,29 +181,21 @@ def _store_labellings(bundle: ArchiveReader, context: JobContext, record: Corpus
             store_document(w, record.id, document, article_id)
 
 
-def _store_selections(bundle: ArchiveReader, context: JobContext, record: CorpusRecord) -> None:
-    """Store the named selections with their people and times."""
-    if not bundle.named(SELECTIONS):
-        return
+def _store_selections_and_notebook(bundle: ArchiveReader, context: JobContext, record: CorpusRecord) -> None:
+    """Store the named selections and the error notebook, where there are any, with their people and times."""
     with context.store.reading() as r:
         ids = r.corpora.sentence_ids(record.id)
-    with closing(bundle.lines(SELECTIONS)) as lines:
-        found = selections_from_lines(lines, len(ids), SELECTIONS)
-    with context.writing() as w:
-        for selection in found:
-            store_selection(w, record.id, selection, ids)
-
-
-def _store_error_notebook(bundle: ArchiveReader, context: JobContext, record: CorpusRecord) -> None:
-    """Store the error notebook with its people and times."""
-    if not bundle.named(ERROR_NOTEBOOK):
-        return
-    with context.store.reading() as r:
-        ids = r.corpora.sentence_ids(record.id)
-    with closing(bundle.lines(ERROR_NOTEBOOK)) as lines:
-        found = notebook_from_lines(lines, len(ids), ERROR_NOTEBOOK)
-    with context.writing() as w:
-        w.notebook_rows.write(record.id, found, ids)
+    if bundle.named(SELECTIONS):
+        with closing(bundle.lines(SELECTIONS)) as lines:
+            selections = selections_from_lines(lines, len(ids), SELECTIONS)
+        with context.writing() as w:
+            for selection in selections:
+                store_selection(w, record.id, selection, ids)
+    if bundle.named(ERROR_NOTEBOOK):
+        with closing(bundle.lines(ERROR_NOTEBOOK)) as lines:
+            rows = notebook_from_lines(lines, len(ids), ERROR_NOTEBOOK)
+        with context.writing() as w:
+            w.notebook_rows.write(record.id, rows, ids)
 
 
 def _checked(context: JobContext, document: Document, ids: Ids) -> tuple[Document, int | None]:
@@ -279,16 +270,7 @@ def _model(
         known = w.models.by_digest(listed.digest)
         if known is not None:
             return known
-        model = w.models.add(
-            name=w.models.usable_name(listed.name),
-            method=listed.method,
-            config=listed.config,
-            seed=listed.seed,
-            digest=listed.digest,
-            metrics=listed.metrics,
-            artifact=artifact,
-            revision=listed.revision,
-            multilingual=listed.multilingual,
-        )
+        values = {name: getattr(listed, name) for name in BundledModel.__dataclass_fields__}
+        model = w.models.add(**{**values, "name": w.models.usable_name(listed.name), "artifact": artifact})
         w.jobs.note(context.job_id, **{_ADDED: [*_added(w, context.job_id), _note(model)]})
     return model

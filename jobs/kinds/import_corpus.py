@@ -75,7 +75,6 @@ class ImportSources:
         return list(zip(self._paths, self._readers, strict=True))
 
     def _all_files(self) -> list[Path]:
-        """Return the files, and those in the folders of datasets."""
         from themescope.core.readers.dataset_folders import files_below
 
         return [file for path in self._paths for file in files_below(path)]

@@ -24,7 +24,7 @@ from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, ensure_index, method_of, rows_of
-from themescope.jobs.executors.records import ArrayRecords
+from themescope.jobs.executors.base import ArrayRecords
 from themescope.jobs.kinds import REGISTRY as KINDS
 
 if TYPE_CHECKING:
@@ -240,7 +240,6 @@ def _sample(articles: Sequence[ArticleRecord], limit: int, seed: int) -> dict[in
 
 
 def _sentence_ids(store: Store, chosen: dict[int, Ids]) -> Ids:
-    """Return the ids of the chosen sentences, in the order of the vectors."""
     ids: list[int] = []
     for part in batches(chosen, 100):
         with store.reading() as r:

@@ -268,8 +268,6 @@ def _target(store: Store, args: NameThemesConfig) -> _Target:
 
 
 class _Answers:
-    """Answers to the requests about themes, from earlier attempts or from the language model."""
-
     def __init__(
         self, args: NameThemesConfig, context: JobContext, endpoint: Endpoint, materials: Sequence[ThemeMaterial]
     ) -> None:
@@ -307,7 +305,6 @@ class _Answers:
         return names
 
     def _asked(self, requests: Mapping[int, list[Message]], low: float, high: float) -> list[GeneratedName]:
-        """Return the checked answers to requests by place, in their order."""
         if not requests:
             return []
         found: dict[int, GeneratedName] = {}
@@ -379,7 +376,6 @@ def _store_names(
     names: Sequence[GeneratedName],
     report: dict[str, Any],
 ) -> None:
-    """Write the names into the result; a theme without a usable answer keeps its name."""
     with context.writing() as w:
         config = dict(w.runs.get(run.id).config)
         themes = [dict(theme) for theme in config["themes"]]

@@ -93,8 +93,6 @@ _READS_MODELS = {"needs-models", "accepts-base-model", "accepts-teacher"}
 
 @dataclass(frozen=True)
 class _Data:
-    """Training data and their names in the model's record."""
-
     corpus: CorpusRecord | None
     triplets: TripletSetRecord | None
     files: tuple[Path, ...] = ()
@@ -175,7 +173,6 @@ def stored_model(store: Store, args: TrainConfig) -> ModelRecord | None:
 
 
 def _plan(store: Store, args: TrainConfig) -> tuple[Card, Config, _Data, str]:
-    """Return the card and the config of the method, the training data, and the digest of the model."""
     from themescope.core.models import REGISTRY as METHODS
 
     card, config = METHODS.get(args.method), METHODS.configure(args.method, args.settings)
@@ -215,7 +212,6 @@ def _word_tables(config: Config) -> list[Card]:
 
 
 def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str, Any]]:
-    """Return the training data and their description for the artifact."""
     from themescope.core.triplets.csv import read_triplets_csv
 
     record: dict[str, Any] = {"code": code_version(), "revision": card.revision}
@@ -250,7 +246,6 @@ def _load_data(store: Store, card: Card, data: _Data) -> tuple[Corpus, dict[str,
 
 
 def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
-    """Return the titles of all articles used in the fit."""
     read = (corpus.sentences, *corpus.sections.values())
     titles = [title for part in read if isinstance(part, StoredSentences) for title in part.titles]
     if "needs-triplets" in card.tags:
@@ -263,8 +258,6 @@ def _titles(store: Store, card: Card, data: _Data, corpus: Corpus) -> list[str]:
 
 @dataclass(frozen=True)
 class _Made:
-    """Metadata of a new model."""
-
     args: TrainConfig
     config: Config
     data: _Data

@@ -380,6 +380,5 @@ def joined(parts: list[TripletRows]) -> TripletRows:
 
 
 def _last_step(store: Store, labelling_id: int) -> int:
-    """Return the last step of a labelling, as provenance."""
     with store.reading() as r:
         return r.labellings.snapshot(labelling_id).step

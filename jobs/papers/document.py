@@ -60,7 +60,6 @@ def document(paper: Paper, profile: RunProfile, records: Mapping[str, PaperTable
 
 
 def _cells(paper: Paper) -> str:
-    """Explain the cells of the tables."""
     text = "A cell reads: ours [95 % interval over articles or pairs] ± standard deviation over seeds"
     if any(row.published for table in paper.tables for row in table.rows):
         return f"{text} · published · difference. A dash means that the paper has no number."

@@ -160,7 +160,6 @@ def _accuracy(wanted: Accuracy, work: Work, seed: int) -> Measurement:
 
 
 def _articles_of(rows: TripletRows, ids: Ids) -> Ids:
-    """Return the articles of the triplets with these ids."""
     article_of = dict(zip(rows.ids.tolist(), rows.articles.tolist(), strict=True))
     return np.array([article_of[id] for id in ids.tolist()], np.int64)
 
@@ -209,7 +208,6 @@ def _topics(wanted: Topics, work: Work, seed: int) -> Measurement:
 
 
 def _summaries(wanted: SummaryMeasures, work: Work, seed: int) -> Measurement:
-    """Return ROUGE-1 recall per document."""
     args: dict[str, Any] = {
         "documents": str(_documents(wanted.documents, work)),
         "summarizer": wanted.summarizer,

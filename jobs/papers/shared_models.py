@@ -68,7 +68,11 @@ class RememberedVectors:
         new = list(dict.fromkeys(s.text for s in sentences if s.text not in self._rows))
         if new:
             found = np.asarray(self._model.embed([Sentence(text) for text in new]), np.float32)
-            self._reserve(len(self._rows) + len(new))
+            rows = len(self._rows) + len(new)
+            if rows > len(self._vectors):
+                larger = np.empty((max(rows, 2 * len(self._vectors)), self._vectors.shape[1]), np.float32)
+                larger[: len(self._rows)] = self._vectors[: len(self._rows)]
+                self._vectors = larger
             self._vectors[len(self._rows) : len(self._rows) + len(new)] = found
             self._rows |= {text: len(self._rows) + i for i, text in enumerate(new)}
         return self._vectors[np.array([self._rows[s.text] for s in sentences], np.int64)]
@@ -79,10 +83,3 @@ class RememberedVectors:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
-
-    def _reserve(self, rows: int) -> None:
-        """Make room for that many vectors; doubling the room keeps the cost of copies low."""
-        if rows > len(self._vectors):
-            larger = np.empty((max(rows, 2 * len(self._vectors)), self._vectors.shape[1]), np.float32)
-            larger[: len(self._rows)] = self._vectors[: len(self._rows)]
-            self._vectors = larger

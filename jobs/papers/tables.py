@@ -59,7 +59,6 @@ def _content(table: ResultTable, work: Work, rows: Sequence[Json], found: Mappin
 
 
 def _blank(row: Row) -> Json:
-    """Return a row that was not measured yet."""
     return {
         "id": row.id,
         "title": row.title,

@@ -12,7 +12,7 @@ from types import FrameType
 from themescope.core.errors import SchemaError, ThemescopeError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
-from themescope.jobs.backups.regular import queue_if_due
+from themescope.jobs.backups.writing import queue_if_due
 from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.kinds.import_corpus import remove_unfinished
 from themescope.jobs.queue.control import wait_for_jobs, wake_workers
@@ -106,7 +106,6 @@ class Worker:
         self._signalled = True  # setting the event could wait for a lock that the interrupted code holds
 
     def _work(self) -> None:
-        """Run one job after another."""
         while not self._stopped.is_set():
             try:
                 if not self.runner.run_next():

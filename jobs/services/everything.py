@@ -92,7 +92,6 @@ def _models(store: Store, words: Sequence[str]) -> HitGroup:
 
 
 def _themes(store: Store, words: Sequence[str]) -> HitGroup:
-    """Return the themes whose names contain the words, of the newest results first."""
     with store.reading() as r:
         corpora = {c.id: c.name for c in r.corpora.list()}
         runs = r.runs.list(kind="themes")[::-1]

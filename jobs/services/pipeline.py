@@ -199,7 +199,6 @@ def _newest(jobs: Sequence[JobRecord]) -> JobRecord | None:
 
 
 def _results(r: Any, corpus: CorpusRecord | None, jobs: Sequence[JobRecord]) -> set[str]:
-    """Return the names of the steps whose results are stored."""
     if corpus is None:
         return set()
     themes = any(_whole(run.config, corpus.id) for run in r.runs.list(kind="themes"))

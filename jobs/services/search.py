@@ -1,4 +1,4 @@
-"""Sentences with their titles, stored vectors, inference without a job, and search: by text, by words, by meaning.
+"""Stored vectors, inference without a job, and search in sentences: by text, by words, by meaning.
 
 The models used last are kept in memory for all sessions of a server process. A search by meaning is exact, or goes
 through the index of a large corpus with exact cosines. An unknown id is an ``UnknownNameError``.
@@ -6,7 +6,7 @@ through the index of a large corpus with exact cosines. An unknown id is an ``Un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,60 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core import types
 from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex, cosines, nearest_neighbours
-from themescope.core.errors import DataError, ThemescopeError, UnknownNameError
-from themescope.core.records.answers import LocatedSentence, Match, SearchResult
-from themescope.core.records.stored import CorpusRecord, ModelRecord
+from themescope.core.errors import DataError, ThemescopeError
+from themescope.core.records.answers import Match, SearchResult
+from themescope.core.records.stored import ModelRecord
 from themescope.core.text.tokens import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
 from themescope.db.files.vector_files import VectorFiles
 from themescope.db.records import VectorIndexRecord
 from themescope.db.sql import batches
-from themescope.db.store import Store, Unit
+from themescope.db.store import Store
 from themescope.db.types import clean_text
 from themescope.jobs.common.model_choice import best_first, corpus_shares
 from themescope.jobs.common.vectors import index_installed, keys_of, place_of, stacked
-
-
-def known_corpus(r: Unit, corpus_id: int) -> CorpusRecord:
-    """Return a corpus whose import is finished; raise ``UnknownNameError`` if there is none."""
-    record = r.corpora.get(corpus_id)
-    if not record.ready:
-        raise UnknownNameError("corpus", str(corpus_id), [str(known.id) for known in r.corpora.list()])
-    return record
-
-
-def known_sentence(r: Unit, sentence_id: int) -> types.Sentence:
-    """Return a sentence; raise ``UnknownNameError`` if there is none."""
-    found = r.corpora.sentences_by_id([sentence_id]).get(sentence_id)
-    if found is None:
-        raise UnknownNameError("sentence", str(sentence_id), ())
-    return found
-
-
-def sentences_of_ids(r: Unit, ids: Iterable[int]) -> dict[int, LocatedSentence]:
-    """Return sentences with their titles by id; missing ids are skipped."""
-    return {s.id: s for s in located_sentences(r, [*r.corpora.sentences_by_id(ids).values()])}
-
-
-def located_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[LocatedSentence]:
-    """Return sentences with the titles of their articles and sections."""
-    ids = sorted({s.article_id for s in found})
-    known = r.corpora.articles_by_id(ids)
-    titles = {(id, s.position): s.title for id, of in r.corpora.sections_of(ids).items() for s in of}
-    return [
-        LocatedSentence(
-            id=s.id,
-            text=s.text,
-            article_id=s.article_id,
-            article=known[s.article_id].title,
-            section=titles.get((s.article_id, s.section), ""),
-            position=s.position,
-        )
-        for s in found
-    ]
-
+from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.word_attention import TripletAttention

@@ -10,13 +10,8 @@ from themescope.core.records.answers import CaseInNotebook, Heading, LocatedSent
 from themescope.core.records.stored import ArticleRecord, ColumnRecord, CorpusSummary, SelectionRecord
 from themescope.jobs.api.problems import MOST_ID, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.services import search
-from themescope.jobs.services.search import (
-    SearchMethod,
-    known_corpus,
-    known_sentence,
-    located_sentences,
-    sentences_of_ids,
-)
+from themescope.jobs.services.search import SearchMethod
+from themescope.jobs.services.sentences import known_corpus, known_sentence, located_sentences, sentences_of_ids
 
 router = APIRouter(tags=["corpora"], responses=responses())
 _FOUND = responses(404)

@@ -47,7 +47,7 @@ from themescope.jobs.services.everything import theme_record
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import known_labelling, visible_labelling
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.jobs.services.search import known_corpus, sentences_of_ids
+from themescope.jobs.services.sentences import known_corpus, sentences_of_ids
 
 SELECTED = "api"
 """Selection method of steps that come from outside of the pages."""

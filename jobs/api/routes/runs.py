@@ -16,7 +16,7 @@ from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download
 from themescope.jobs.api.problems import MOST_ID, CallerNow, Id, Limit, Offset, SomeId, WithColumns, responses
 from themescope.jobs.services.everything import THEMES, theme_arrays, theme_record, theme_run
-from themescope.jobs.services.search import sentences_of_ids
+from themescope.jobs.services.sentences import sentences_of_ids
 
 router = APIRouter(responses=responses())
 _FOUND = responses(404)

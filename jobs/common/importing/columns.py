@@ -138,7 +138,6 @@ def _group_values(
 
 
 def _plain_values(r: Any, columns: Iterable[ColumnRecord], level: ColumnLevel, ids: Ids) -> dict[str, list[Value]]:
-    """Return column → plain values of articles or sentences."""
     chosen = [column for column in columns if column.level is level]
     return {c.name: plain_values(ColumnType(c.type), r.columns.values(c, ids), c.categories) for c in chosen}
 
@@ -170,7 +169,6 @@ def _converted(store: Store, column: ColumnRecord, convert: Callable[[list[Value
 
 
 def _raw(store: Store, column: ColumnRecord) -> Iterator[tuple[Ids, list[Value]]]:
-    """Yield the blocks of a column, a few at a time from the database."""
     after = -1
     while True:
         with store.reading() as r:

@@ -110,8 +110,6 @@ def _stopped(path: Path) -> ReadError:
 
 
 class _Sender(NullReport):
-    """Report that sends progress to the process of the job."""
-
     def __init__(self, connection: Connection) -> None:
         super().__init__()
         self._connection = connection
@@ -122,7 +120,6 @@ class _Sender(NullReport):
 
 
 def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, Any]]) -> None:
-    """Read, and send the items and the result."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the job, which ends this process
     with suppress(ImportError):  # Windows

@@ -65,8 +65,6 @@ def demo_dump() -> Path:
 
 
 class _Chain:
-    """Queue of jobs that run one after the other."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self.jobs: list[JobRecord] = []

@@ -20,7 +20,7 @@ from themescope.db.files.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, probl
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings, checkout_home
 from themescope.db.store import Store
-from themescope.jobs.backups.format import BACKUP_JOB
+from themescope.jobs.backups.writing import BACKUP_JOB
 
 
 @dataclass(frozen=True)

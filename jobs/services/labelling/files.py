@@ -30,7 +30,7 @@ from themescope.jobs.bundles.labellings import (
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.starts import LEAD
-from themescope.jobs.services.search import sentences_of_ids
+from themescope.jobs.services.sentences import sentences_of_ids
 
 HEADER = (
     "sentence_id",

@@ -217,7 +217,6 @@ def _starts(r: Unit, records: Sequence[LabellingRecord]) -> tuple[StartFact, ...
 
 
 def _start(r: Unit, record: LabellingRecord) -> StartFact:
-    """Return what a labelling began with."""
     origin = record.origin
     kind, name, run_id = str(origin.get("from", "")), str(origin.get("name", "")), origin.get("run_id")
     run = next((run for run in r.runs.list() if run.id == run_id), None) if kind == "run" and run_id else None

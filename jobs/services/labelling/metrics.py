@@ -93,7 +93,6 @@ def learn_from_labels(store: Store, record: LabellingRecord, partition: Partitio
 
 
 def _check(count: int, both_kinds: bool, all_judged: int) -> None:
-    """Raise :class:`DataError` if there is too little to learn from."""
     left_out = " Sentences of articles of the test split are not used." if count < all_judged else ""
     if count < FEWEST:
         raise DataError(

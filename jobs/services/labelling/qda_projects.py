@@ -60,7 +60,6 @@ def qdpx(store: Store, labelling_id: int) -> bytes:
 
 
 def _text(r: Unit, article: ArticleRecord) -> tuple[dict[int, str], list[Sentence]]:
-    """Return the titles of the sections of an article, and its sentences."""
     return {s.position: s.title for s in r.corpora.sections(article.id)}, r.corpora.sentences(article.id)
 
 
@@ -131,8 +130,6 @@ def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
 
 
 class _Matching:
-    """Sentences of a corpus with the codes and notes of a project."""
-
     def __init__(self, store: Store, corpus_id: int, listed: list[PortableCode]) -> None:
         self._store, self._corpus_id, self._codes = store, corpus_id, listed
         self._ids: list[int] = []

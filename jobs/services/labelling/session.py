@@ -205,7 +205,6 @@ def place_of(partition: Partition, sentence: int) -> str:
 
 
 def _wanted(change_set: ChangeSet) -> dict[int, int]:
-    """Return sentence id → number of the new cluster in a change set."""
     found: dict[int, int] = {}
     for change in change_set:
         if isinstance(change, SentenceChanges) and change.field is Field.CLUSTER:

@@ -184,8 +184,6 @@ def _check(sheet: Sheet, columns: LabelColumns) -> None:
 
 
 class _Planner:
-    """Builder of the plan of one table."""
-
     def __init__(self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool) -> None:
         self._columns, self._together, self._total = columns, together, len(sentences)
         self._texts = {s.id: one_line(s.text) for s in sentences}

@@ -165,7 +165,6 @@ def _table(
     categories: Sequence[ErrorCategory],
     columns_of: Callable[[ErrorCase], Sequence[str]],
 ) -> CountTable:
-    """Count pairs of category and column; a case counts once for each of its categories and columns."""
     totals = Counter(name for case in cases for name in dict.fromkeys(columns_of(case)))
     columns = sorted(totals, key=lambda name: (name in (OTHER_SECTIONS, NO_MODEL), -totals[name], name))
     row_of = {category.id: place for place, category in enumerate(categories)}

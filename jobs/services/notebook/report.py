@@ -269,7 +269,6 @@ def csv(notebook: Notebook, address: Callable[[ErrorCase], str]) -> str:
 
 
 def _rows(notebook: Notebook, address: Callable[[ErrorCase], str]) -> Iterator[list[Any]]:
-    """Yield the values of each case in the order of :data:`HEADER`."""
     notes, given = notebook.notes_of(), notebook.names_given()
     samples = {sample.id: sample.name for sample in notebook.samples}
     for case in notebook.cases:

@@ -77,8 +77,6 @@ def _default_model() -> SentenceModel:
 
 
 class _Words:
-    """Encoder by tf-idf within the notes."""
-
     def encode(self, sentences: Sequence[str]) -> Any:
         """Return (n, words) CSR vectors without empty columns."""
         import numpy as np

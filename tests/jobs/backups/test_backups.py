@@ -29,9 +29,8 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.backups import restoring
-from themescope.jobs.backups.format import BACKUP, BACKUP_JOB
 from themescope.jobs.backups.restoring import restore_backup
-from themescope.jobs.backups.writing import check_backup, write_backup
+from themescope.jobs.backups.writing import BACKUP, BACKUP_JOB, check_backup, write_backup
 from themescope.jobs.common.archive import MANIFEST
 from themescope.jobs.services.accounts import sign_in
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -15,9 +15,8 @@ from themescope.core.errors import ConfigError, DataError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.settings import Settings
 from themescope.db.store import Store
-from themescope.jobs.backups.format import BACKUP_JOB
-from themescope.jobs.backups.regular import is_due, queue_if_due, regular_backups
 from themescope.jobs.backups.restoring import restore_backup
+from themescope.jobs.backups.writing import BACKUP_JOB, is_due, queue_if_due, regular_backups
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.installation.doctor import backup_state
 

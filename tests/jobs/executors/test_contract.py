@@ -12,9 +12,8 @@ from tests.jobs.executors import shards as fns
 from themescope.core.errors import Cancelled, DataError, ExecutorError, ReadError
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Shard
-from themescope.jobs.executors.base import MAX_DEATHS, ShardExecutor
+from themescope.jobs.executors.base import MAX_DEATHS, ArrayRecords, ShardExecutor
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
-from themescope.jobs.executors.records import ArrayRecords
 
 
 def numbers(count: int) -> list[Shard]:

@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.records.stored import CorpusRecord
+from themescope.core.records.stored import CorpusRecord, JobStatus
 from themescope.db.access import Right
-from themescope.db.records import JobStatus
 from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.kinds import export_bundle

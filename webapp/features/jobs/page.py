@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from themescope.core.records.stored import JobStatus
 from themescope.db.access import Right
-from themescope.db.records import JobStatus
 from themescope.jobs.services.installation.doctor import backup_state
 from themescope.webapp.features.jobs.state import PAGE, SEARCH, STATUS
 from themescope.webapp.shared import job_status as jobs

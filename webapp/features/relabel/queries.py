@@ -24,9 +24,9 @@ from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.labelling.provenance import Source
-from themescope.core.records.stored import JobRecord, LabellingRecord, MapRecord, ModelRecord
+from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
-from themescope.db.records import JobStatus, Presence
+from themescope.db.records import Presence
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services import search

@@ -11,10 +11,10 @@ import streamlit as st
 
 from themescope.core.readers.formats import COMPRESSIONS
 from themescope.core.readers.tables import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
+from themescope.core.records.stored import JobStatus
 from themescope.core.tasks.themes import FEWEST, MOST
 from themescope.core.text.languages import Shares, language_name, language_shares, sampled, shares_text
 from themescope.core.text.splitting import LANGUAGES
-from themescope.db.records import JobStatus
 from themescope.jobs.common.model_choice import corpus_shares, splitting_language
 from themescope.jobs.services import pipeline
 from themescope.webapp.features.themes import state
