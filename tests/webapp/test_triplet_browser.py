@@ -132,7 +132,7 @@ def test_a_verdict_that_cannot_be_stored_is_told(filled_store: Store, open_page:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_is_in_view_leaves_as_a_file(filled_store: Store, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("themescope.webapp.features.triplets.export.COMPRESSED_FROM", 3 if packed else 100)
+    monkeypatch.setattr("themescope.webapp.features.triplets.queries.COMPRESSED_FROM", 3 if packed else 100)
     chosen, judges = judged(filled_store)
     with filled_store.writing() as w:
         ids = [int(i) for i in w.triplets.ids(chosen.id)]

@@ -1,4 +1,4 @@
-"""Codes tab of the Codebook page: every code with its fields, one of which can be edited in place."""
+"""Codes tab of the Codebook page, one code of which can be edited in place, and the state of an editing session."""
 
 from __future__ import annotations
 

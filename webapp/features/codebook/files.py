@@ -1,4 +1,4 @@
-"""Files tab of the Codebook page: exports for reading, printing and other programs, and imports."""
+"""Files and Versions tabs of the Codebook page: exports, imports, named states and what differs between them."""
 
 from __future__ import annotations
 

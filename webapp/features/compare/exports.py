@@ -1,4 +1,4 @@
-"""Exports of a comparison: CSV files, a LaTeX table and a methods paragraph."""
+"""Charts of the Compare page, and exports of a comparison: CSV files, a LaTeX table and a methods paragraph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clustering of the article that is read: one button, the progress of its job, and links to the result."""
+"""Clustering of the article that is read with the links to the result, and the columns of a corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controls above the map: articles, colouring, search, display."""
+"""Controls above the map: articles, colouring, display, and the search by substring, whole words or meaning."""
 
 from __future__ import annotations
 

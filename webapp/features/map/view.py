@@ -1,4 +1,4 @@
-"""The map of a corpus, alone or beside a second one: controls, the map and the list of sentences."""
+"""The map of a corpus, alone or beside a second one, and beside it the panel of the listed sentences."""
 
 from __future__ import annotations
 

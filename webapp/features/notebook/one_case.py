@@ -1,4 +1,4 @@
-"""One case: its sentences with their places, what models said about them, and the link to where it was found."""
+"""One case: its sentences, what models said about them, the link to where it was found, and the notes on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report tab: the whole analysis as Markdown and HTML, and the cases as tables."""
+"""Counts, Agreement and Report tabs: categories by model and section, analysts compared, and the whole analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Map layout of the Relabel page: the sentences in view as points in the colours of their clusters; a lasso selects.
+"""Layouts Columns and Map of the Relabel page: sentences by cluster, and as points in its colour; a lasso selects.
 
 Sentences that the filter or the search leaves out are grey, so that the distribution of what was found is seen. Colours
 are those of the clusters, or of the themes.

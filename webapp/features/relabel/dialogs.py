@@ -1,4 +1,4 @@
-"""Dialogs of the Relabel page: note, error case, merge, delete and group; re-clustering has a module of its own."""
+"""Codebook panel of the Relabel page, and its dialogs but for re-clustering, which has a module of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training on a labelling: triplets of placed sentences, fine-tuning, and the measured effect on models."""
+"""Training on a labelling with its measured effect, and names for its clusters by a language model."""
 
 from __future__ import annotations
 

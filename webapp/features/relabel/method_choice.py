@@ -1,4 +1,4 @@
-"""Choice of the clustering method by the labels of a labelling: the ranking, and what the best one would change."""
+"""What is learned from labels in seconds: the ranking of clustering methods, and a metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creation, export, training, access and deletion of labellings."""
+"""Creation, import, export, training, access and deletion of labellings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Toolbar of the Relabel page: actions on the selection with their keys, the save status and who else is present."""
+"""Toolbar of the Relabel page: actions with their keys, the save status and who is present; filters and search."""
 
 from __future__ import annotations
 

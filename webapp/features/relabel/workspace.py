@@ -1,4 +1,4 @@
-"""Edit tab of the Relabel page: toolbar, filters, and three layouts of the same selection."""
+"""Edit tab of the Relabel page: toolbar, filters, three layouts of the same selection, and the bar of a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries of an article by several methods, and their ROUGE scores against pasted references."""
+"""Summaries of an article by several methods, and evaluations of methods on collections with references."""
 
 from __future__ import annotations
 

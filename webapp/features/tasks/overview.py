@@ -1,4 +1,4 @@
-"""All tasks: progress and checks of everybody, and, for the maker of a task and admins, its management."""
+"""Tasks: the next item of each task of a person, and for all tasks progress, checks and management."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of the Themes page: themes with central sentences, curves over their number, the map and the sentences."""
+"""Results of the Themes page: themes with names and central sentences, curves, the map and the sentences."""
 
 from __future__ import annotations
 

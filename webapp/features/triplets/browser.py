@@ -1,4 +1,4 @@
-"""Browse tab: one triplet at a time with the verdicts of models and people, and the triplets around it in a table."""
+"""Browse tab: one triplet at a time, verdicts on it by buttons and keys, and the triplets around it in a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries of the Triplets page: margins by triplet, section titles, cards, reviews, attention."""
+"""Queries of the Triplets page, and the export of the triplets in view, which is read in batches."""
 
 from __future__ import annotations
 

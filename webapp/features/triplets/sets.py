@@ -1,4 +1,4 @@
-"""Sets tab and the form for a new triplet set; choice of a set and of an evaluation on every tab."""
+"""Sets and Reviews tabs: triplet sets, the form for a new one, and sets without the triplets judged bad."""
 
 from __future__ import annotations
 
