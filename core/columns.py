@@ -297,7 +297,6 @@ class Profile:
         return self._words()
 
     def _measured(self) -> ColumnType | None:
-        """Return number or date if all values fit it, else None."""
         written = self.texts - self._nothing
         if written and self.format is None:
             return None

@@ -97,22 +97,18 @@ class Registry(Generic[CardT]):
     @property
     def _cards(self) -> dict[str, CardT]:
         if not self._plugins_loaded:
-            added = self._plugin_cards()
+            added: dict[str, CardT] = {}
+            entries = sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name)
+            if entries:
+                former_names.accept()
+            for entry in entries:
+                for card in self._loaded(entry):
+                    if card.id in self._known or card.id in added:
+                        raise PluginError(entry.value, f"it adds a second {self.kind} called {card.id!r}.")
+                    added[card.id] = card
             self._known |= added
             self._plugins_loaded = True
         return self._known
-
-    def _plugin_cards(self) -> dict[str, CardT]:
-        added: dict[str, CardT] = {}
-        entries = sorted(entry_points(group=self.plugin_group), key=lambda entry: entry.name)
-        if entries:
-            former_names.accept()
-        for entry in entries:
-            for card in self._loaded(entry):
-                if card.id in self._known or card.id in added:
-                    raise PluginError(entry.value, f"it adds a second {self.kind} called {card.id!r}.")
-                added[card.id] = card
-        return added
 
     def _loaded(self, entry: EntryPoint) -> tuple[CardT, ...]:
         try:

@@ -50,7 +50,12 @@ class Connection:
     ) -> T:
         """Return the answer to a request as ``kind``; raise :class:`RequestError` if it was refused or not answered."""
         with self._errors():
-            answer = self._http.request(method, path, json=body, params=_given(parameters or {}))
+            answer = self._http.request(
+                method,
+                path,
+                json=body,
+                params={name: value for name, value in (parameters or {}).items() if value is not None},
+            )
         _check(answer)
         found: T = _adapter(cast(Hashable, kind)).validate_json(answer.content or b"null")
         return found
@@ -83,7 +88,6 @@ class Connection:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert errors of the connection."""
         import httpx
 
         try:
@@ -91,10 +95,6 @@ class Connection:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = str(error) or type(error).__name__
             raise RequestError(f"No answer from {self.address}: {why}. Check the address, and that it runs.") from error
-
-
-def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _check(answer: httpx.Response) -> None:

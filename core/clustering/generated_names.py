@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -76,9 +77,10 @@ def parsed_answer(answer: str) -> tuple[str, str]:
     """Return name and description of an answer: of a JSON object in it, else its only line; "" where there is none."""
     text = _FENCE.sub("", answer.strip())
     for candidate in (text, *_OBJECT.findall(text)):
-        found = _json(candidate)
-        if isinstance(found, dict):
-            return _text(found.get("name")), _text(found.get("description"))
+        with suppress(ValueError, RecursionError):
+            found = json.loads(candidate)
+            if isinstance(found, dict):
+                return _text(found.get("name")), _text(found.get("description"))
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) != 1 or "{" in text:
         return "", ""
@@ -110,13 +112,6 @@ def made_unique(names: Sequence[str], phrases: Sequence[Sequence[str]], taken: I
         used.add(free.casefold())
         found.append(free)
     return found
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _text(value: Any) -> str:

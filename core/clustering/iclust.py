@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from themescope.core.clustering.inputs import (
     cosine_matrix,
     gram_matrix,
     kernel_seed,
+    squared_lengths,
     unit_rows,
 )
 from themescope.core.config import Config, option
@@ -212,13 +212,7 @@ def objective(unit: Matrix, labels: npt.NDArray[np.integer], k: int, *, diagonal
     """Return F at T = 0 of (n,) ``labels`` over unit rows, where S_c is the squared length of a cluster's sum."""
     n = unit.shape[0]
     member = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, k)).T
-    within, sizes = _squares(member @ unit), np.bincount(labels, minlength=k).astype(np.float64)
+    within, sizes = squared_lengths(member @ unit), np.bincount(labels, minlength=k).astype(np.float64)
     if not diagonal:
-        within, sizes = within - member @ _squares(unit), sizes - 1
+        within, sizes = within - member @ squared_lengths(unit), sizes - 1
     return float(np.divide(within, sizes, out=np.zeros_like(within), where=sizes > 0).sum() / n)
-
-
-def _squares(x: Any) -> npt.NDArray[np.float64]:
-    """Return the (n,) squared lengths of the rows."""
-    products = x.multiply(x) if sparse.issparse(x) else x * x
-    return np.asarray(products.sum(axis=1), np.float64).ravel()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.types import Labels, Matrix
+from themescope.core.types import Floats, Labels, Matrix
 
 Square = npt.NDArray[np.float64]  # (n, n)
 MOST_ITEMS = 12_000
@@ -63,6 +63,12 @@ def unit_rows(x: Matrix) -> Matrix:
         lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64)).ravel()
         return sparse.csr_array(sparse.diags_array(_inverse(lengths)) @ x)
     return np.asarray(x * _inverse(np.linalg.norm(x, axis=1))[:, None])
+
+
+def squared_lengths(x: Any) -> Floats:
+    """Return the (n,) squared lengths of the rows of a dense or CSR matrix."""
+    products = x.multiply(x) if sparse.issparse(x) else x * x
+    return np.asarray(products.sum(axis=1), np.float64).ravel()
 
 
 def cosine_matrix(x: Matrix) -> Square:

@@ -37,8 +37,6 @@ class KMeansConfig(Config):
 
 
 class _GramKMeans(ABC):
-    """Lloyd's algorithm on a matrix of inner products; subclasses define the matrix."""
-
     spherical = False
 
     def __init__(self, config: KMeansConfig) -> None:
@@ -84,14 +82,10 @@ class RawKMeans(_GramKMeans):
         return np.ascontiguousarray(products - means[:, None] - means[None, :] + means.mean())
 
 
-class SphericalKMeans(_GramKMeans):
+class SphericalKMeans(UnitKMeans):
     """Assignment by largest cosine to the normalised sum of a cluster's unit vectors."""
 
     spherical = True
-
-    def gram(self, x: Matrix) -> Square:
-        """Return the cosines."""
-        return cosine_matrix(x)
 
 
 class RowsKMeans(_GramKMeans):

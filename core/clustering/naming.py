@@ -82,8 +82,6 @@ class _Grammar:
 
 @dataclass(slots=True)
 class _Occurrences:
-    """Occurrences of a phrase in a cluster."""
-
     sentences: int = 0
     before: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)

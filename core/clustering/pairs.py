@@ -62,12 +62,6 @@ class PairCalibration(Config):
         slope = (self.standardised + self.interaction * themes) / spread
         return np.asarray(cosines * slope + (self.intercept + self.themes * themes - slope * mean))
 
-    def probabilities(self, cosines: Square, effective: float) -> Square:
-        """Return the (n, n) probabilities that two rows share a theme, see :meth:`log_odds`."""
-        from scipy.special import expit
-
-        return np.asarray(expit(self.log_odds(cosines, effective)))
-
     def count(self, effective: float) -> float:
         """Return the number of themes, not rounded, for an effective number of themes."""
         return 1.0 + float(np.exp(self.count_intercept + self.count_slope * np.log(effective)))

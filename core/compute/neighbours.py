@@ -32,12 +32,16 @@ def cosines(query: Matrix, vectors: Matrix) -> Floats:
     """
     if query.shape[1] != vectors.shape[1]:
         raise DataError(f"The vectors have {vectors.shape[1]} dimensions, the query has {query.shape[1]}.")
-    wanted = _flat(query)
+    row: Any = query.toarray() if isinstance(query, sparse.csr_array) else query
+    wanted = np.array(row, dtype=np.float32).ravel()
     wanted /= np.linalg.norm(wanted) or 1.0
     found = np.zeros(vectors.shape[0], dtype=np.float32)
     for start in range(0, vectors.shape[0], BLOCK):
         rows = vectors[start : start + BLOCK].astype(np.float32, copy=False)
-        lengths = _lengths(rows)
+        squares: Any = (
+            rows.multiply(rows).sum(axis=1) if isinstance(rows, sparse.csr_array) else np.einsum("ij,ij->i", rows, rows)
+        )
+        lengths = np.asarray(np.sqrt(np.asarray(squares, dtype=np.float32)).ravel(), dtype=np.float32)
         found[start : start + rows.shape[0]] = (rows @ wanted) / np.where(lengths > 0, lengths, 1.0)
     return found
 
@@ -55,18 +59,6 @@ def nearest_neighbours(query: Matrix, blocks: Iterable[tuple[Ids, Matrix]], top_
             near = np.flatnonzero(found >= found[near].min())  # every tie, so that the id decides
         best = heapq.nlargest(top_k, [*best, *((float(found[i]), -int(ids[i])) for i in near)])
     return [(-negative, cosine) for cosine, negative in best]
-
-
-def _flat(query: Matrix) -> Floats:
-    row: Any = query.toarray() if isinstance(query, sparse.csr_array) else query
-    return np.array(row, dtype=np.float32).ravel()
-
-
-def _lengths(rows: Matrix) -> Floats:
-    squares: Any = (
-        rows.multiply(rows).sum(axis=1) if isinstance(rows, sparse.csr_array) else np.einsum("ij,ij->i", rows, rows)
-    )
-    return np.asarray(np.sqrt(np.asarray(squares, dtype=np.float32)).ravel(), dtype=np.float32)
 
 
 # --- neighbour index --------------------------------------------------------------------------------------------------

@@ -230,8 +230,6 @@ class AgreementVerdict:
     """Most frequent cluster, by the labels of the first rater; -1 for a tie or without votes."""
     dispute: npt.NDArray[np.float64]
     """Share of votes that differ from the most frequent cluster: 0 all agree … 1 all differ."""
-    votes: Labels
-    """(raters, n) labels of all raters, renamed as those of the first."""
     names: Mapping[int, tuple[int, int]]
     """Label → (rater, original label of that rater)."""
 
@@ -255,9 +253,7 @@ def adjudicate(raters: Sequence[Labels]) -> AgreementVerdict:
             own[found.aligned == label] = fresh
             names[fresh] = (rater, source)
         votes.append(own)
-    table = np.stack(votes)
-    labels, dispute = _majority(table)
-    return AgreementVerdict(labels, dispute, table, names)
+    return AgreementVerdict(*_majority(np.stack(votes)), names)
 
 
 def _majority(votes: Labels) -> tuple[Labels, npt.NDArray[np.float64]]:

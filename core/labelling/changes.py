@@ -168,7 +168,12 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
     after = replace(partition, clusters=clusters, entries=entries)
     for change in change_set:
         if isinstance(change, ClusterChange):
-            _put(clusters, change)
+            if clusters.get(change.number) != change.old:
+                raise StaleChangeError(clusters=[change.number])
+            if change.new is None:
+                del clusters[change.number]
+            else:
+                clusters[change.number] = change.new
         elif isinstance(change, EntryChange):
             _enter(partition, entries, change)
         else:
@@ -197,15 +202,6 @@ def _enter(partition: Partition, entries: dict[EntryKey, Entry], change: EntryCh
         entries[key] = change.new
 
 
-def _put(clusters: dict[int, Cluster], change: ClusterChange) -> None:
-    if clusters.get(change.number) != change.old:
-        raise StaleChangeError(clusters=[change.number])
-    if change.new is None:
-        del clusters[change.number]
-    else:
-        clusters[change.number] = change.new
-
-
 def _write(partition: Partition, change: SentenceChanges) -> Partition:
     rows = partition.rows(change.ids)
     differ = np.asarray(values(partition, change.field, rows) != np.asarray(change.old), dtype=bool)
@@ -224,7 +220,6 @@ def _write(partition: Partition, change: SentenceChanges) -> Partition:
 
 
 def _check_members(after: Partition, change_set: ChangeSet) -> None:
-    """Raise :class:`StaleChangeError` if a sentence is in a deleted cluster."""
     used = {
         int(n)
         for c in change_set

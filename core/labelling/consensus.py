@@ -89,7 +89,6 @@ def by_article(model: RaterModel, raters: Sequence[Labels], articles: Ids) -> It
 
 
 def _largest(profiles: Profiles) -> Indices:
-    """Return the profiles with the most sentences, ascending."""
     return np.sort(np.argsort(-profiles.sizes, kind="stable")[:_MOST_PROFILES])
 
 

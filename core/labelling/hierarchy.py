@@ -124,7 +124,6 @@ def dissolve(partition: Partition, theme: int) -> Operation:
 
 
 def _moved(partition: Partition, numbers: Iterable[int], theme: int) -> list[ClusterChange]:
-    """Return the changes that put clusters and their sub-themes under a theme."""
     wanted = [partition.cluster(number).number for number in numbers if number != theme]
     return _turned(partition, with_sub_themes(partition, wanted), theme)
 

@@ -239,7 +239,6 @@ def _agreement(facts: Facts) -> list[Sentence]:
 
 
 def _of_codes(found: CodingAgreement) -> list[Sentence]:
-    """Return the sentences about agreement on codes with common names."""
     if found.alpha.estimate is None or found.kappa.estimate is None:
         reason = found.alpha.undefined or found.kappa.undefined
         return [[f"Agreement on codes (Krippendorff's alpha and Cohen's kappa) is undefined, because {reason}."]]
@@ -261,7 +260,6 @@ def _of_codes(found: CodingAgreement) -> list[Sentence]:
 
 
 def _of_partitions(facts: Facts) -> list[Sentence]:
-    """Return the sentences about agreement of partitions without common codes."""
     sentences: list[Sentence] = []
     alpha = facts.alpha
     if alpha is not None and alpha.value is not None:

@@ -88,22 +88,19 @@ class PairTable:
         self._profiles = [profiles_of([labels[own] for labels in raters]) for own in kept]
         self._raters = len(raters)
         self._sizes = np.concatenate([np.empty(0), *(p.sizes for p in self._profiles)])
-        self._list_pairs()
-        self._number_patterns()
-
-    def _sampled(self, rows: Indices) -> Indices:
-        if len(rows) <= _SAMPLED:
-            return rows
-        return np.sort(self._random.choice(rows, _SAMPLED, replace=False))
-
-    def _list_pairs(self) -> None:
-        """List the pairs of profiles of an article, and each profile with itself."""
+        # List the pairs of profiles of an article, and each profile with itself.
         starts = np.cumsum([0, *(len(p.sizes) for p in self._profiles)])
         upper = [np.triu_indices(len(p.sizes)) for p in self._profiles]
         empty = np.empty(0, dtype=np.intp)
         self._first = np.concatenate([empty, *(i + at for (i, _), at in zip(upper, starts[:-1], strict=True))])
         self._second = np.concatenate([empty, *(j + at for (_, j), at in zip(upper, starts[:-1], strict=True))])
         self._article = np.repeat(np.arange(len(upper)), [len(i) for i, _ in upper]).astype(np.intp)
+        self._number_patterns()
+
+    def _sampled(self, rows: Indices) -> Indices:
+        if len(rows) <= _SAMPLED:
+            return rows
+        return np.sort(self._random.choice(rows, _SAMPLED, replace=False))
 
     def _number_patterns(self) -> None:
         """Number the patterns of at least two judgements, and keep the pairs that have one."""

@@ -61,13 +61,6 @@ class Reliability:
     undefined: str
     """Reason why there are no values; "" if there are."""
 
-    @property
-    def balanced(self) -> float | None:
-        """Return the mean of sensitivity and specificity; .5 is chance."""
-        if self.sensitivity is None or self.specificity is None:
-            return None
-        return (self.sensitivity.value + self.specificity.value) / 2
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelRates:
@@ -151,7 +144,6 @@ def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
 
 
 def _active(raters: Sequence[Labels]) -> int:
-    """Return the number of raters with labels."""
     return sum(bool((labels != MISSING).any()) for labels in raters)
 
 
@@ -205,7 +197,6 @@ def _rate(right: Floats, wrong: Floats, fixed: npt.NDArray[np.bool_], equal: boo
 
 
 def _first_rates(together: Floats, apart: Floats, weights: Floats, fixed: npt.NDArray[np.bool_]) -> LabelRates:
-    """Return values to start from: the share is that of all judgements, and every rater is as good as the prior."""
     said = float(weights @ together.sum(axis=1))
     share = (said + 0.5) / (said + float(weights @ apart.sum(axis=1)) + 1.0)
     even = np.where(fixed, GOLD, RIGHT / (RIGHT + WRONG))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Kind, SentenceChanges, Step, apply
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Entry, Partition
 from themescope.core.types import Floats, Ids
 
 
@@ -178,13 +178,15 @@ class _Replay:
         if step.operation == OperationKind.APPROVE:
             self._approve(rows, step.person, step.id)
             return
-        machine = self._place(Maker(Source.MACHINE, step.coder or _metric(change_set) or step.operation))
+        # A step that began to use a metric had no coder in version 0.2.
+        metric = next((str(entry.data["name"]) for entry in _entered(change_set) if "name" in entry.data), "")
+        machine = self._place(Maker(Source.MACHINE, step.coder or metric or step.operation))
         human = self._place(Maker(Source.HUMAN, step.person))
         given, asked = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
         if step.coder or step.operation in BY_SIMILARITY:
             asked[:] = False
         elif step.operation == OperationKind.ANSWER:
-            asked = np.isin(change.ids, _asked_about(change_set))
+            asked = np.isin(change.ids, [id for entry in _entered(change_set) for id in entry.sentences])
             given = asked | ~np.isin(change.old, change_set.deleted())
         marks = self._marks[rows]
         marks["maker"][given] = np.where(asked, human, machine)[given]
@@ -253,13 +255,5 @@ def back_to(step: Step | None) -> str:
     return "back to the start" if step is None else f"back to “{step.summary}”"
 
 
-def _metric(change_set: ChangeSet) -> str:
-    """Return the name of the metric that a step begins to use; steps of version 0.2 have no coder."""
-    entries = (change.new for change in change_set if isinstance(change, EntryChange) and change.new is not None)
-    return next((str(entry.data["name"]) for entry in entries if "name" in entry.data), "")
-
-
-def _asked_about(change_set: ChangeSet) -> Ids:
-    """Return the ids of the sentences that the question of an answer was about."""
-    entries = (change.new for change in change_set if isinstance(change, EntryChange) and change.new is not None)
-    return np.array([id for entry in entries for id in entry.sentences], dtype=np.int64)
+def _entered(change_set: ChangeSet) -> list[Entry]:
+    return [change.new for change in change_set if isinstance(change, EntryChange) and change.new is not None]

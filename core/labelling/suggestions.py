@@ -8,7 +8,7 @@ to the second best; sentences with the smallest margins are reviewed first (marg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import canonical_labels, extended_labels, unit_rows
+from themescope.core.clustering.inputs import canonical_labels, extended_labels, squared_lengths, unit_rows
 from themescope.core.compute.neighbours import nearest_neighbours
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook import entries as codebook
@@ -74,8 +74,7 @@ def centres(partition: Partition, x: Matrix) -> Centres:
         membership[np.arange(len(rows)), owner] = 1.0
         part = unit[rows]
         sums += np.asarray((part.T @ membership).T, dtype=np.float64)
-        squares = part.multiply(part) if hasattr(part, "multiply") else part * part
-        selves += np.bincount(owner, np.asarray(squares.sum(axis=1)).ravel(), minlength=len(numbers))
+        selves += np.bincount(owner, squared_lengths(part), minlength=len(numbers))
     pairs = sizes * (sizes - 1)
     within = np.where(pairs > 0, ((sums**2).sum(axis=1) - selves) / np.maximum(pairs, 1), 1.0)
     return Centres(numbers, sizes, sums / np.maximum(sizes, 1)[:, None], within)
@@ -114,7 +113,7 @@ def between(partition: Partition, x: Matrix, found: Centres, pair: ClusterPair, 
         unit: Any = unit_rows(x[rows])
         here, there = np.searchsorted(found.numbers, [own, other])
         n = found.sizes[here]
-        selves = np.asarray((unit.multiply(unit) if hasattr(unit, "multiply") else unit * unit).sum(axis=1)).ravel()
+        selves = squared_lengths(unit)
         rest = (np.asarray(unit @ found.means[here]) * n - selves) / (n - 1) if n > 1 else np.ones(len(rows))
         excess.append(np.asarray(unit @ found.means[there]) - rest)
         ids.append(partition.ids[rows])
@@ -230,7 +229,7 @@ def affinities(partition: Partition, x: Matrix) -> Floats:
     membership[rows, column] = 1.0
     sums = np.asarray(unit @ (unit.T @ membership), dtype=np.float64)
     others = np.tile(membership.sum(axis=0, dtype=np.float64), (len(partition.ids), 1))
-    selves = np.asarray((unit.multiply(unit) if hasattr(unit, "multiply") else unit * unit).sum(axis=1)).ravel()
+    selves = squared_lengths(unit)
     sums[rows, column] -= selves[rows]
     others[rows, column] -= 1.0
     return np.where(others > 0.5, sums / np.maximum(others, 1.0), -np.inf)
@@ -375,14 +374,10 @@ def adopted(partition: Partition, labels: Labels, fixed: Ids, first_number: int,
         first_number += 1
     after = np.array([numbers.get(label, UNASSIGNED) for label in labels.tolist()], dtype=np.int64)
     after = np.where(kept, partition.numbers, after)
-    left = _without_emptied(partition, clusters, after)
+    emptied = np.setdiff1d(partition.numbers, after).tolist()
+    parents = {c.parent for n, c in clusters.items() if n not in emptied}
+    left = {n: c for n, c in clusters.items() if n not in emptied or n in parents}
     gone = [number for number in clusters if number not in left]
     changes = [change for number in gone for change in codebook.removed(partition, number)]
     entries = {key: entry for key, entry in partition.entries.items() if key not in {(c.kind, c.key) for c in changes}}
     return replace(partition, numbers=after, clusters=left, entries=entries)
-
-
-def _without_emptied(partition: Partition, clusters: Mapping[int, Cluster], after: Ids) -> dict[int, Cluster]:
-    emptied = np.setdiff1d(partition.numbers, after).tolist()
-    parents = {c.parent for n, c in clusters.items() if n not in emptied}
-    return {n: c for n, c in clusters.items() if n not in emptied or n in parents}

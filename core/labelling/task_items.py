@@ -6,7 +6,7 @@ labellers practise on them, and tasks use them to check the work of labellers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import DataError
-from themescope.core.labelling.changes import EntryChange
-from themescope.core.labelling.codebook.entries import clean_text
-from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKey, EntryKind, Partition
+from themescope.core.labelling.partition import Entry, EntryKey, EntryKind, Partition
 from themescope.core.metrics.statistics.intervals import holm
 from themescope.core.types import Estimate, Floats
 
@@ -275,50 +273,6 @@ def _item(key: str, entry: Entry) -> TrainingItem | None:
         return None
     text = entry.data.get("explanation")
     return TrainingItem(key, entry.sentences[0], entry.clusters[0], text if isinstance(text, str) else "")
-
-
-def chosen(partition: Partition, keys: Iterable[str], ids: Iterable[int], explanation: str = "") -> list[EntryChange]:
-    """Return the changes that make assigned sentences training items of their present clusters.
-
-    ``keys`` are new keys, one for each sentence that is not an item yet; an item keeps its key.
-
-    Raises :class:`DataError` if a sentence is unassigned, the explanation too long, or there are too many items.
-    """
-    known, fresh = {item.sentence: item for item in training_items(partition)}, iter(keys)
-    text = _explanation(explanation)
-    found = []
-    for id in dict.fromkeys(ids):
-        number = int(partition.numbers[partition.rows([id])[0]])
-        if number == UNASSIGNED:
-            raise DataError("A training item needs a cluster. Assign the sentence first.")
-        key = known[id].key if id in known else next(fresh)
-        found.append(_put(partition, TrainingItem(key, id, number, text)))
-    if len(known) + sum(made.old is None for made in found) > ITEM_LIMIT:
-        raise DataError(f"A labelling may have {ITEM_LIMIT} training items.")
-    return [made for made in found if made.old != made.new]
-
-
-def explained(partition: Partition, item: TrainingItem, explanation: str) -> EntryChange:
-    """Return the change of the explanation of an item; raise :class:`DataError` if it is too long."""
-    return _put(partition, TrainingItem(item.key, item.sentence, item.cluster, _explanation(explanation)))
-
-
-def dropped(partition: Partition, item: TrainingItem) -> EntryChange:
-    """Return the change that makes a sentence no longer a training item."""
-    return EntryChange(EntryKind.TRAINING, item.key, partition.entries.get((EntryKind.TRAINING, item.key)), None)
-
-
-def _explanation(text: str) -> str:
-    text = clean_text(text)
-    if len(text) > EXPLANATION_LIMIT:
-        raise DataError(f"An explanation may have {EXPLANATION_LIMIT:,} characters; this one has {len(text):,}.")
-    return text
-
-
-def _put(partition: Partition, item: TrainingItem) -> EntryChange:
-    old = partition.entries.get((EntryKind.TRAINING, item.key))
-    new = Entry({"explanation": item.explanation}, (item.sentence,), (item.cluster,))
-    return EntryChange(EntryKind.TRAINING, item.key, old, new)
 
 
 def share_right(answers: Sequence[bool]) -> Estimate | None:

@@ -26,14 +26,6 @@ class Trait:
     of: Callable[[Labels], float]
 
 
-def _sections(truth: Labels) -> float:
-    return float(len(np.unique(truth)))
-
-
-def _sentences(truth: Labels) -> float:
-    return float(len(truth))
-
-
 def balance(truth: Labels) -> float:
     """Return the entropy of the section sizes relative to equal sections: 1 for equal sizes, near 0 for one large."""
     _, counts = np.unique(truth, return_counts=True)
@@ -44,8 +36,13 @@ def balance(truth: Labels) -> float:
 
 
 TRAITS = (
-    Trait("sections", "Sections", "Number of sections of the article, which is the number of clusters K.", _sections),
-    Trait("sentences", "Sentences", "Number of clustered sentences of the article.", _sentences),
+    Trait(
+        "sections",
+        "Sections",
+        "Number of sections of the article, which is the number of clusters K.",
+        lambda truth: float(len(np.unique(truth))),
+    ),
+    Trait("sentences", "Sentences", "Number of clustered sentences of the article.", lambda truth: float(len(truth))),
     Trait(
         "balance",
         "Balance",

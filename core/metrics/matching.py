@@ -42,11 +42,6 @@ class Matching:
     aligned: Labels
     """(n,) labels of the second partition renamed as in the first; unmatched clusters follow the largest label."""
 
-    @property
-    def stayed(self) -> int:
-        """Number of items in matched clusters."""
-        return len(self.aligned) - len(self.moved)
-
 
 def match_clusters(first: Labels, second: Labels) -> Matching:
     """Match the clusters of two partitions (n,) with maximum overlap; disjoint clusters stay unmatched.

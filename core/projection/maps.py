@@ -104,7 +104,6 @@ def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Fitte
 
 
 def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Points:
-    """Return the layout of umap-learn."""
     if len(rows) < 4:
         n = len(rows)
         return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)

@@ -18,11 +18,18 @@ class ReaderCard(Card):
     """Declaration of a reader and of its file format."""
 
     detector: str = ""
-    """``"module:function"``: a function that recognises the format in a ``FileHead`` (``core.readers.streams``)."""
+    """``"module:function"``: a function that recognises the format in a ``FileHead`` (``core.readers.streams``); by
+    default ``recognises`` in the module of the reader."""
     sample: str = ""
-    """``"module:NAME"`` of the bytes of a tiny file in this format."""
+    """``"module:NAME"`` of the bytes of a tiny file in this format; by default ``SAMPLE`` in that module."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of its files, without dots; compressed files are accepted in addition."""
+
+    def __post_init__(self) -> None:
+        """Fill in the detector and the sample."""
+        module = self.factory.partition(":")[0]
+        object.__setattr__(self, "detector", self.detector or f"{module}:recognises")
+        object.__setattr__(self, "sample", self.sample or f"{module}:SAMPLE")
 
 
 REGISTRY = Registry(
@@ -35,8 +42,6 @@ REGISTRY = Registry(
             source="mediawiki.org, Help:Export and Help:Formatting",
             factory="themescope.core.readers.mediawiki_dump:MediawikiDump",
             config="themescope.core.readers.mediawiki_dump:MediawikiDumpConfig",
-            detector="themescope.core.readers.mediawiki_dump:recognises",
-            sample="themescope.core.readers.mediawiki_dump:SAMPLE",
             suffixes=("xml",),
         ),
         ReaderCard(
@@ -47,8 +52,6 @@ REGISTRY = Registry(
             factory="themescope.core.readers.reuters_sgml:ReutersSgml",
             config="themescope.core.readers.reuters_sgml:ReutersSgmlConfig",
             tags=frozenset({"topics", "latin-1"}),
-            detector="themescope.core.readers.reuters_sgml:recognises",
-            sample="themescope.core.readers.reuters_sgml:SAMPLE",
             suffixes=("sgm",),
         ),
         ReaderCard(
@@ -59,8 +62,6 @@ REGISTRY = Registry(
             revision=2,
             factory="themescope.core.readers.html:Html",
             config="themescope.core.readers.html:HtmlConfig",
-            detector="themescope.core.readers.html:recognises",
-            sample="themescope.core.readers.html:SAMPLE",
             suffixes=("html", "htm"),
         ),
         ReaderCard(
@@ -71,8 +72,6 @@ REGISTRY = Registry(
             factory="themescope.core.readers.scb_csv:ScbCsv",
             config="themescope.core.config:Config",
             tags=frozenset({"split"}),
-            detector="themescope.core.readers.scb_csv:recognises",
-            sample="themescope.core.readers.scb_csv:SAMPLE",
             suffixes=("csv",),
         ),
         ReaderCard(
@@ -82,8 +81,6 @@ REGISTRY = Registry(
             source="Saha et al. 2017, section 4.3; the format of scisummnet (Yasunaga et al. 2019) and BillSum",
             factory="themescope.core.readers.summaries:Summaries",
             config="themescope.core.readers.summaries:SummariesConfig",
-            detector="themescope.core.readers.summaries:recognises",
-            sample="themescope.core.readers.summaries:SAMPLE",
             suffixes=("jsonl",),
         ),
         ReaderCard(
@@ -94,8 +91,6 @@ REGISTRY = Registry(
             factory="themescope.core.readers.newsgroups:Newsgroups",
             config="themescope.core.readers.newsgroups:NewsgroupsConfig",
             tags=frozenset({"topics"}),
-            detector="themescope.core.readers.newsgroups:recognises",
-            sample="themescope.core.readers.newsgroups:SAMPLE",
             suffixes=("tar", "jsonl", "txt"),
         ),
         ReaderCard(
@@ -107,8 +102,6 @@ REGISTRY = Registry(
             factory="themescope.core.readers.table:TableReader",
             config="themescope.core.readers.table:TableConfig",
             tags=frozenset({"latin-1", "table", "folders"}),
-            detector="themescope.core.readers.table:recognises",
-            sample="themescope.core.readers.table:SAMPLE",
             suffixes=("tsv", "xlsx", "parquet", "jsonl", "csv"),
         ),
         ReaderCard(
@@ -118,8 +111,6 @@ REGISTRY = Registry(
             source="Exchange format of Themescope",
             factory="themescope.core.readers.jsonl:Jsonl",
             config="themescope.core.config:Config",
-            detector="themescope.core.readers.jsonl:recognises",
-            sample="themescope.core.readers.jsonl:SAMPLE",
             suffixes=("jsonl",),
         ),
         ReaderCard(
@@ -142,8 +133,6 @@ REGISTRY = Registry(
             factory="themescope.core.readers.markdown:Markdown",
             config="themescope.core.readers.markdown:MarkdownConfig",
             tags=frozenset({"text"}),
-            detector="themescope.core.readers.markdown:recognises",
-            sample="themescope.core.readers.markdown:SAMPLE",
             suffixes=("md", "markdown"),
         ),
         ReaderCard(

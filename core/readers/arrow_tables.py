@@ -56,13 +56,13 @@ def read_parquet(path: Path, report: Report, most: int) -> ArrowTable:
         if largest > _GROUP_BYTES:
             advice = "Write it with smaller row groups."
             raise ReadError(path, f"a row group has more than {_GROUP_BYTES >> 30} GB.", advice=advice)
-        known = _known(file.schema_arrow, most)
+        names, types, classes, metadata = _known(file.schema_arrow, most)
 
     def rows() -> Iterator[tuple[Any, ...]]:
         characters, done, size = 0, 0, path.stat().st_size
         with _arrow_errors(path, "Parquet file"):
-            for block in file.iter_batches(_ROWS, columns=known.names):
-                columns = _python(block, known.classes)
+            for block in file.iter_batches(_ROWS, columns=names):
+                columns = _python(block, classes)
                 characters += sum(len(v) for column in columns for v in column if isinstance(v, str))
                 if is_bomb(characters, size):
                     problem = f"its texts have more than {BOMB_RATIO} times its size, which is implausible."
@@ -71,7 +71,7 @@ def read_parquet(path: Path, report: Report, most: int) -> ArrowTable:
                 report.progress(done, file.metadata.num_rows, f"rows of {path.name}")
                 yield from zip(*columns, strict=True)
 
-    return ArrowTable(known.names, rows(), known.types, known.metadata)
+    return ArrowTable(names, rows(), types, metadata)
 
 
 def read_arrow(path: Path, report: Report, most: int) -> ArrowTable:
@@ -82,7 +82,7 @@ def read_arrow(path: Path, report: Report, most: int) -> ArrowTable:
     with _arrow_errors(path, "Arrow file"):
         source = pa.memory_map(str(path))
         stream = pa.ipc.open_stream(source)
-        known = _known(stream.schema, most)
+        names, types, classes, metadata = _known(stream.schema, most)
 
     def rows() -> Iterator[tuple[Any, ...]]:
         with _arrow_errors(path, "Arrow file"), source:
@@ -90,27 +90,18 @@ def read_arrow(path: Path, report: Report, most: int) -> ArrowTable:
                 batch.validate(full=True)  # offsets beyond the data would end the process
                 report.progress(min(source.tell(), size), size, f"rows of {path.name}")
                 for start in range(0, batch.num_rows, _ROWS):
-                    yield from zip(*_python(batch.select(known.names).slice(start, _ROWS), known.classes), strict=True)
+                    yield from zip(*_python(batch.select(names).slice(start, _ROWS), classes), strict=True)
 
-    return ArrowTable(known.names, rows(), known.types, known.metadata)
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What a schema says of the first columns."""
-
-    names: list[str]
-    types: Mapping[str, str]
-    classes: Mapping[str, Sequence[str]]
-    metadata: Mapping[bytes, bytes]
+    return ArrowTable(names, rows(), types, metadata)
 
 
-def _known(schema: Any, most: int) -> _Known:
-    names, metadata = schema.names[:most], schema.metadata or {}
-    classes = class_names(metadata)
+def _known(schema: Any, most: int) -> tuple[list[str], dict[str, str], dict[str, list[str]], Mapping[bytes, bytes]]:
+    """Return what a schema says of the first columns: names, types and classes; and its metadata."""
     import pyarrow as pa
 
-    recorded = _recorded((schema.metadata or {}).get(METADATA, b""))
+    names, metadata = schema.names[:most], schema.metadata or {}
+    classes = class_names(metadata)
+    recorded = _recorded(metadata.get(METADATA, b""))
     found: dict[str, str] = {}
     for name in names:
         kind = schema.field(schema.names.index(name)).type
@@ -118,7 +109,8 @@ def _known(schema: Any, most: int) -> _Known:
             found[name] = ColumnType.CATEGORY
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             found[name] = STRING
-    return _Known(names, found | {name: type for name, type in recorded.items() if name in names}, classes, metadata)
+    types = found | {name: type for name, type in recorded.items() if name in names}
+    return names, types, classes, metadata
 
 
 @contextmanager
@@ -220,8 +212,7 @@ class ExportedDataset:
         return ReadError(self.folder, problem, f"article {number:,}", "Export it again.")
 
     def _rows(self, subset: str, report: Report) -> Iterator[Row]:
-        """Yield the rows of all splits by number of the article."""
-        splits = dataset_files(self.folder, subset).splits.values()
+        splits = dataset_files(self.folder, subset).values()
         return heapq.merge(*(self._split(files, report) for files in splits), key=itemgetter("article_number"))
 
     def _split(self, files: Sequence[Path], report: Report) -> Iterator[Row]:
@@ -238,7 +229,6 @@ class ExportedDataset:
                 yield row
 
     def _note(self, table: ArrowTable) -> None:
-        """Note names and types of the further columns of a file."""
         names = _about(table).get("names")
         self._names |= {str(k): str(v) for k, v in names.items()} if isinstance(names, dict) else {}
         own = {*OF_SENTENCES, *OF_ARTICLES}

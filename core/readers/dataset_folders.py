@@ -16,7 +16,6 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,14 +29,6 @@ _SAVED, _SAVED_SPLITS = "state.json", "dataset_dict.json"
 _MOST_HEADER = 4_000_000  # bytes of a card; names of classes may be many
 _SPLITS = {"train": "train|training", "validation": "validation|valid|dev|val", "test": "test|testing|eval|evaluation"}
 _DEPTH = 3  # folders in which data files are looked for
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetFiles:
-    """Data files of one subset of a dataset."""
-
-    splits: Mapping[str, tuple[Path, ...]]
-    """Split → files, in the order of their names."""
 
 
 def is_dataset(path: Path) -> bool:
@@ -61,8 +52,8 @@ def files_below(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
 
 
-def dataset_files(folder: Path, subset: str = "") -> DatasetFiles:
-    """Return the data files of a subset (a configuration), "" for the default one.
+def dataset_files(folder: Path, subset: str = "") -> dict[str, tuple[Path, ...]]:
+    """Return split → data files, in the order of their names, of a subset (a configuration), "" for the default one.
 
     Raises :class:`ReadError` if there is no such subset, if it has no files, or if the folder names files elsewhere.
     """
@@ -77,7 +68,7 @@ def dataset_files(folder: Path, subset: str = "") -> DatasetFiles:
     splits = {split: files for split, files in found.items() if files}
     if not splits:
         raise ReadError(folder, f"this dataset has no data files ({', '.join(SUFFIXES)}).")
-    return DatasetFiles(splits)
+    return splits
 
 
 def card_header(folder: Path) -> dict[str, Any]:

@@ -123,8 +123,6 @@ class _Page:
 
 @dataclass
 class _Site:
-    """Properties of the wiki from ``<siteinfo>``."""
-
     name: str = ""
     base: str = ""
     files: frozenset[str] = field(default_factory=frozenset)
@@ -150,7 +148,6 @@ class _Site:
 
 
 def _why_skip(page: _Page) -> str:
-    """Return the reason to skip a page, or ""."""
     if page.redirect or _REDIRECT.match(page.text):
         return "redirect"
     prefix = page.title.partition(":")[0].lower().removesuffix(" talk")
@@ -164,8 +161,6 @@ def _why_skip(page: _Page) -> str:
 
 
 class _Parser:
-    """Expat parser with the state of the current page."""
-
     def __init__(self, stream: ByteStream) -> None:
         self.site = _Site()
         self._stream = stream

@@ -125,7 +125,6 @@ def is_message(start: str) -> bool:
 
 
 def _is_json_message(start: str) -> bool:
-    """Return whether JSON lines contain messages with their group."""
     first = start.partition("\n")[0]
     return bool(_JSON_MESSAGE.match(first)) and '"text"' in first and '"sections"' not in first
 
@@ -211,11 +210,6 @@ def _members(path: Path, stream: ByteStream) -> Iterator[tuple[str, int]]:
         _skip(path, stream, -size % _BLOCK)
 
 
-def _long_name(data: bytes) -> str:
-    """Return the name in an extended header of GNU tar."""
-    return data.partition(b"\0")[0].decode("utf-8", "replace")
-
-
 def _pax_name(data: bytes) -> str:
     """Return the last name in an extended header of POSIX, whose records are ``length key=value``; "" for none."""
     name, start = "", 0
@@ -248,7 +242,7 @@ _EXTENDED: dict[bytes, Callable[[bytes], str]] = {
     tarfile.XHDTYPE: _pax_name,
     tarfile.SOLARIS_XHDTYPE: _pax_name,
     tarfile.XGLTYPE: lambda data: "",
-    tarfile.GNUTYPE_LONGNAME: _long_name,
+    tarfile.GNUTYPE_LONGNAME: lambda data: data.partition(b"\0")[0].decode("utf-8", "replace"),
     tarfile.GNUTYPE_LONGLINK: lambda data: "",
 }
 

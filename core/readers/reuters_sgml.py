@@ -109,7 +109,6 @@ class ReutersSgml(BaseReader):
                 self._skipped[reason or "no text"] += 1
 
     def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
-        """Return the topic, and the reason if there is none."""
         if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":
             return "", "outside the ModApte split"
         listed = _TOPIC.findall(text.partition("<TOPICS>")[2].partition("</TOPICS>")[0])

@@ -44,8 +44,6 @@ class _Row:
 
 @dataclass(slots=True)
 class _Open:
-    """An article that is not yet complete."""
-
     link: str
     sections: dict[str, list[str]] = field(default_factory=dict)
     rows: int = 0
@@ -107,7 +105,6 @@ def fold(column: str) -> str:
 
 
 def _rows(path: Path, report: Report) -> Iterator[_Row]:
-    """Yield the rows with their line numbers and stripped cells."""
     reader = csv.reader((line for _, line in lines(path, report)), strict=True)
     try:
         header = next(reader, [])

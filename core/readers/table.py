@@ -101,8 +101,7 @@ class TableReader(BaseReader):
         yield from self._dataset(path, report) if is_dataset(path) else self._table((path,), path, report)
 
     def _dataset(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield the articles of the folder of a dataset."""
-        splits = dataset_files(path, self.config.subset).splits
+        splits = dataset_files(path, self.config.subset)
         if is_exported(next(iter(splits.values()))):
             yield from ExportedDataset(path, self._types).read(report)
             return
@@ -112,7 +111,6 @@ class TableReader(BaseReader):
                 yield article if len(splits) == 1 else _of_split(article, split)
 
     def _table(self, files: Sequence[Path], path: Path, report: Report) -> Iterator[Article]:
-        """Yield the articles of files with the same columns; ``path`` names the source."""
         table = open_tables(files, report, every_column=True)
         choice, rows = choose(path, table, self.config)
         self._types |= table.types
@@ -134,7 +132,6 @@ class TableReader(BaseReader):
         return self.config.name.strip() or title_of(path.name)
 
     def _texts(self, choice: TableChoice, rows: Iterable[Row]) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
-        """Yield the number, the text and the values of rows with text."""
         for number, values in rows:
             text = _clean(values[choice.text])
             if text.strip():
@@ -170,7 +167,6 @@ class TableReader(BaseReader):
                 yield waiting.pop(title).article(title, path.name)
 
     def _titles(self, files: Sequence[Path], path: Path, choice: TableChoice) -> Iterator[str]:
-        """Yield the title of every row with text."""
         for _, values in open_tables(files, SILENT, every_column=True).rows:
             if _clean(values[choice.text]).strip():
                 yield _line(values[choice.title]) or self._name(path)
@@ -178,8 +174,6 @@ class TableReader(BaseReader):
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows of an article that is not yet complete."""
-
     choice: TableChoice
     sections: dict[str, list[tuple[str, tuple[Value, ...]]]] = field(default_factory=dict)
     count: int = 0
@@ -214,7 +208,7 @@ def file_of_columns(path: Path) -> Path | None:
     """
     if not path.is_dir():
         return path
-    files = next(iter(dataset_files(path).splits.values()))
+    files = next(iter(dataset_files(path).values()))
     return None if is_exported(files) else files[0]
 
 

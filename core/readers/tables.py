@@ -11,6 +11,7 @@ import csv
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -103,16 +104,11 @@ def _lines(path: Path, report: Report, every_column: bool) -> FileTable:
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, report: Report, every_column: bool) -> FileTable:
+def _csv(path: Path, report: Report, every_column: bool, delimiter: str = "") -> FileTable:
+    """Return the table of a CSV file; without a delimiter, it is the most frequent one of the first line."""
     text = (line for _, line in lines(path, report, readable_as(path)))
     first = next(text, "")
-    delimiter = max(",;\t|", key=first.count)
-    return _headed(path, _csv_rows(path, chain([first], text), delimiter))
-
-
-def _tsv(path: Path, report: Report, every_column: bool) -> FileTable:
-    text = (line for _, line in lines(path, report, readable_as(path)))
-    return _headed(path, _csv_rows(path, text, "\t"))
+    return _headed(path, _csv_rows(path, chain([first], text), delimiter or max(",;\t|", key=first.count)))
 
 
 def _csv_rows(path: Path, text: Iterable[str], delimiter: str) -> Iterator[list[str]]:
@@ -136,7 +132,6 @@ def _headed(path: Path, rows: Iterator[Sequence[Any]]) -> FileTable:
 
 
 def _filled(rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
-    """Yield rows of ``width`` values without those that are empty."""
     for number, row in rows:
         values = tuple(map(plain_value, row[:width]))
         if any(value is not None and value != "" for value in values):
@@ -240,15 +235,10 @@ def _parts(path: Path) -> list[zipfile.ZipInfo]:
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
-def _parquet(path: Path, report: Report, every_column: bool) -> FileTable:
-    return _arrow_table(path, read_parquet(path, report, MOST_COLUMNS))
-
-
-def _arrow(path: Path, report: Report, every_column: bool) -> FileTable:
-    return _arrow_table(path, read_arrow(path, report, MOST_COLUMNS))
-
-
-def _arrow_table(path: Path, found: ArrowTable) -> FileTable:
+def _arrow_table(
+    read: Callable[[Path, Report, int], ArrowTable], path: Path, report: Report, every_column: bool
+) -> FileTable:
+    found = read(path, report, MOST_COLUMNS)
     columns = _names(found.names)
     if not columns:
         raise ReadError(path, "this file has no columns.")
@@ -257,8 +247,8 @@ def _arrow_table(path: Path, found: ArrowTable) -> FileTable:
 
 
 _OPENERS: Mapping[str, Callable[[Path, Report, bool], FileTable]] = {
-    "txt": _lines, "csv": _csv, "tsv": _tsv, "jsonl": _json, "xlsx": _excel, "parquet": _parquet,
-    "arrow": _arrow,
+    "txt": _lines, "csv": _csv, "tsv": partial(_csv, delimiter="\t"), "jsonl": _json, "xlsx": _excel,
+    "parquet": partial(_arrow_table, read_parquet), "arrow": partial(_arrow_table, read_arrow),
 }  # fmt: skip
 
 

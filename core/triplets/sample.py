@@ -101,7 +101,6 @@ def _draw(article: ArticleSentences, kind: str, rules: TripletRules, seed: int, 
 
 
 def _negatives(drawn: list[Drawn], seed: int) -> list[TextColumns]:
-    """Return the negatives of every article."""
     pools: dict[Split, TextColumns] = {}
     starts: Counter[Split] = Counter()
     negatives = []
@@ -117,7 +116,6 @@ def _negatives(drawn: list[Drawn], seed: int) -> list[TextColumns]:
 
 
 def _from_other_articles(found: Drawn, pool: TextColumns, start: int, seed: int) -> TextColumns:
-    """Sample negatives uniformly from the eligible sentences of the other articles of the split."""
     free = len(pool) - len(found.pool)
     if free == 0 and len(found.pivots):
         raise DataError(

@@ -199,38 +199,6 @@ def versions(partition: Partition) -> list[Version]:
     return sorted(kept, key=lambda version: (version.number, version.key))
 
 
-def named(partition: Partition, key: str, name: str) -> EntryChange:
-    """Return the change that records the present codebook as a version; ``key`` is a new one.
-
-    Raises :class:`DataError` for a name that is empty, overlong or taken, a codebook without clusters, or too many
-    versions.
-    """
-    known, name = versions(partition), " ".join(clean_text(name).split())
-    if not name or len(name) > NAME_LIMIT:
-        raise DataError(f"A version needs a name of at most {NAME_LIMIT} characters.")
-    if any(version.name == name for version in known):
-        raise DataError(f"There is a version “{name}” already. Choose another name.")
-    if not partition.clusters:
-        raise DataError("There are no clusters yet, so there is nothing to record.")
-    if len(known) >= VERSION_LIMIT:
-        raise DataError(f"A codebook may have {VERSION_LIMIT} versions.")
-    number = max((version.number for version in known), default=0) + 1
-    return EntryChange(EntryKind.VERSION, key, None, _packed(number, name, codes(partition)))
-
-
-def restored(partition: Partition, version: Version) -> list[EntryChange]:
-    """Return the changes that give the clusters their texts of a version.
-
-    Clusters that the version does not have keep their texts, and those that were deleted since are left out.
-    """
-    made = [
-        change(partition, code.cluster.number, code.entry)
-        for code in version.codes
-        if code.cluster.number in partition.clusters
-    ]
-    return [one for one in made if one.old != one.new]
-
-
 def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
     """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``."""
     found: dict[EntryKey, Entry] = {}
@@ -239,11 +207,11 @@ def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, E
             found[key] = kept
     for version in versions(partition):
         listed = [Code(code.cluster, only_examples(code.entry, ids)) for code in version.codes]
-        found[EntryKind.VERSION, version.key] = _packed(version.number, version.name, listed)
+        found[EntryKind.VERSION, version.key] = packed_version(version.number, version.name, listed)
     return found
 
 
-def _packed(number: int, name: str, listed: Sequence[Code]) -> Entry:
+def packed_version(number: int, name: str, listed: Sequence[Code]) -> Entry:
     """Return the entry of a version: its sentences are those of all codes in turn, its clusters likewise."""
     places = {code.cluster.number: place for place, code in enumerate(listed)}
     rows: list[dict[str, Any]] = []
@@ -266,7 +234,7 @@ def _version(key: str, entry: Entry) -> Version:
 
 
 def _codes(entry: Entry) -> Iterator[Code]:
-    """Yield the codes of a version; what is not of the form that :func:`_packed` writes is left out."""
+    """Yield the codes of a version; what is not of the form that :func:`packed_version` writes is left out."""
     rows, at = entry.data.get("codes"), 0
     for number, row in zip(entry.clusters, rows if isinstance(rows, list) else [], strict=False):
         try:

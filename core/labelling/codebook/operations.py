@@ -8,19 +8,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from themescope.core.errors import DataError
-from themescope.core.labelling import task_items
-from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange
-from themescope.core.labelling.codebook import entries as versions
+from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange, EntryChange
+from themescope.core.labelling.codebook.entries import NAME_LIMIT as VERSION_NAME_LIMIT
 from themescope.core.labelling.codebook.entries import (
+    VERSION_LIMIT,
     CodebookEntry,
+    Version,
     change,
+    clean_text,
+    codes,
     entry_of,
+    packed_version,
+    versions,
     with_example,
 )
 from themescope.core.labelling.codebook.portable import PortableCode, entry_for, one_line
 from themescope.core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
-from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
-from themescope.core.labelling.task_items import TrainingItem
+from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Entry, EntryKind, Partition
+from themescope.core.labelling.task_items import EXPLANATION_LIMIT, ITEM_LIMIT, TrainingItem, training_items
 from themescope.core.types import Ids
 
 MOST_CODES = 2_000
@@ -58,33 +63,80 @@ def add_own_examples(partition: Partition, ids: Ids) -> Operation:
 
 
 def record_version(partition: Partition, key: str, name: str) -> Operation:
-    """Record the present codebook as a version; ``key`` is a new one."""
-    made = versions.named(partition, key, name)
-    return entries(OperationKind.VERSION, f"version “{one_line(name)}” of the codebook", [made])
+    """Record the present codebook as a version; ``key`` is a new one.
+
+    Raises :class:`DataError` for a name that is empty, overlong or taken, a codebook without clusters, or too many
+    versions.
+    """
+    known, name = versions(partition), one_line(name)
+    if not name or len(name) > VERSION_NAME_LIMIT:
+        raise DataError(f"A version needs a name of at most {VERSION_NAME_LIMIT} characters.")
+    if any(version.name == name for version in known):
+        raise DataError(f"There is a version “{name}” already. Choose another name.")
+    if not partition.clusters:
+        raise DataError("There are no clusters yet, so there is nothing to record.")
+    if len(known) >= VERSION_LIMIT:
+        raise DataError(f"A codebook may have {VERSION_LIMIT} versions.")
+    number = max((version.number for version in known), default=0) + 1
+    made = EntryChange(EntryKind.VERSION, key, None, packed_version(number, name, codes(partition)))
+    return entries(OperationKind.VERSION, f"version “{name}” of the codebook", [made])
 
 
-def restore_version(partition: Partition, version: versions.Version) -> Operation:
-    """Give the clusters their codebook entries of a version."""
-    made = versions.restored(partition, version)
+def restore_version(partition: Partition, version: Version) -> Operation:
+    """Give the clusters their codebook entries of a version.
+
+    Clusters that the version does not have keep their texts, and those that were deleted since are left out.
+    """
+    there = (code for code in version.codes if code.cluster.number in partition.clusters)
+    made = [change(partition, code.cluster.number, code.entry) for code in there]
     return entries(OperationKind.CODEBOOK, f"codebook back to version “{version.name}”", made)
 
 
 def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int], explanation: str = "") -> Operation:
-    """Make sentences training items; ``keys`` are new ones."""
-    made = task_items.chosen(partition, keys, ids, explanation)
+    """Make assigned sentences training items of their present clusters.
+
+    ``keys`` are new keys, one for each sentence that is not an item yet; an item keeps its key.
+
+    Raises :class:`DataError` if a sentence is unassigned, the explanation too long, or there are too many items.
+    """
+    known, fresh = {item.sentence: item for item in training_items(partition)}, iter(keys)
+    text, found = _explanation(explanation), []
+    for id in dict.fromkeys(ids):
+        number = int(partition.numbers[partition.rows([id])[0]])
+        if number == UNASSIGNED:
+            raise DataError("A training item needs a cluster. Assign the sentence first.")
+        key = known[id].key if id in known else next(fresh)
+        found.append(_item_change(partition, TrainingItem(key, id, number, text)))
+    if len(known) + sum(made.old is None for made in found) > ITEM_LIMIT:
+        raise DataError(f"A labelling may have {ITEM_LIMIT} training items.")
+    made = [change for change in found if change.old != change.new]
     noun = "training item" if len(made) == 1 else "training items"
     return entries(OperationKind.TRAINING, f"{len(made)} {noun}", made)
 
 
 def explain_training(partition: Partition, item: TrainingItem, explanation: str) -> Operation:
-    """Change the explanation of a training item."""
-    made = task_items.explained(partition, item, explanation)
+    """Change the explanation of a training item; raise :class:`DataError` if it is too long."""
+    made = _item_change(partition, replace(item, explanation=_explanation(explanation)))
     return entries(OperationKind.TRAINING, "explanation of a training item", [made])
 
 
 def drop_training(partition: Partition, item: TrainingItem) -> Operation:
     """Make a sentence no training item."""
-    return entries(OperationKind.TRAINING, "training item removed", [task_items.dropped(partition, item)])
+    made = replace(_item_change(partition, item), new=None)
+    return entries(OperationKind.TRAINING, "training item removed", [made])
+
+
+def _explanation(text: str) -> str:
+    text = clean_text(text)
+    if len(text) > EXPLANATION_LIMIT:
+        raise DataError(f"An explanation may have {EXPLANATION_LIMIT:,} characters; this one has {len(text):,}.")
+    return text
+
+
+def _item_change(partition: Partition, item: TrainingItem) -> EntryChange:
+    old = partition.entries.get((EntryKind.TRAINING, item.key))
+    new = Entry({"explanation": item.explanation}, (item.sentence,), (item.cluster,))
+    return EntryChange(EntryKind.TRAINING, item.key, old, new)
 
 
 @dataclass(frozen=True, slots=True)

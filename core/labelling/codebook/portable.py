@@ -114,7 +114,7 @@ def described(code: PortableCode, text: str) -> PortableCode:
     for line in clean_text(text).split("\n"):
         name = _HEADED.get(line)
         if name is None:
-            lines.append(_unguarded(line))
+            lines.append(line[1:] if line.startswith("\\") and _LIKE_HEADING.fullmatch(line) else line)
         else:
             lines = parts.setdefault(name, [])
     texts = {name: found for name in TEXTS if (found := "\n".join(parts.get(name, ())).strip())}
@@ -125,10 +125,6 @@ def described(code: PortableCode, text: str) -> PortableCode:
 def _guarded(text: str) -> str:
     lines = text.split("\n")
     return "\n".join("\\" + line if _LIKE_HEADING.fullmatch(line) else line for line in lines)
-
-
-def _unguarded(line: str) -> str:
-    return line[1:] if line.startswith("\\") and _LIKE_HEADING.fullmatch(line) else line
 
 
 def _items(shown: Sequence[str]) -> str:

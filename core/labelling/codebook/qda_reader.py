@@ -61,8 +61,6 @@ class _FoundSource:
 
 @dataclass(slots=True)
 class _Content:
-    """What the XML of a project has."""
-
     name: str = ""
     codes: xml.CodeReader = field(default_factory=xml.CodeReader)
     sources: list[_FoundSource] = field(default_factory=list)
@@ -200,7 +198,6 @@ class ProjectReader:
         return content
 
     def _take(self, content: _Content, part: str, kind: str, found: Any) -> None:
-        """Take over a finished element of a list of the project."""
         if part == "CodeBook" and kind == "Code":
             content.codes.add(found)
             xml.check_codes(content.codes, self._path.name)
@@ -242,7 +239,6 @@ class ProjectReader:
 
     @contextmanager
     def _converted(self) -> Iterator[None]:
-        """Convert errors of the zip library to a ``ReadError``."""
         try:
             yield
         except _DAMAGE as error:

@@ -244,7 +244,6 @@ class Moves:
                 self._eject(self._weaker(first, second))
 
     def _merge(self, row: int, one: int, other: int) -> None:
-        """Merge two clusters into the larger one."""
         kept, gone = (one, other) if (self.numbers == one).sum() >= (self.numbers == other).sum() else (other, one)
         self.numbers[self.numbers == gone] = kept
         self._eject_from(row, kept)
@@ -280,7 +279,6 @@ class Moves:
         self.place(row, int(allowed[int(similarity.argmax())]))
 
     def _eject_from(self, kept: int, number: int) -> None:
-        """Eject sentences from a cluster that must be apart from ``kept`` or from each other."""
         inside = [int(row) for row in self._linked if self.numbers[row] == number]
         for place, row in enumerate(inside):
             for other in inside[place + 1 :]:

@@ -44,7 +44,7 @@ from themescope.core.labelling.answers import (
 from themescope.core.labelling.changes import EntryChange, Kind, Step, apply, difference
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, EntryKind, Partition
-from themescope.core.labelling.questions.state import Moves, QuestionState, Rows, mean_cosines
+from themescope.core.labelling.questions.state import Moves, QuestionState, mean_cosines
 from themescope.core.types import Ids
 
 _NMI = 0.5
@@ -118,7 +118,13 @@ def _best_split(state: QuestionState, least: float) -> Scored | None:
         bound = (2 - _NMI) * np.log(2) * len(rows) / len(state.partition.ids)
         if len(rows) < 2 or bound <= max(least, best[0] if best else 0.0):
             break
-        first, second = _parts(state, rows)
+        key = ("parts", rows.tobytes())
+        if key not in state.cache:
+            x = state.vectors.unit[rows]
+            compared = np.sort(np.random.default_rng(state.seed).permutation(len(rows))[:_MOST_SPLIT])
+            halves = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], 2, state.seed)
+            state.cache[key] = extended_labels(x, compared, halves, 2)
+        first, second = rows[state.cache[key] == 0], rows[state.cache[key] == 1]
         question = _question(state, Effect.SPLIT, state.vectors.central(first), state.vectors.central(second))
         if state.may_ask(question) and not state.links.are_together(*question.sentences):
             differ = 1.0 - float(expit(state.vectors.log_odds(first, second)))
@@ -126,18 +132,6 @@ def _best_split(state: QuestionState, least: float) -> Scored | None:
             if best is None or gain > best[0]:
                 best = gain, question
     return best
-
-
-def _parts(state: QuestionState, rows: Rows) -> tuple[Rows, Rows]:
-    """Return the two clusters that Iclust makes of one."""
-    key = ("parts", rows.tobytes())
-    if key not in state.cache:
-        x = state.vectors.unit[rows]
-        compared = np.sort(np.random.default_rng(state.seed).permutation(len(rows))[:_MOST_SPLIT])
-        labels = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], 2, state.seed)
-        state.cache[key] = extended_labels(x, compared, labels, 2)
-    labels = state.cache[key]
-    return rows[labels == 0], rows[labels == 1]
 
 
 def _difference(one: np.ndarray | int, other: np.ndarray | int, state: QuestionState) -> np.ndarray:
@@ -264,7 +258,6 @@ def _moved(state: QuestionState, given: Answer, numbers: Ids, fresh: int, namer:
 
 
 def _said(state: QuestionState, given: Answer) -> str:
-    """Return the answer in words."""
     if given.value == given.question.values()[-1]:
         return "Skipped"
     if given.question.kind is QuestionKind.PAIR:

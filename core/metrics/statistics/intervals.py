@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.errors import ConfigError, DataError
+from themescope.core.errors import DataError
 from themescope.core.types import Estimate, Floats, Ids
 
 LEVEL = 0.95
@@ -24,25 +24,18 @@ def bootstrap_mean(
     groups: Ids | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
-    method: str = "percentile",
 ) -> Estimate:
-    """Return the mean of (n,) ``values`` with its bootstrap interval.
+    """Return the mean of (n,) ``values`` with its percentile bootstrap interval.
 
     With ``groups`` (n,) whole groups are resampled and counted; an item of group -1 is a group of its own. For a single
-    group both ends of the interval are its mean. ``method`` is "percentile" or "bca" (bias-corrected and accelerated,
-    Efron 1987). Raises :class:`DataError` without values or if one is not finite.
+    group both ends of the interval are its mean. Raises :class:`DataError` without values or if one is not finite.
     """
-    if method not in ("percentile", "bca"):
-        raise ConfigError(f"The method of an interval is percentile or bca, not {method!r}.")
     sums, sizes = _grouped(np.asarray(values, dtype=np.float64), groups)
     mean = float(sums.sum() / sizes.sum())
     if len(sums) == 1:
         return Estimate(mean, mean, mean, 1)
     means = _resampled_means(sums, sizes, n_resamples, np.random.default_rng(seed))
-    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    if method == "bca":
-        tails = _bca_tails(means, mean, sums, sizes, tails)
-    low, high = np.quantile(means, tails)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(mean, float(low), float(high), len(sums))
 
 
@@ -52,7 +45,6 @@ def paired_difference(
     groups: Ids | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
-    method: str = "percentile",
 ) -> Estimate:
     """Return the mean of a - b, (n,) scores of the same articles in the same order, with its interval.
 
@@ -63,7 +55,7 @@ def paired_difference(
         raise DataError(
             f"A paired difference needs two scores of the same articles, not {first.shape} and {second.shape}."
         )
-    return bootstrap_mean(first - second, groups, n_resamples, seed, method)
+    return bootstrap_mean(first - second, groups, n_resamples, seed)
 
 
 def resampled_means(
@@ -92,7 +84,6 @@ def resampled_means(
 
 
 def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
-    """Return the sum and the size of every group."""
     if values.ndim != 1 or len(values) == 0:
         raise DataError("There are no scores to average.")
     if not np.isfinite(values).all():
@@ -109,7 +100,6 @@ def _grouped(values: Floats, groups: Ids | None) -> tuple[Floats, Floats]:
 
 
 def _resampled_means(sums: Floats, sizes: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Return (n_resamples,) means of groups drawn with replacement."""
     n = len(sums)
     kinds, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
     if kinds.shape[1] <= n * _FEW:
@@ -122,21 +112,6 @@ def _resampled_means(sums: Floats, sizes: Floats, n_resamples: int, rng: np.rand
         rows = rng.integers(n, size=(min(step, n_resamples - start), n), dtype=np.int32)
         parts.append(sums[rows].sum(axis=1) / sizes[rows].sum(axis=1))
     return np.concatenate(parts)
-
-
-def _bca_tails(means: Floats, mean: float, sums: Floats, sizes: Floats, tails: Floats) -> Floats:
-    """Return tail probabilities corrected for bias and skewness; unchanged if all resamples are equal."""
-    from scipy.special import ndtr, ndtri
-
-    below = ((means < mean).mean() + (means <= mean).mean()) / 2
-    left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
-    spread = left_out.mean() - left_out
-    scale = (spread**2).sum() ** 1.5
-    if scale == 0.0 or not 0.0 < below < 1.0:
-        return tails
-    bias, acceleration = ndtri(below), (spread**3).sum() / (6 * scale)
-    shifted = bias + ndtri(tails)
-    return np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)))
 
 
 # --- paired tests -----------------------------------------------------------------------------------------------------
@@ -161,8 +136,8 @@ def paired_test(a: npt.ArrayLike, b: npt.ArrayLike, groups: Ids | None = None, s
     :class:`themescope.core.errors.DataError` if the numbers of scores differ or are 0.
     """
     difference = paired_difference(a, b, groups, seed=seed)
-    deltas = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-    return PairedTest(difference, signed_rank_p(_group_means(deltas, groups)))
+    sums, sizes = _grouped(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64), groups)
+    return PairedTest(difference, signed_rank_p(sums / sizes))
 
 
 def signed_rank_p(differences: npt.ArrayLike) -> float:
@@ -246,14 +221,3 @@ def holm(ps: Sequence[float] | Floats) -> list[float]:
         largest = max(largest, min(1.0, (len(ps) - rank) * float(ps[place])))
         corrected[place] = largest
     return corrected
-
-
-def _group_means(values: npt.NDArray[np.float64], groups: Ids | None) -> npt.NDArray[np.float64]:
-    """Return the mean of each group; each item of group -1 is a group of its own."""
-    if groups is None:
-        return values
-    groups = np.asarray(groups)
-    alone = groups == -1
-    _, place = np.unique(groups[~alone], return_inverse=True)
-    means = np.bincount(place, weights=values[~alone]) / np.maximum(np.bincount(place), 1)
-    return np.concatenate([means, values[alone]])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import expit
 
 from themescope.core.clustering import REGISTRY
 from themescope.core.clustering.correlation import best_partition
@@ -114,7 +115,7 @@ def test_probabilities_are_symmetric_and_rise_with_the_cosine() -> None:
     x, truth = planted(6)
     cosines = centred_cosines(x)
     np.testing.assert_allclose(cosines, centred_cosines(sparse.csr_array(x)), atol=1e-9)
-    p = PairCalibration().probabilities(cosines, effective_themes(x))
+    p = expit(PairCalibration().log_odds(cosines, effective_themes(x)))
     np.testing.assert_allclose(p, p.T)
     assert ((p > 0) & (p < 1)).all()
     pairs = np.triu_indices(len(x), 1)

@@ -17,7 +17,7 @@ from themescope.core.labelling.consensus import (
     support,
 )
 from themescope.core.labelling.pair_counts import PairTable
-from themescope.core.labelling.posterior import UNDETERMINED, RaterModel, fit, jackknife
+from themescope.core.labelling.posterior import UNDETERMINED, RaterModel, Reliability, fit, jackknife
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.types import Ids, Labels
 
@@ -42,10 +42,15 @@ def values(model: RaterModel) -> np.ndarray:
     return np.stack([model.rates.sensitivity, model.rates.specificity])
 
 
+def balanced_rate(found: Reliability) -> float:
+    assert found.sensitivity is not None and found.specificity is not None
+    return (found.sensitivity.value + found.specificity.value) / 2
+
+
 def test_reliabilities_are_recovered_with_their_order() -> None:
     truth, raters, articles = simulated(0)
     model = fit(raters, articles)
-    balanced = [found.balanced for found in model.reliabilities]
+    balanced = [balanced_rate(found) for found in model.reliabilities]
     assert balanced == sorted(balanced, reverse=True)
     for rater, found in zip(raters, model.reliabilities, strict=True):
         right = wrong = judged_apart = kept_apart = 0
@@ -143,7 +148,7 @@ def test_the_better_rater_breaks_a_tie_and_the_posterior_is_calibrated() -> None
 def test_what_is_undefined_says_why(raters: list[list[int]], why: str) -> None:
     model = fit([np.array(labels, dtype=np.int32) for labels in raters], np.zeros(3, dtype=np.int64))
     assert why in model.undefined
-    assert all(r.sensitivity is None and r.balanced is None and why in r.undefined for r in model.reliabilities)
+    assert all(r.sensitivity is None and r.specificity is None and why in r.undefined for r in model.reliabilities)
 
 
 def test_two_people_are_taken_as_equal_unless_gold_tells_them_apart() -> None:
@@ -155,8 +160,8 @@ def test_two_people_are_taken_as_equal_unless_gold_tells_them_apart() -> None:
     gold = np.where(articles < 9, truth, -1)
     known = fit([good, bad, gold], articles, gold=[2])
     first, second, _ = known.reliabilities
-    assert not known.equal and first.balanced is not None and second.balanced is not None
-    assert first.balanced > second.balanced + 0.1
+    assert not known.equal and first.sensitivity is not None and second.sensitivity is not None
+    assert balanced_rate(first) > balanced_rate(second) + 0.1
 
 
 def test_three_people_with_few_labels_are_not_called_two() -> None:

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from themescope.core.errors import DataError
-from themescope.core.metrics.matching import MatchedPair, match_clusters
+from themescope.core.metrics.matching import MatchedPair, Matching, match_clusters
 
 LABELS = st.integers(1, 14).flatmap(lambda n: st.tuples(*[hnp.arrays(np.int32, n, elements=st.integers(-1, 4))] * 2))
+
+
+def stayed(found: Matching) -> int:
+    return len(found.aligned) - len(found.moved)
 
 
 def most_that_stay(first: np.ndarray, second: np.ndarray) -> int:
@@ -27,7 +31,7 @@ def most_that_stay(first: np.ndarray, second: np.ndarray) -> int:
 
 @given(LABELS)
 def test_as_many_items_stay_as_in_the_best_of_all_matchings(both: tuple[np.ndarray, np.ndarray]) -> None:
-    assert match_clusters(*both).stayed == most_that_stay(*both)
+    assert stayed(match_clusters(*both)) == most_that_stay(*both)
 
 
 @given(LABELS)
@@ -39,7 +43,7 @@ def test_every_cluster_is_there_once_and_what_moved_is_what_differs(both: tuple[
     for pair in found.pairs:
         assert pair.both == np.count_nonzero((first == pair.first) & (second == pair.second)) > 0
     stays = sum(pair.both for pair in found.pairs) + np.count_nonzero((first == -1) & (second == -1))
-    assert stays == found.stayed
+    assert stays == stayed(found)
     # Under its new names the second partition is the same partition.
     assert ((found.aligned[:, None] == found.aligned) == (second[:, None] == second)).all()
 
@@ -48,7 +52,7 @@ def test_every_cluster_is_there_once_and_what_moved_is_what_differs(both: tuple[
 def test_names_of_clusters_mean_nothing(both: tuple[np.ndarray, np.ndarray], names: list[int]) -> None:
     first, second = both
     renamed = np.array([*names, -1], dtype=np.int32)[second]
-    assert match_clusters(first, renamed).stayed == match_clusters(first, second).stayed
+    assert stayed(match_clusters(first, renamed)) == stayed(match_clusters(first, second))
     assert match_clusters(first, np.array([*names, -1], dtype=np.int32)[first]).moved.size == 0
 
 

@@ -243,14 +243,14 @@ def test_repositories_with_and_without_a_card(claims: Any, tmp_path: Path) -> No
     (folder / "data").mkdir(parents=True)
     claims.to_parquet(str(folder / "data" / "train-00000-of-00001.parquet"))
     claims.to_parquet(str(folder / "data" / "validation.parquet"))
-    assert list(dataset_files(folder).splits) == ["train", "validation"]
+    assert list(dataset_files(folder)) == ["train", "validation"]
     configs = [
         {"config_name": "one", "data_files": [{"split": "half", "path": ["data/train-*.parquet"]}]},
         {"config_name": "two", "data_files": "data/val*.parquet", "default": True},
     ]
     (folder / "README.md").write_text(f"---\n{yaml.safe_dump({'configs': configs})}---\n# Claims\n", "utf-8")
-    assert list(dataset_files(folder).splits) == ["train"]
-    assert list(dataset_files(folder, "one").splits) == ["half"]
+    assert list(dataset_files(folder)) == ["train"]
+    assert list(dataset_files(folder, "one")) == ["half"]
     with pytest.raises(ReadError, match=r"no subset 'three'.*one, two"):
         dataset_files(folder, "three")
     assert [article.title for article in read(folder, subset="one", name="Claims")] == ["Claims"]
