@@ -58,10 +58,6 @@ def _plain(match: re.Match[str]) -> float | None:
     return number if (digits <= 15 or "." in match[0]) and math.isfinite(number) else None
 
 
-def _grouped(match: re.Match[str]) -> float | None:
-    return float(match[0].replace(",", ""))
-
-
 def _parsed_moment(match: re.Match[str]) -> float | None:
     """Return the time of the named groups year, month, day, hour, minute, second, fraction and zone."""
     found = {name: part for name, part in match.groupdict().items() if part}
@@ -117,7 +113,12 @@ def _format(
 NUMBERS = (
     # Numbers with leading zeros are codes, such as postcodes.
     _format("plain", "number", r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?", _plain),
-    _format("grouped", "number", r"[+-]?(?:0|[1-9]\d{0,2}(?:,\d{3})*)(?:\.\d*)?", _grouped),
+    _format(
+        "grouped",
+        "number",
+        r"[+-]?(?:0|[1-9]\d{0,2}(?:,\d{3})*)(?:\.\d*)?",
+        lambda match: float(match[0].replace(",", "")),
+    ),
 )
 """Formats of numbers: 1234.5, and 1,234.5 if all numbers of a column have separators from a thousand on."""
 DATES = (
@@ -294,7 +295,10 @@ class Profile:
             return ColumnType.CATEGORY if len(self._known) <= MOST_CHOSEN else ColumnType.TEXT
         if not self.declared and (found := self._measured()) is not None:
             return found
-        return self._words()
+        there, different = self.values - self.missing, len(self._known)
+        if self.dates or not there or different > MOST_CATEGORIES or self._longest > _LONGEST_CATEGORY:
+            return ColumnType.TEXT
+        return ColumnType.CATEGORY if 2 * different <= there else ColumnType.TEXT
 
     def _measured(self) -> ColumnType | None:
         written = self.texts - self._nothing
@@ -306,12 +310,6 @@ class Profile:
         if self.dates and not self.numbers and read in (None, "date"):
             return ColumnType.DATE
         return ColumnType(read) if read and not self.numbers and not self.dates else None
-
-    def _words(self) -> ColumnType:
-        there, different = self.values - self.missing, len(self._known)
-        if self.dates or not there or different > MOST_CATEGORIES or self._longest > _LONGEST_CATEGORY:
-            return ColumnType.TEXT
-        return ColumnType.CATEGORY if 2 * different <= there else ColumnType.TEXT
 
     @property
     def format(self) -> ValueFormat | None:

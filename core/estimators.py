@@ -128,7 +128,13 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
         self.model_: EncoderLike | None = None
         vectors = self._vectors(x)
-        k, self.reason_ = self._number(vectors)
+        if self.k == "auto":
+            model = self.model_
+            calibration = model.calibration if isinstance(model, SentenceModel) else DEFAULT_CALIBRATION
+            found = suggest(vectors, calibration, _MOST_CLUSTERS, self.seed)
+            k, self.reason_ = found.k, found.reason
+        else:
+            k, self.reason_ = int(self.k), ""
         self.labels_: Labels = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
         self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
         self.cluster_centers_ = _centres(vectors, self.labels_, self.n_clusters_)
@@ -151,14 +157,6 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             self.model_ = encoder(self.model)
         vectors: Matrix = self.model_.encode(list(x))
         return vectors
-
-    def _number(self, vectors: Matrix) -> tuple[int, str]:
-        if self.k != "auto":
-            return int(self.k), ""
-        model = self.model_
-        calibration = model.calibration if isinstance(model, SentenceModel) else DEFAULT_CALIBRATION
-        found = suggest(vectors, calibration, _MOST_CLUSTERS, self.seed)
-        return found.k, found.reason
 
 
 def _centres(vectors: Matrix, labels: Labels, k: int) -> npt.NDArray[np.float64]:

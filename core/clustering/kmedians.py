@@ -30,7 +30,9 @@ class KMedians:
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1, every cluster non-empty."""
         matrix, k = checked(x, k)
-        rows = _dense(matrix)
+        if isinstance(matrix, sparse.csr_array):  # without the columns that are zero everywhere
+            matrix = matrix[:, np.unique(matrix.indices)].toarray()
+        rows: Dense = np.ascontiguousarray(matrix, dtype=np.float64)
         order = np.ascontiguousarray(rows.argsort(axis=0, kind="stable").T)
         rng = np.random.default_rng(seed)
         best, best_labels = np.inf, np.zeros(len(rows), np.int64)
@@ -40,13 +42,6 @@ class KMedians:
             if total < best:
                 best, best_labels = total, labels
         return canonical_labels(best_labels)
-
-
-def _dense(x: Matrix) -> Dense:
-    """Return dense rows, without the columns of a sparse matrix that are zero everywhere."""
-    if isinstance(x, sparse.csr_array):
-        x = x[:, np.unique(x.indices)].toarray()
-    return np.ascontiguousarray(x, dtype=np.float64)
 
 
 def _plus_plus(rows: Dense, k: int, candidates: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:

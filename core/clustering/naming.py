@@ -99,7 +99,10 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
     for text, label in zip(texts, labels.tolist(), strict=True):
         counts[label].update({token.key for token in _tokens(text, grammar) if token.key})
     everywhere = sum(counts, Counter())
-    weights = [_weights(found, everywhere, everywhere.total() / k) for found in counts]
+    mean = everywhere.total() / k
+    weights = [
+        {word: count * float(np.log1p(mean / everywhere[word])) for word, count in found.items()} for found in counts
+    ]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
     phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked], grammar)
     return [
@@ -148,10 +151,6 @@ def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
-
-
-def _weights(counts: Counter[str], everywhere: Counter[str], mean: float) -> dict[str, float]:
-    return {word: count * float(np.log1p(mean / everywhere[word])) for word, count in counts.items()}
 
 
 def _phrases(
@@ -279,7 +278,11 @@ def level_names(
     names: list[list[str]] = []
     above: list[str] = []
     for level in reversed(range(len(levels))):
-        parts, sizes = _sums(counts, levels[0], levels[level])
+        # The counts of the groups of this level from those of the finest one.
+        owner = np.array(_owners(levels[0], levels[level]), dtype=np.intp)
+        sizes = int(levels[level].max(initial=-1)) + 1
+        joined = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(sizes, len(owner)))
+        parts = (joined @ counts).tocsr()
         used = [above[owner].lower() for owner in _owners(levels[level], levels[level + 1])] if above else [""] * sizes
         known = (given or {}).get(level)
         above = list(known) if known else [
@@ -347,14 +350,6 @@ def _owners(fine: Labels, coarse: Labels) -> list[int]:
     owner = np.zeros(int(fine.max(initial=-1)) + 1, dtype=np.int64)
     owner[fine] = coarse
     return [int(value) for value in owner]
-
-
-def _sums(counts: sparse.csr_array, fine: Labels, level: Labels) -> tuple[sparse.csr_array, int]:
-    """Return the counts of the groups of a level from those of the finest one, and the number of groups."""
-    k = int(level.max(initial=-1)) + 1
-    owner = np.array(_owners(fine, level), dtype=np.intp)
-    joined = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(k, len(owner)))
-    return (joined @ counts).tocsr(), k
 
 
 def _weighted(parts: sparse.csr_array, frequencies: npt.NDArray[np.float64]) -> Iterator[dict[int, float]]:

@@ -7,7 +7,7 @@ search using HNSW graphs"), with its recall. It returns candidates, of which the
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,11 @@ class NeighbourIndex:
         for keys, rows in blocks():
             if not isinstance(rows, np.ndarray):
                 raise DataError("Only dense vectors have an index.")
-            graph = _empty(rows.shape[1]) if graph is None else graph
+            if graph is None:
+                graph = _usearch()(
+                    ndim=rows.shape[1], metric="cos", dtype="f16", connectivity=CONNECTIVITY,
+                    expansion_add=EXPANSION_ADD, expansion_search=EXPANSION_SEARCH, enable_key_lookups=False,
+                )  # fmt: skip
             units, used = _units(rows)
             graph.add(keys[used].astype(np.uint64), units[used], threads=threads)
             report.progress(len(graph), max(total, len(graph)), "vectors indexed")
@@ -161,13 +165,6 @@ def _usearch() -> Any:
     return optional_module("usearch.index", "An index of vectors", "usearch", "search").Index
 
 
-def _empty(dim: int) -> Any:
-    return _usearch()(
-        ndim=dim, metric="cos", dtype="f16", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD,
-        expansion_search=EXPANSION_SEARCH, enable_key_lookups=False,
-    )  # fmt: skip
-
-
 def _units(rows: Matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     """Return the rows with length 1, and which of them are not zero."""
     dense = np.asarray(rows, dtype=np.float32)
@@ -177,15 +174,12 @@ def _units(rows: Matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]
 
 def _picked(blocks: Iterable[tuple[Ids, Matrix]], chosen: Ids) -> tuple[Ids, npt.NDArray[np.float32]]:
     """Return keys and directions of the vectors at the places ``chosen``, counted over all blocks."""
-    keys, parts = zip(*_parts(blocks, chosen), strict=True)
-    return np.concatenate(keys), np.concatenate(parts)
-
-
-def _parts(blocks: Iterable[tuple[Ids, Matrix]], chosen: Ids) -> Iterator[tuple[Ids, npt.NDArray[np.float32]]]:
-    first = 0
+    first, keys, parts = 0, [], []
     for ids, rows in blocks:
         low, high = np.searchsorted(chosen, [first, first + len(ids)])
         here = chosen[low:high] - first
         units, used = _units(np.asarray(rows)[here])
-        yield ids[here][used], units[used]
+        keys.append(ids[here][used])
+        parts.append(units[used])
         first += len(ids)
+    return np.concatenate(keys), np.concatenate(parts)

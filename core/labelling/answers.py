@@ -10,7 +10,7 @@ effect until one of them is taken back.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -268,7 +268,9 @@ def constraints_of(given: Mapping[str, Answer]) -> Constraints:
     links, found = Links(), []
     triplets: list[tuple[int, int, int]] = []
     for key, answer in given.items():
-        against = _contradicting(links, answer)
+        # The answers that say the opposite.
+        against = {other for pair in answer.must_links() for other in links.why_apart(*pair)}
+        against |= {other for pair in answer.cannot_links() for other in links.why_together(*pair)}
         if against:
             found.append(Contradiction(key, tuple(sorted(against))))
             continue
@@ -276,21 +278,7 @@ def constraints_of(given: Mapping[str, Answer]) -> Constraints:
             links.put_together(*pair, key)
         for pair in answer.cannot_links():
             links.keep_apart(*pair, key)
-        triplets += _triplets(answer)
+        if answer.question.kind is QuestionKind.CLOSER and answer.chosen is not None:
+            first, second, third = answer.question.sentences
+            triplets.append((first, answer.chosen, third if answer.chosen == second else second))
     return Constraints(links, tuple(triplets), tuple(found))
-
-
-def _contradicting(links: Links, answer: Answer) -> set[str]:
-    """Return the keys of the answers that say the opposite of one; empty if none do."""
-    keys: set[str] = set()
-    for pair in answer.must_links():
-        keys.update(links.why_apart(*pair))
-    for pair in answer.cannot_links():
-        keys.update(links.why_together(*pair))
-    return keys
-
-
-def _triplets(answer: Answer) -> Iterable[tuple[int, int, int]]:
-    if answer.question.kind is QuestionKind.CLOSER and answer.chosen is not None:
-        first, second, third = answer.question.sentences
-        yield (first, answer.chosen, third if answer.chosen == second else second)

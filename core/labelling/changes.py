@@ -23,7 +23,6 @@ from themescope.core.labelling.partition import (
     UNASSIGNED,
     Cluster,
     Entry,
-    EntryKey,
     EntryKind,
     Partition,
     Rows,
@@ -175,7 +174,14 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
             else:
                 clusters[change.number] = change.new
         elif isinstance(change, EntryChange):
-            _enter(partition, entries, change)
+            key = change.kind, change.key
+            if entries.get(key) != change.old:
+                raise StaleChangeError(sentences=change.old.sentences if change.old else ())
+            if change.new is None:
+                entries.pop(key, None)
+            else:
+                partition.rows(change.new.sentences)
+                entries[key] = change.new
         else:
             after = _write(after, change)
     _check_members(after, change_set)
@@ -189,17 +195,6 @@ def misplaced(clusters: Mapping[int, Cluster]) -> list[int]:
     """Return the numbers of the sub-themes whose theme does not exist or is a sub-theme itself."""
     parents = {number: c.parent for number, c in clusters.items() if c.parent is not None}
     return sorted(n for n, parent in parents.items() if parent == n or parent not in clusters or parent in parents)
-
-
-def _enter(partition: Partition, entries: dict[EntryKey, Entry], change: EntryChange) -> None:
-    key = change.kind, change.key
-    if entries.get(key) != change.old:
-        raise StaleChangeError(sentences=change.old.sentences if change.old else ())
-    if change.new is None:
-        entries.pop(key, None)
-    else:
-        partition.rows(change.new.sentences)
-        entries[key] = change.new
 
 
 def _write(partition: Partition, change: SentenceChanges) -> Partition:

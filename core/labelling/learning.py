@@ -55,8 +55,8 @@ def contradictions(labellings: Sequence[Placed], most: int = 1_000) -> list[Labe
     shared = ids[counts > 1]
     cluster = np.full((len(labellings), len(shared)), UNASSIGNED, dtype=np.int64)
     for row, placed in zip(cluster, labellings, strict=True):
-        both, here, there = np.intersect1d(shared, placed.ids, assume_unique=True, return_indices=True)
-        row[here] = _numbers(placed)[there] if len(both) else UNASSIGNED
+        both, here, _ = np.intersect1d(shared, placed.ids, assume_unique=True, return_indices=True)
+        row[here] = placed.partition.numbers[placed.partition.rows(both)]
     found: list[LabelContradiction] = []
     for place in range(len(shared)):
         later, own = cluster[:, place + 1 :], cluster[:, place, None]
@@ -152,11 +152,6 @@ def _surest(sentences: list[int], known: set[int]) -> list[int]:
 def _columns(rows: list[tuple[int, int, int, int]]) -> TripletRows:
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     return TripletRows(np.zeros(len(table), dtype=np.int64), *(np.ascontiguousarray(table[:, c]) for c in range(4)))
-
-
-def _numbers(placed: Placed) -> Ids:
-    found: Ids = placed.partition.numbers[placed.partition.rows(placed.ids)]
-    return found
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------------

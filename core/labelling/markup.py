@@ -133,14 +133,10 @@ def latex_text(paragraphs: Iterable[Iterable[Sentence]]) -> str:
     def part(one: Part) -> str:
         if isinstance(one, Cite):
             return rf"\cite{{{one.key}}}"
-        return latex(_flat(one.text)) if isinstance(one, Foreign) else _quoted(latex(one))
+        return latex(_flat(one.text)) if isinstance(one, Foreign) else latex(one).replace("“", "``").replace("”", "''")
 
     text = [" ".join("".join(map(part, sentence)) for sentence in paragraph) for paragraph in paragraphs]
     return "\n\n".join(text) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("“", "``").replace("”", "''")
 
 
 def cited(paragraphs: Iterable[Iterable[Sentence]]) -> list[str]:

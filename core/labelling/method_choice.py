@@ -79,7 +79,9 @@ def choose(
     Raises :class:`DataError` if there are too few sentences, or only pairs of one kind.
     """
     check(pairs, _FEWEST_UNITS)
-    unit = _units(pairs, groups)
+    unit: Ids = np.arange(len(pairs.sentences))  # (m,) what is resampled: each sentence, or its article
+    if groups is not None and len(np.unique(groups)) >= _FEWEST_UNITS:
+        unit = np.unique(groups, return_inverse=True)[1].astype(np.int64)
     table = np.asarray(same, dtype=np.float32)
     found = agreement(pairs.together, table)
     resampled = _resampled(pairs, table, unit, seed)
@@ -141,13 +143,6 @@ def agreement(
     return kappa[0] if weights is None else kappa
 
 
-def _units(pairs: Pairs, groups: Ids | None) -> Ids:
-    """Return (m,) the number of the unit of each sentence in pairs, which is resampled: its article, or itself."""
-    if groups is not None and len(np.unique(groups)) >= _FEWEST_UNITS:
-        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
-    return np.arange(len(pairs.sentences))
-
-
 def _resampled(pairs: Pairs, same: npt.NDArray[np.float32], unit: Ids, seed: int) -> Floats:
     """Return (b, c) agreements; a pair counts as often as both of its sentences, or their one unit, were drawn."""
     count = int(unit.max()) + 1
@@ -185,19 +180,13 @@ def _held_out(
         if not (rest.both_kinds and judged.both_kinds):
             continue
         found = agreement(rest.together, same[:, ~touched])
-        inside = _units_of(rest, pairs, unit)
+        inside: Ids = np.unique(unit[np.searchsorted(pairs.sentences, rest.sentences)], return_inverse=True)[1]
         resampled = _resampled(rest, same[:, ~touched], inside, seed)
         level = confidence or confidence_with(int(inside.max()) + 1)
         chosen = _chosen(_bounds(found - found[default], resampled - resampled[:, [default]], level), default)
         measured = agreement(judged.together, same[[chosen, default]][:, touched])
         gains.append(float(measured[0] - measured[1]))
     return float(np.mean(gains)) if gains else None
-
-
-def _units_of(part: Pairs, whole: Pairs, unit: Ids) -> Ids:
-    """Return the consecutive units of the sentences of some of the pairs."""
-    rows = np.searchsorted(whole.sentences, part.sentences)
-    return np.unique(unit[rows], return_inverse=True)[1].astype(np.int64)
 
 
 def _estimate(value: float, resampled: Floats, count: int) -> Estimate:

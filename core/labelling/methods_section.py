@@ -152,11 +152,12 @@ class Facts:
 
 def paragraphs(facts: Facts) -> list[list[Sentence]]:
     """Return the paragraphs of the methods section: data and labelling, agreement, use."""
+    agreement = _of_codes(facts.coding) if facts.coding is not None else _of_partitions(facts)
     found = [
         [_data(facts), *_people(facts), *map(_start, facts.starts)],
         [sentence for task in facts.tasks for sentence in _task(task)],
         [*_work(facts)],
-        [*_agreement(facts), *_reliability(facts), *map(_adjudication, facts.adjudications)],
+        [*agreement, *_reliability(facts), *map(_adjudication, facts.adjudications)],
         [*map(_training, facts.training), [f"Labels were made with Themescope {facts.version}."]],
     ]
     return [sentences for sentences in found if sentences]
@@ -232,10 +233,6 @@ def _work(facts: Facts) -> list[Sentence]:
     if facts.answers:
         sentences.append([f"They answered {_count(facts.answers, 'question')} about the similarity of sentences."])
     return sentences
-
-
-def _agreement(facts: Facts) -> list[Sentence]:
-    return _of_codes(facts.coding) if facts.coding is not None else _of_partitions(facts)
 
 
 def _of_codes(found: CodingAgreement) -> list[Sentence]:

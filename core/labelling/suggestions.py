@@ -8,12 +8,11 @@ to the second best; sentences with the smallest margins are reviewed first (marg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import canonical_labels, extended_labels, squared_lengths, unit_rows
@@ -69,7 +68,8 @@ def centres(partition: Partition, x: Matrix) -> Centres:
     sizes = np.bincount(column, minlength=len(numbers)).astype(np.float64)
     sums = np.zeros((len(numbers), x.shape[1]))
     selves = np.zeros(len(numbers))
-    for rows, owner in _blocks(assigned, column):
+    for first in range(0, len(assigned), _BLOCK):
+        rows, owner = assigned[first : first + _BLOCK], column[first : first + _BLOCK]
         membership = np.zeros((len(rows), len(numbers)), dtype=np.float32)
         membership[np.arange(len(rows)), owner] = 1.0
         part = unit[rows]
@@ -78,11 +78,6 @@ def centres(partition: Partition, x: Matrix) -> Centres:
     pairs = sizes * (sizes - 1)
     within = np.where(pairs > 0, ((sums**2).sum(axis=1) - selves) / np.maximum(pairs, 1), 1.0)
     return Centres(numbers, sizes, sums / np.maximum(sizes, 1)[:, None], within)
-
-
-def _blocks(rows: npt.NDArray[np.intp], owner: Ids) -> Iterator[tuple[npt.NDArray[np.intp], Ids]]:
-    for first in range(0, len(rows), _BLOCK):
-        yield rows[first : first + _BLOCK], owner[first : first + _BLOCK]
 
 
 def similar_pairs(found: Centres, most: int) -> list[ClusterPair]:
@@ -306,8 +301,10 @@ def propose(
 
     if len(ids) < max(k, FEWEST):
         raise DataError(f"{len(ids)} sentences cannot be divided into {k} parts.")
-    labels = _labels(x, k, clusterer, seed)
-    found = int(labels.max()) + 1
+    compared = np.sort(np.random.default_rng(seed).permutation(x.shape[0])[:MOST])
+    some = canonical_labels(CLUSTERERS.build(clusterer).fit_predict(x[compared], k, seed))
+    found = int(some.max()) + 1
+    labels = extended_labels(x, compared, some, found)
     names = theme_names(theme_words(texts, labels, found))
     inside = [np.flatnonzero(labels == c) for c in range(found)]
     parts = [ClusterPart(name, by_centrality(ids[rows], x[rows])) for name, rows in zip(names, inside, strict=True)]
@@ -320,12 +317,6 @@ def by_centrality(ids: Ids, x: Matrix) -> Ids:
     centre = np.asarray(unit.sum(axis=0)).ravel()
     ordered: Ids = ids[np.argsort(-np.asarray(unit @ centre).ravel(), kind="stable")]
     return ordered
-
-
-def _labels(x: Matrix, k: int, clusterer: str, seed: int) -> Labels:
-    compared = np.sort(np.random.default_rng(seed).permutation(x.shape[0])[:MOST])
-    found = canonical_labels(CLUSTERERS.build(clusterer).fit_predict(x[compared], k, seed))
-    return extended_labels(x, compared, found, int(found.max()) + 1)
 
 
 # --- adoption ---------------------------------------------------------------------------------------------------------

@@ -102,11 +102,10 @@ def periods_of(dates: npt.NDArray[np.datetime64], period: str) -> tuple[Codes, l
     starts, codes = np.unique(units, return_inverse=True)
     found = np.full(len(dates), -1, dtype=np.int64)
     found[known] = codes
-    return found, [_period_name(str(start), period) for start in starts]
-
-
-def _period_name(start: str, period: str) -> str:
-    return f"{start[:4]} Q{(int(start[5:7]) + 2) // 3}" if period == "quarter" else start
+    names = [str(start) for start in starts]
+    if period == "quarter":
+        names = [f"{name[:4]} Q{(int(name[5:7]) + 2) // 3}" for name in names]
+    return found, names
 
 
 def usual_period(dates: npt.NDArray[np.datetime64]) -> str:

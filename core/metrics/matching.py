@@ -53,14 +53,19 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
     first, second = np.asarray(first), np.asarray(second)
     if first.ndim != 1 or first.shape != second.shape:
         raise DataError(f"Two partitions need one label per item, not {first.shape} and {second.shape}.")
-    rows, columns, table = _overlaps(first, second)
+    rows, columns = (np.unique(labels[labels != UNASSIGNED]) for labels in (first, second))
+    both = (first != UNASSIGNED) & (second != UNASSIGNED)
+    table: Table = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    np.add.at(table, (np.searchsorted(rows, first[both]), np.searchsorted(columns, second[both])), 1)
     at = zip(*linear_sum_assignment(table, maximize=True), strict=True)
     met = [MatchedPair(int(rows[r]), int(columns[c]), int(table[r, c])) for r, c in at if table[r, c]]
     pairs = tuple(sorted(met, key=lambda pair: (-pair.both, pair.first)))
     partner = {pair.second: pair.first for pair in pairs}
     only_second = tuple(int(c) for c in columns if int(c) not in partner)
     after = int(rows[-1]) + 1 if len(rows) else 0
-    aligned = _renamed(second, partner | {label: after + i for i, label in enumerate(only_second)})
+    names = partner | {label: after + i for i, label in enumerate(only_second)}
+    found, place = np.unique(second, return_inverse=True)
+    aligned: Labels = np.array([names.get(int(label), UNASSIGNED) for label in found], dtype=np.int32)[place]
     taken = {pair.first for pair in pairs}
     return Matching(
         pairs,
@@ -69,18 +74,3 @@ def match_clusters(first: Labels, second: Labels) -> Matching:
         np.flatnonzero(aligned != first).astype(np.int64),
         aligned,
     )
-
-
-def _overlaps(first: Labels, second: Labels) -> tuple[Labels, Labels, Table]:
-    """Return the labels of both partitions, ascending, and their (u, v) contingency table."""
-    rows, columns = (np.unique(labels[labels != UNASSIGNED]) for labels in (first, second))
-    both = (first != UNASSIGNED) & (second != UNASSIGNED)
-    table = np.zeros((len(rows), len(columns)), dtype=np.int64)
-    np.add.at(table, (np.searchsorted(rows, first[both]), np.searchsorted(columns, second[both])), 1)
-    return rows, columns, table
-
-
-def _renamed(labels: Labels, names: dict[int, int]) -> Labels:
-    """Return the (n,) labels under new names; unassigned items stay unassigned."""
-    found, place = np.unique(labels, return_inverse=True)
-    return np.array([names.get(int(label), UNASSIGNED) for label in found], dtype=np.int32)[place]

@@ -132,10 +132,5 @@ def margins_of_batch(model: Comparing, batch: TripletBatch) -> npt.NDArray[np.fl
         Sentence(text, article_id=group, position=i, opens_paragraph=True) for i, (group, text) in enumerate(places)
     ]
     vectors = model.embed(sentences)
-    pivots, positives, negatives = (_rows(vectors, index[column]) for column in range(3))
+    pivots, positives, negatives = (vectors[index[column]] for column in range(3))
     return model.distances(pivots, negatives) - model.distances(pivots, positives)
-
-
-def _rows(vectors: Vectors, rows: npt.NDArray[np.int64]) -> Vectors:
-    picked: Vectors = vectors[rows]
-    return picked

@@ -19,7 +19,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.outline import BasePiecewiseReader, Outline
 from themescope.core.readers.streams import FileHead, json_value, text_lines
-from themescope.core.types import PARTS, Article, Value
+from themescope.core.types import PARTS, Article
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
 _JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')
@@ -85,13 +85,9 @@ def _article(record: Any) -> Article | None:
         except _Shape as error:
             raise _Shape(f"section {index + 1}: {error}") from None
     article = outline.article()
-    return None if article is None else replace(article, values=_values(record))
-
-
-def _values(record: dict[str, Any]) -> dict[str, Value]:
-    """Return the further fields of an article that are not empty."""
     further = {key: plain_value(value) for key, value in record.items() if key not in _KEYS}
-    return {key: value for key, value in further.items() if value is not None and value != ""}
+    values = {key: value for key, value in further.items() if value is not None and value != ""}
+    return None if article is None else replace(article, values=values)
 
 
 _KINDS = {str: "a string", int: "a whole number", list: "a list"}

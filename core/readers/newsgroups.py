@@ -137,19 +137,15 @@ def is_archive(beginning: bytes) -> bool:
 def _messages(path: Path, report: Report) -> Iterator[_Message]:
     beginning = head(path, 512)
     if is_archive(beginning):
-        return _archived(path, report)
-    if beginning.lstrip().startswith(b"{"):
-        return _json_lines(path, report)
-    return _single(path, report)
-
-
-def _single(path: Path, report: Report) -> Iterator[_Message]:
-    """Read a file with one message; group and part come from its folders."""
-    text = whole_text(path, report, "latin-1")
-    if not is_message(text):
-        raise ReadError(path, "this is not a message with From and Subject.", "line 1", "Give files of 20 Newsgroups.")
-    parts = path.absolute().parts
-    yield _placed(parts, text.lstrip("\n"))
+        yield from _archived(path, report)
+    elif beginning.lstrip().startswith(b"{"):
+        yield from _json_lines(path, report)
+    else:  # a single message; group and part come from its folders
+        text = whole_text(path, report, "latin-1")
+        if not is_message(text):
+            advice = "Give files of 20 Newsgroups."
+            raise ReadError(path, "this is not a message with From and Subject.", "line 1", advice)
+        yield _placed(path.absolute().parts, text.lstrip("\n"))
 
 
 def _placed(parts: tuple[str, ...], text: str) -> _Message:

@@ -73,16 +73,12 @@ class ScbCsv(BaseReader):
             article.rows += 1
             article.size += len(row.sentence)
             held += len(row.sentence)
-            _check_held(path, row.line, held)
+            if held > OPEN_LIMIT:
+                problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
+                raise ReadError(path, problem, f"line {row.line:,}", "Sort the file by article.")
             if article.rows == expected[row.article]:
                 held -= article.size
                 yield _article(row.article, waiting.pop(row.article), path.name)
-
-
-def _check_held(path: Path, line: int, held: int) -> None:
-    if held > OPEN_LIMIT:
-        problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
-        raise ReadError(path, problem, f"line {line:,}", "Sort the file by article.")
 
 
 def _article(title: str, rows: _Open, source: str) -> Article:

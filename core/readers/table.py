@@ -108,7 +108,10 @@ class TableReader(BaseReader):
         for split, files in splits.items():
             shown = path if len(splits) == 1 else path.with_name(f"{path.name} {split}")
             for article in self._table(files, shown, report):
-                yield article if len(splits) == 1 else _of_split(article, split)
+                if len(splits) > 1:  # the split becomes a column
+                    values = {"split": split, **article.values}
+                    article = replace(article, part=split if split in PARTS else "", values=values)
+                yield article
 
     def _table(self, files: Sequence[Path], path: Path, report: Report) -> Iterator[Article]:
         table = open_tables(files, report, every_column=True)
@@ -152,7 +155,9 @@ class TableReader(BaseReader):
             yield Article(article.title, article.sections, source=path.name, values=kept)
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
-        expected = Counter(self._titles(files, path, choice))
+        again = open_tables(files, SILENT, every_column=True).rows
+        with_text = (values for _, values in again if _clean(values[choice.text]).strip())
+        expected = Counter(_line(values[choice.title]) or self._name(path) for values in with_text)
         waiting: dict[str, _Rows] = {}
         held = 0
         for number, text, values in self._texts(choice, rows):
@@ -165,11 +170,6 @@ class TableReader(BaseReader):
             if part.count == expected[title]:
                 held -= part.size
                 yield waiting.pop(title).article(title, path.name)
-
-    def _titles(self, files: Sequence[Path], path: Path, choice: TableChoice) -> Iterator[str]:
-        for _, values in open_tables(files, SILENT, every_column=True).rows:
-            if _clean(values[choice.text]).strip():
-                yield _line(values[choice.title]) or self._name(path)
 
 
 @dataclass(slots=True)
@@ -210,12 +210,6 @@ def file_of_columns(path: Path) -> Path | None:
         return path
     files = next(iter(dataset_files(path).values()))
     return None if is_exported(files) else files[0]
-
-
-def _of_split(article: Article, split: str) -> Article:
-    """Return an article of one of several splits, which becomes a column."""
-    values = {"split": split, **article.values}
-    return replace(article, part=split if split in PARTS else "", values=values)
 
 
 def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoice, Iterator[Row]]:

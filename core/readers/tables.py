@@ -263,15 +263,12 @@ def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return the column that probably contains the texts: one called so, else the one with the longest texts."""
     sample = [[v for v in values if isinstance(v, str)] for values in zip(*rows[:SAMPLE_ROWS], strict=True)]
     lengths = dict(zip(columns, (sum(map(len, values)) for values in sample), strict=False))
-    named = [column for column in columns if column.lower() in TEXT_NAMES and _is_text(lengths, column)]
+    longest = max(lengths.values(), default=0)
+    # Texts that are short beside the longest ones are codes.
+    named = [name for name in columns if name.lower() in TEXT_NAMES and 4 * lengths.get(name, 0) >= longest]
     return min(named, key=lambda column: TEXT_NAMES.index(column.lower()), default=None) or max(
         columns, key=lambda column: lengths.get(column, 0)
     )
-
-
-def _is_text(lengths: Mapping[str, int], column: str) -> bool:
-    """Return whether a column has texts that are not short beside the longest ones, such as codes."""
-    return 4 * lengths.get(column, 0) >= max(lengths.values(), default=0)
 
 
 # --- sentence lists ---------------------------------------------------------------------------------------------------

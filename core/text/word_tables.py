@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -197,19 +196,15 @@ def _vocabulary_of(path: Path) -> Path:
 
 def _shared_rows(path: Path, count: int) -> tuple[list[str], Rows]:
     words, rows = [], []
-    for number, line in enumerate(_lines(path), 1):
-        word, tab, row = line.rstrip("\n").rpartition("\t")
-        if not tab or not row.isdecimal() or int(row) >= count:
-            raise ReadError(path, f"expected a word, a tab and a row below {count:,}.", f"line {number:,}")
-        words.append(word)
-        rows.append(int(row))
-    return words, np.asarray(rows, np.int64)
-
-
-def _lines(path: Path) -> Iterator[str]:
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="\n") as stream:
-        yield from stream
+        for number, line in enumerate(stream, 1):
+            word, tab, row = line.rstrip("\n").rpartition("\t")
+            if not tab or not row.isdecimal() or int(row) >= count:
+                raise ReadError(path, f"expected a word, a tab and a row below {count:,}.", f"line {number:,}")
+            words.append(word)
+            rows.append(int(row))
+    return words, np.asarray(rows, np.int64)
 
 
 def read_glove_package(limit: int = 0) -> WordVectors:

@@ -191,7 +191,8 @@ def kept_sections(article: ArticleSentences, rules: SectionRules, dropped: Count
         own[sentence.section].append(sentence)
     kept: list[KeptSection] = []
     for record in _admitted(article.sections, rules, dropped):
-        if rules.sections == "top" and kept and _belongs_to(record, kept[-1].record):
+        # A subsection without a top-level heading above it is a section of its own.
+        if rules.sections == "top" and kept and record.level > max(TOP_LEVEL, kept[-1].record.level):
             dropped["merged"] += 1
         else:
             kept.append(KeptSection(record))
@@ -261,11 +262,6 @@ def _title_rule(record: SectionRecord, back_matter: frozenset[str], first_titled
     if title in BACKGROUND:
         return "background"
     return "back_matter" if title in back_matter else ""
-
-
-def _belongs_to(record: SectionRecord, above: SectionRecord) -> bool:
-    """Return whether a section is a subsection; one without a top-level heading is a section of its own."""
-    return record.level > TOP_LEVEL and record.level > above.level
 
 
 def section_sentences(article: ArticleSentences, rules: SectionRules) -> list[Sentence]:

@@ -59,7 +59,13 @@ def sample_triplets(
     Memory is about 50 bytes per triplet and, for ``random_article``, 24 bytes per eligible sentence; text is not kept.
     Raises :class:`ConfigError` for an unknown kind or an undefined combination of settings.
     """
-    _check(kind, rules)
+    if kind not in KINDS:
+        raise ConfigError(f"Triplets are of kind {' or '.join(KINDS)}, not {kind!r}.")
+    if kind == "titles" and rules.negative != "adjacent":
+        raise ConfigError(
+            f"Negatives of title triplets come from neighbouring sections; negative={rules.negative!r} is for "
+            "sentences only. Use negative='adjacent'."
+        )
     counts: Counter[str] = Counter()
     drawn: list[Drawn] = []
     expected = operator.length_hint(articles)
@@ -71,16 +77,6 @@ def sample_triplets(
             report.progress(done, max(expected, done), "articles")
     drawn.sort(key=Drawn.order)
     return _assemble(kind, drawn, _negatives(drawn, seed), counts, rules)
-
-
-def _check(kind: str, rules: TripletRules) -> None:
-    if kind not in KINDS:
-        raise ConfigError(f"Triplets are of kind {' or '.join(KINDS)}, not {kind!r}.")
-    if kind == "titles" and rules.negative != "adjacent":
-        raise ConfigError(
-            f"Negatives of title triplets come from neighbouring sections; negative={rules.negative!r} is for "
-            "sentences only. Use negative='adjacent'."
-        )
 
 
 def _draw(article: ArticleSentences, kind: str, rules: TripletRules, seed: int, counts: Counter[str]) -> Drawn | None:

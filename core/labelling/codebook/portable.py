@@ -102,7 +102,8 @@ def description(code: PortableCode) -> str:
     parts = [_guarded(code.texts.get("definition", ""))]
     for name, title in _TITLES.items():
         if name != "definition":
-            body = _guarded(code.texts.get(name, "")) if name in TEXTS else _items(getattr(code, name))
+            listed = "\n".join(_ITEM + one_line(item) for item in getattr(code, name, ()))
+            body = _guarded(code.texts.get(name, "")) if name in TEXTS else listed
             parts += [f"{title}:\n{body}"] if body else []
     return "\n\n".join(part for part in parts if part)
 
@@ -118,21 +119,15 @@ def described(code: PortableCode, text: str) -> PortableCode:
         else:
             lines = parts.setdefault(name, [])
     texts = {name: found for name in TEXTS if (found := "\n".join(parts.get(name, ())).strip())}
-    items = {name: _listed(parts.get(name, ())) for name in SENTENCES}
+    items = {
+        name: tuple(line.removeprefix(_ITEM) for line in parts.get(name, ()) if line.strip()) for name in SENTENCES
+    }
     return replace(code, texts=texts, examples=items["examples"], counter_examples=items["counter_examples"])
 
 
 def _guarded(text: str) -> str:
     lines = text.split("\n")
     return "\n".join("\\" + line if _LIKE_HEADING.fullmatch(line) else line for line in lines)
-
-
-def _items(shown: Sequence[str]) -> str:
-    return "\n".join(_ITEM + one_line(item) for item in shown)
-
-
-def _listed(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(line.removeprefix(_ITEM) for line in lines if line.strip())
 
 
 # Nine hues of Paul Tol's schemes (SRON/EPS/TN/09-002), in four shades: one colour for each place of the palette.

@@ -30,7 +30,9 @@ def guid(*parts: object) -> str:
 
 def element(name: str, attributes: Mapping[str, str | None], *content: str) -> str:
     """Return an element with escaped attributes, those of None left out; ``content`` is XML."""
-    shown = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
+    given = {key: clean(value) for key, value in attributes.items() if value is not None}
+    marks = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+    shown = "".join(f" {key}={quoteattr(value, marks)}" for key, value in given.items())
     inner = "".join(content)
     return f"<{name}{shown}>{inner}</{name}>" if inner else f"<{name}{shown}/>"
 
@@ -43,10 +45,6 @@ def text(name: str, content: str) -> str:
 def clean(content: str) -> str:
     """Return a text with characters that XML cannot hold replaced; line ends stay."""
     return NOT_IN_XML.sub("\ufffd", content)
-
-
-def _quoted(value: str) -> str:
-    return quoteattr(clean(value), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
 
 
 def code_element(

@@ -232,7 +232,11 @@ class Moves:
         together = answer.value != NO
         if together and one != other:
             if effect is Effect.MERGE and UNASSIGNED not in (one, other):
-                self._merge(first, one, other)
+                kept, gone = one, other
+                if (self.numbers == one).sum() < (self.numbers == other).sum():
+                    kept, gone = other, one
+                self.numbers[self.numbers == gone] = kept
+                self._eject_from(first, kept)
             elif one == UNASSIGNED or (other != UNASSIGNED and self._weaker(first, second) == first):
                 self.place(first, other)
             else:
@@ -242,11 +246,6 @@ class Moves:
                 self._split(first, second)
             else:
                 self._eject(self._weaker(first, second))
-
-    def _merge(self, row: int, one: int, other: int) -> None:
-        kept, gone = (one, other) if (self.numbers == one).sum() >= (self.numbers == other).sum() else (other, one)
-        self.numbers[self.numbers == gone] = kept
-        self._eject_from(row, kept)
 
     def _split(self, first: int, second: int) -> None:
         """Divide the cluster of two sentences by two means around them (k-means with seeds, Basu et al. 2002)."""

@@ -25,19 +25,12 @@ _MONTHS = [
 _NUMBER = re.compile(r"[-−+]?[\d.,]+(?:/\d+)?$")
 
 
-def first(positional: Arguments, _named: Named) -> str:
-    """Return the first argument."""
-    return positional[0] if positional else ""
+def nth(place: int) -> Value:
+    """Return the argument at a place."""
+    return lambda positional, _named: "".join(positional[place:][:1])
 
 
-def second(positional: Arguments, _named: Named) -> str:
-    """Return the second argument."""
-    return positional[1] if len(positional) > 1 else ""
-
-
-def last(positional: Arguments, _named: Named) -> str:
-    """Return the last argument."""
-    return positional[-1] if positional else ""
+first, second, last = nth(0), nth(1), nth(-1)
 
 
 def joined(positional: Arguments, _named: Named) -> str:
@@ -71,17 +64,8 @@ def quotation(positional: Arguments, named: Named) -> str:
     return f"\n\n{text}\n\n" if text else ""
 
 
-_RANGES = {
-    "to": " to ",
-    "-": "–",
-    "–": "–",
-    "and": " and ",
-    "or": " or ",
-    "by": " by ",
-    "x": " × ",
-    "×": " × ",
-    "+/-": " ± ",
-}
+_RANGES = {"-": "–", "–": "–", "x": " × ", "×": " × ", "+/-": " ± "}
+_RANGES |= {word: f" {word} " for word in ("to", "and", "or", "by")}
 _UNITS = {"sqmi": "sq mi", "sqft": "sq ft", "sqkm": "km²", "km2": "km²", "m2": "m²", "km3": "km³", "m3": "m³"}
 _SUBDIVIDED = frozenset({"ft", "yd", "mi", "st", "lb"})  # units that a smaller one may follow: 5 ft 10 in
 _UNITS |= {"impgal": "imp gal", "usgal": "US gal", "cuft": "cu ft", "cuin": "cu in", "c": "°C", "f": "°F"}
@@ -279,19 +263,10 @@ def expand(inside: str) -> str:
         return ""
     name, _, rest = inside.partition("|")
     name = name.strip().replace("_", " ").lower()
-    value = _VALUES.get(name) or _by_prefix(name)
-    if value is None:
-        return ""
-    return value(*_arguments(rest))
-
-
-def _by_prefix(name: str) -> Value | None:
-    if name.startswith("lang-") or name.startswith("rtl-lang-"):
-        return first
     if name.startswith("formatnum:"):
-        number = name.removeprefix("formatnum:")
-        return lambda _positional, _named: number
-    return None
+        return name.removeprefix("formatnum:")
+    value = first if name.startswith(("lang-", "rtl-lang-")) else _VALUES.get(name)
+    return "" if value is None else value(*_arguments(rest))
 
 
 def _arguments(rest: str) -> tuple[Arguments, Named]:
