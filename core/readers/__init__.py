@@ -79,8 +79,10 @@ REGISTRY = Registry(
             title="Documents with summaries (JSON lines)",
             summary="The documents of a summarisation collection, without their reference summaries.",
             source="Saha et al. 2017, section 4.3; the format of scisummnet (Yasunaga et al. 2019) and BillSum",
-            factory="themescope.core.readers.summaries:Summaries",
-            config="themescope.core.readers.summaries:SummariesConfig",
+            factory="themescope.core.readers.jsonl:Summaries",
+            config="themescope.core.readers.jsonl:SummariesConfig",
+            detector="themescope.core.readers.jsonl:has_summaries",
+            sample="themescope.core.readers.jsonl:SUMMARIES_SAMPLE",
             suffixes=("jsonl",),
         ),
         ReaderCard(

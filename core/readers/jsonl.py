@@ -1,24 +1,29 @@
-"""JSON lines with one article per line.
+"""JSON lines with one document per line: articles with sections, or documents with reference summaries.
 
-``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs": ["…"]}]}``;
-``sections`` is flat and in page order; level 1 is the lead, level 2 a top-level heading. ``topic`` (the label of the
-document) and ``part`` ("train" or "test") are optional. Other keys of the article become columns.
+Articles: ``{"title": "Adelaide", "source": "…", "url": "…", "sections": [{"title": "", "level": 1, "paragraphs":
+["…"]}]}``; ``sections`` is flat and in page order; level 1 is the lead, level 2 a top-level heading. ``topic`` (the
+label of the document) and ``part`` ("train" or "test") are optional. Other keys of the article become columns.
+
+Summaries: ``{"id", "title", "sections": [{"title", "sentences": [...]}], "summary"}``, or with ``"text"`` instead of
+sections; ``summary`` is a text or the list of its sentences, ``summaries`` a list of texts. A corpus contains the
+documents only. Other keys are ignored, in particular abstracts, because the summaries of scisummnet were written from
+them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from themescope.core.columns import plain_value
-from themescope.core.config import Config
+from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
-from themescope.core.readers.outline import BasePiecewiseReader, Outline
-from themescope.core.readers.streams import FileHead, json_value, text_lines
+from themescope.core.readers.outline import BasePiecewiseReader, BaseReader, Outline
+from themescope.core.readers.streams import FileHead, json_lines, json_value, text_lines
 from themescope.core.types import PARTS, Article
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
@@ -54,7 +59,7 @@ class Jsonl(BasePiecewiseReader):
 
 
 class _Shape(Exception):
-    """A JSON line that is not a valid article."""
+    """A JSON line that is not a valid document."""
 
 
 def _article(record: Any) -> Article | None:
@@ -105,3 +110,122 @@ def _get(record: dict[str, Any], key: str, kind: type, default: Any = None) -> A
 def recognises(head: FileHead) -> bool:
     """Return whether a file begins with a JSON object."""
     return bool(_JSON.match(head.text))
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+_DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
+_SUMMARY = re.compile(r'"(?:summary|summaries)"\s*:')
+# A blank line, or a line that begins with the number of an item, as in bills.
+_BREAK = re.compile(r"\n\s*\n|\n\s+(?=\(?[0-9A-Za-z]{1,4}\)\s)")
+# The heading of a numbered part, whose full stops do not end a sentence.
+_NUMBERED = re.compile(r"(?:SECTION|SEC\.|TITLE|CHAPTER) [0-9A-Z]{1,5}\.[ A-Z0-9,;:'`()-]*\.?\Z")
+
+SUMMARIES_SAMPLE = b"""\
+{"id": "Ada", "sections": [{"title": "1 Start", \
+"sentences": ["It was founded.", "Then it grew."]}], "summary": ["It grew."]}
+{"id": "b1", "title": "Bea", \
+"text": "SEC. 1. A NAME.\\n\\n    It is\\n  Bea.\\n   (1) One.\\n", "summaries": ["B", "C"]}
+"""
+"""A tiny file in this format."""
+
+
+@dataclass(frozen=True)
+class SummariesConfig(Config):
+    """Settings of the reader."""
+
+    headings: bool = option(
+        False, "Begin a section at the numbered headings of a text, such as those of bills (“SEC. 2. FINDINGS.”)."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRecord:
+    """A document and the texts of its summaries."""
+
+    id: str
+    article: Article | None
+    """None if the document has no text."""
+    references: tuple[str, ...]
+
+
+class Summaries(BaseReader):
+    """Reader of the documents of a file with summaries."""
+
+    config: SummariesConfig
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""
+        self._skipped.clear()
+        for record in summary_records(path, report, self.config.headings):
+            if record.article is None:
+                self._skipped["no text"] += 1
+            else:
+                yield record.article
+
+
+def summary_records(path: Path, report: Report, headings: bool = False) -> Iterator[SummaryRecord]:
+    """Yield the record of every line; ``headings`` as in :class:`SummariesConfig`.
+
+    Raises :class:`ReadError` with the number of an invalid line.
+    """
+    for number, record in json_lines(path, report):
+        try:
+            yield _record(record, path.name, headings)
+        except _Shape as error:
+            advice = 'Each line needs "id", "text" or "sections", and "summary" or "summaries".'
+            raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
+
+
+def _record(record: Any, source: str, headings: bool) -> SummaryRecord:
+    if not isinstance(record, dict):
+        raise _Shape("the line is not a JSON object")
+    id, title = _text(record, "id"), _text(record, "title", "")
+    if not id.strip():
+        raise _Shape('the document has an empty "id"')
+    outline = Outline(f"{title.strip()} ({id})" if title.strip() else id, source=source)
+    for section in _list(record, "sections", dict):
+        heading = _text(section, "title", "").strip()
+        if heading:
+            outline.heading(heading, 2)
+        sentences = tuple(clean for s in _list(section, "sentences", str) if (clean := " ".join(s.split())))
+        outline.paragraph(" ".join(sentences), sentences)
+    for block in _BREAK.split(_text(record, "text", "")):
+        text = " ".join(block.split())
+        numbered = _NUMBERED.match(text)
+        if numbered and headings:
+            outline.heading(text, 2)
+        else:
+            outline.paragraph(text, (text,) if numbered else ())
+    return SummaryRecord(id, outline.article(), _references(record))
+
+
+def _references(record: dict[str, Any]) -> tuple[str, ...]:
+    found = _list(record, "summaries", str)
+    one = record.get("summary")
+    if isinstance(one, str):
+        found = [*found, one]
+    elif one is not None:
+        found = [*found, " ".join(_list(record, "summary", str))]
+    return tuple(text.strip() for text in found if text.strip())
+
+
+def _text(record: dict[str, Any], key: str, default: str | None = None) -> str:
+    value: str = _get(record, key, str, default)
+    if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
+        raise _Shape(f'"{key}" contains an invalid character (NUL or half of a surrogate pair)')
+    return value
+
+
+def _list(record: dict[str, Any], key: str, kind: type) -> list[Any]:
+    value = record.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(part, kind) for part in value):
+        raise _Shape(f'"{key}" is not a list of {"texts" if kind is str else "objects"}')
+    return [_text({key: part}, key) if kind is str else part for part in value]
+
+
+def has_summaries(head: FileHead) -> bool:
+    """Return whether a file contains JSON lines with documents and their summaries."""
+    first = head.text.partition("\n")[0]
+    return bool(_DOCUMENT.match(first)) and bool(_SUMMARY.search(first) or '"abstract"' in first)

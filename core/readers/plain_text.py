@@ -50,6 +50,8 @@ class HeadedText(BaseReader):
     """Reader of the articles of a text with heading lines."""
 
     config: HeadedTextConfig
+    _headings = True
+    """Whether the text has headings and lists."""
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order, one at a time in memory."""
@@ -61,7 +63,7 @@ class HeadedText(BaseReader):
         for number, line in lines(path, report):
             size += len(line)
             check_article(path, size, f"line {number:,}")
-            heading = heading_of(line)
+            heading = heading_of(line) if self._headings else None
             if heading is None:
                 self._take(line, block, outline)
                 continue
@@ -77,7 +79,7 @@ class HeadedText(BaseReader):
 
     def _take(self, line: str, block: list[str], outline: Outline) -> None:
         """Add a line to the current block, or end the block; "" always ends it."""
-        item = _ITEM.match(line)
+        item = _ITEM.match(line) if self._headings else None
         if line.strip() and not item:
             block.append(line.strip())
             if self.config.paragraphs == "block":
@@ -132,28 +134,10 @@ class PlainConfig(Config):
     )
 
 
-class Plain(BaseReader):
+class Plain(HeadedText):
     """Reader of a text without headings as one article named after its file."""
 
-    config: PlainConfig
-
-    def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield the article."""
-        self._skipped.clear()
-        outline = Outline(title_of(path.name), source=path.name)
-        block: list[str] = []
-        size = 0
-        for number, line in lines(path, report):
-            size += len(line)
-            check_article(path, size, f"line {number:,}")
-            line = line.strip()
-            if line:
-                block.append(line)
-            if block and (not line or self.config.paragraphs == "line"):
-                outline.paragraph(" ".join(block))
-                block.clear()
-        outline.paragraph(" ".join(block))
-        yield from self._finished(outline)
+    _headings = False
 
 
 def is_text(head: FileHead) -> bool:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from themescope.core.errors import DataError, ReadError
 from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.jsonl import summary_records
 from themescope.core.readers.streams import whole_text
-from themescope.core.readers.summaries import summary_records
 from themescope.core.text.splitting import SentenceSplitter, split_article
 
 _TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.S | re.I)
@@ -37,7 +37,7 @@ class SummaryDocument:
 
 
 def read_summary_documents(path: Path, language: str = "en", report: Report | None = None) -> list[SummaryDocument]:
-    """Read a file of JSON lines (see ``themescope.core.readers.summaries``) or a folder (see above), in order of ids.
+    """Read a file of JSON lines (see ``themescope.core.readers.jsonl``) or a folder (see above), in order of ids.
 
     A document without references is kept, because it can be summarised, although not scored. Raises
     :class:`ReadError` for invalid files, and :class:`DataError` if no document has a sentence.
