@@ -137,7 +137,12 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             k, self.reason_ = int(self.k), ""
         self.labels_: Labels = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
         self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
-        self.cluster_centers_ = _centres(vectors, self.labels_, self.n_clusters_)
+        labels, assigned = self.labels_, np.flatnonzero(self.labels_ >= 0)
+        places, shape = (labels[assigned], assigned), (self.n_clusters_, len(labels))
+        sums: Any = sparse.csr_array((np.ones(len(assigned)), places), shape=shape) @ unit_rows(vectors)
+        dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+        sizes = np.bincount(labels[assigned], minlength=self.n_clusters_)
+        self.cluster_centers_: npt.NDArray[np.float64] = dense / sizes[:, None]
         return self
 
     def predict(self, x: Sequence[str] | Matrix) -> Labels:
@@ -157,14 +162,3 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             self.model_ = encoder(self.model)
         vectors: Matrix = self.model_.encode(list(x))
         return vectors
-
-
-def _centres(vectors: Matrix, labels: Labels, k: int) -> npt.NDArray[np.float64]:
-    unit, assigned = unit_rows(vectors), np.flatnonzero(labels >= 0)
-    membership = sparse.csr_array(
-        (np.ones(len(assigned)), (labels[assigned], assigned)), shape=(k, len(labels)), dtype=np.float64
-    )
-    sums: Any = membership @ unit
-    dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
-    centres: npt.NDArray[np.float64] = dense / np.bincount(labels[assigned], minlength=k)[:, None]
-    return centres

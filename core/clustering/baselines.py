@@ -9,7 +9,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.clustering.inputs import Square, canonical_labels, check_items, checked, cosine_matrix, kernel_seed
@@ -37,10 +36,18 @@ class Spectral:
 
     def fit_predict(self, x: Matrix, k: int | None = None, seed: int = 0) -> Labels:
         """Return (n,) labels 0…k-1, every cluster non-empty."""
+        from scipy import linalg
+        from scipy.sparse.linalg import eigsh
+
         from themescope.core.clustering import kernels
 
         matrix, k = checked(x, k)
-        rows = _leading(neighbour_graph(cosine_matrix(matrix), self.config.neighbours), k)
+        graph = neighbour_graph(cosine_matrix(matrix), self.config.neighbours)
+        n = len(graph)
+        if n <= _FEW or k >= n - 1:
+            rows = np.asarray(linalg.eigh(graph, subset_by_index=(n - k, n - 1))[1])
+        else:
+            rows = np.asarray(eigsh(sparse.csr_array(graph), k, which="LA", v0=np.ones(n))[1])
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9)
         # Inner products do not depend on the signs and rotations of eigenvectors.
@@ -64,18 +71,6 @@ def neighbour_graph(cosines: Square, neighbours: int) -> Square:
     degrees = np.sqrt(weights.sum(axis=1))
     inverse = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 1e-9)
     return np.asarray(weights * inverse[:, None] * inverse)
-
-
-def _leading(graph: Square, k: int) -> npt.NDArray[np.float64]:
-    """Return the (n, k) eigenvectors of the largest eigenvalues."""
-    from scipy import linalg, sparse
-    from scipy.sparse.linalg import eigsh
-
-    n = len(graph)
-    if n <= _FEW or k >= n - 1:
-        return np.asarray(linalg.eigh(graph, subset_by_index=(n - k, n - 1))[1])
-    found = eigsh(sparse.csr_array(graph), k, which="LA", v0=np.ones(n))
-    return np.asarray(found[1])
 
 
 _DECIMALS = 12

@@ -161,7 +161,12 @@ class ClusterChanges:
                     self._move(change)
             for change in change_set:
                 if isinstance(change, ClusterChange):
-                    self._name(change, step)
+                    old, new = change.old, change.new
+                    if new is not None and (old is None or old.name != new.name):
+                        marks = self._names[new.number]
+                        if old is not None and not marks.current.name:
+                            marks.current.name = old.name
+                        marks.set(step, new.name)
                 elif isinstance(change, EntryChange) and change.kind is EntryKind.DISMISSED and change.new is not None:
                     for number in change.new.clusters:
                         self._dismissals[number][change.key].set(step, change.key)
@@ -195,11 +200,3 @@ class ClusterChanges:
                     for marks in (self._names[number], *self._dismissals[number].values()):
                         for since in marks.all:
                             moves(since, moved)
-
-    def _name(self, change: ClusterChange, step: Step) -> None:
-        old, new = change.old, change.new
-        if new is not None and (old is None or old.name != new.name):
-            marks = self._names[new.number]
-            if old is not None and not marks.current.name:
-                marks.current.name = old.name
-            marks.set(step, new.name)

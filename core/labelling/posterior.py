@@ -115,7 +115,9 @@ def fit(raters: Sequence[Labels], articles: Ids, gold: Collection[int] = (), see
     counts = PairTable(raters, articles, seed).counts(FEWEST_ARTICLES)
     reason = _nothing_to_learn(raters, counts)
     if reason:
-        return _without(counts, reason)
+        even = np.full(len(counts.shared), RIGHT / (RIGHT + WRONG))
+        nothing = tuple(Reliability(None, None, int(shared), reason) for shared in counts.shared)
+        return RaterModel(LabelRates(even, even, 0.5), nothing, counts.parts_of, True, reason)
     fixed = np.isin(np.arange(len(raters)), [*gold])
     rates = estimate(counts.judgements, counts.weights, fixed)
     determined = _determined(counts, rates, fixed)
@@ -145,12 +147,6 @@ def _nothing_to_learn(raters: Sequence[Labels], counts: PairCounts) -> str:
 
 def _active(raters: Sequence[Labels]) -> int:
     return sum(bool((labels != MISSING).any()) for labels in raters)
-
-
-def _without(counts: PairCounts, reason: str) -> RaterModel:
-    even = np.full(len(counts.shared), RIGHT / (RIGHT + WRONG))
-    values = [Reliability(None, None, int(shared), reason) for shared in counts.shared]
-    return RaterModel(LabelRates(even, even, 0.5), tuple(values), counts.parts_of, True, reason)
 
 
 # --- EM ---------------------------------------------------------------------------------------------------------------

@@ -262,17 +262,12 @@ def items_of(entries: Mapping[EntryKey, Entry], clusters: Collection[int]) -> li
     """Return the training items whose cluster is one of ``clusters``, by sentence; of several for one, the first."""
     found: dict[int, TrainingItem] = {}
     for (kind, key), entry in sorted(entries.items(), key=lambda pair: pair[0]):
-        item = _item(key, entry) if kind is EntryKind.TRAINING else None
-        if item is not None and item.cluster in clusters:
-            found.setdefault(item.sentence, item)
+        if kind is EntryKind.TRAINING and len(entry.sentences) == len(entry.clusters) == 1:
+            text = entry.data.get("explanation")
+            item = TrainingItem(key, *entry.sentences, *entry.clusters, text if isinstance(text, str) else "")
+            if item.cluster in clusters:
+                found.setdefault(item.sentence, item)
     return [found[id] for id in sorted(found)]
-
-
-def _item(key: str, entry: Entry) -> TrainingItem | None:
-    if len(entry.sentences) != 1 or len(entry.clusters) != 1:
-        return None
-    text = entry.data.get("explanation")
-    return TrainingItem(key, entry.sentences[0], entry.clusters[0], text if isinstance(text, str) else "")
 
 
 def share_right(answers: Sequence[bool]) -> Estimate | None:

@@ -118,7 +118,13 @@ def section_pairs(own: Codes, other: Codes, titles: Sequence[str], margins: npt.
     values = np.asarray(margins, dtype=np.float32)
     if not len(values) or not len(values) == len(own) == len(other) == len(groups):
         raise DataError("Every triplet needs a margin, an article and two section titles.")
-    folded, spelled = _folded(titles, np.concatenate([own, other]))
+    # The code of the folded form of each title, and the most frequent spelling of every form.
+    forms: dict[str, int] = {}
+    folded = np.fromiter((forms.setdefault(fold_heading(t), len(forms)) for t in titles), np.int32, len(titles))
+    uses = np.bincount(np.concatenate([own, other]), minlength=len(titles))
+    spelled = [""] * len(forms)
+    for place in np.argsort(uses, kind="stable").tolist():  # the most frequent spelling is last and is kept
+        spelled[folded[place]] = " ".join(fold_title(titles[place]).split())
     a, b = folded[own].astype(np.int64), folded[other].astype(np.int64)
     keys = np.minimum(a, b) * len(spelled) + np.maximum(a, b)
     distinct, pair, counts = np.unique(keys, return_inverse=True, return_counts=True)
@@ -137,17 +143,6 @@ def section_pairs(own: Codes, other: Codes, titles: Sequence[str], margins: npt.
         order=np.argsort(pair, kind="stable"),
         starts=np.concatenate([[0], np.cumsum(counts)]),
     )
-
-
-def _folded(titles: Sequence[str], used: Codes) -> tuple[Codes, list[str]]:
-    """Return the code of the folded form of each title, and the most frequent spelling of every form."""
-    forms: dict[str, int] = {}
-    codes = np.fromiter((forms.setdefault(fold_heading(t), len(forms)) for t in titles), np.int32, len(titles))
-    uses = np.bincount(used, minlength=len(titles))
-    spelled = [""] * len(forms)
-    for place in np.argsort(uses, kind="stable").tolist():  # the most frequent spelling is last and is kept
-        spelled[codes[place]] = " ".join(fold_title(titles[place]).split())
-    return codes, spelled
 
 
 def _alphabetical(a: str, b: str) -> tuple[str, str]:

@@ -101,7 +101,11 @@ def _known(schema: Any, most: int) -> tuple[list[str], dict[str, str], dict[str,
 
     names, metadata = schema.names[:most], schema.metadata or {}
     classes = class_names(metadata)
-    recorded = _recorded(metadata.get(METADATA, b""))
+    try:
+        types = json.loads(metadata.get(METADATA, b""))["types"]
+        recorded = {name: ColumnType(type) for name, type in types.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        recorded = {}
     found: dict[str, str] = {}
     for name in names:
         kind = schema.field(schema.names.index(name)).type
@@ -109,8 +113,7 @@ def _known(schema: Any, most: int) -> tuple[list[str], dict[str, str], dict[str,
             found[name] = ColumnType.CATEGORY
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             found[name] = STRING
-    types = found | {name: type for name, type in recorded.items() if name in names}
-    return names, types, classes, metadata
+    return names, found | {name: type for name, type in recorded.items() if name in names}, classes, metadata
 
 
 @contextmanager
@@ -149,14 +152,6 @@ def class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
             for name, feature in features.items()
             if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
         }
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
-
-
-def _recorded(content: bytes) -> dict[str, str]:
-    try:
-        types = json.loads(content)["types"]
-        return {name: ColumnType(type) for name, type in types.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 

@@ -124,11 +124,18 @@ def draw_sentences(
     """Draw triplets of sentences (``triplets-sen``): pairs of one section by rule (i) with a negative."""
     pool = _eligible(kept, rules, counts)
     base = article_key(article.title, seed)
-    u, v = _chosen_pairs(pool, rules, base, counts)
+    u, v = _pairs(pool, rules.max_paragraph_distance)
+    counts["pairs_possible"] += len(u)
+    per_section, per_article = rules.caps()
+    if per_section is not None:
+        hashes = keys(base, "pair", pool.positions[u], pool.positions[v])
+        chosen = smallest_per_group(hashes, pool.sections[u], per_section)
+        u, v = u[chosen], v[chosen]
+    counts["pairs_used"] += len(u)
     pair, which, neighbour = _slots(pool.sections[u], pool.counts)
     counts["triplets_possible"] += len(pair)
     drawn = keys(base, "triplet", pool.positions[u[pair]], pool.positions[v[pair]], which)
-    chosen = _capped(drawn, rules.caps()[1])
+    chosen = _capped(drawn, per_article)
     u, v, which, neighbour = u[pair[chosen]], v[pair[chosen]], which[chosen], neighbour[chosen]
     slots = (pool.positions[u], pool.positions[v], which)
     swap = (keys(base, "pivot", slots[0], slots[1]) & np.uint64(1)).astype(bool)
@@ -142,18 +149,6 @@ def draw_sentences(
         _negatives(pool, pool.sections[u], neighbour, rules.negative, base, slots),
         slots,
     )
-
-
-def _chosen_pairs(pool: _Eligible, rules: TripletRules, base: int, counts: Counter[str]) -> tuple[Indices, Indices]:
-    """Return pairs by rule (i), at most as many per section as the cap allows."""
-    u, v = _pairs(pool, rules.max_paragraph_distance)
-    counts["pairs_possible"] += len(u)
-    cap = rules.caps()[0]
-    if cap is not None:
-        chosen = smallest_per_group(keys(base, "pair", pool.positions[u], pool.positions[v]), pool.sections[u], cap)
-        u, v = u[chosen], v[chosen]
-    counts["pairs_used"] += len(u)
-    return u, v
 
 
 def _negatives(

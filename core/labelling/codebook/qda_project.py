@@ -265,8 +265,15 @@ def located(titles: Mapping[int, str], sentences: Sequence[Sentence], text: str)
 
 
 def _search(sentences: Iterable[str], text: str) -> list[Span | None]:
-    flat, places = _flattened(text)
-    found: list[Span | None] = []
+    # The text with single spaces, and the place in ``text`` of each of its characters.
+    kept: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        blank = character.isspace()
+        if not blank or (kept and kept[-1] != " "):
+            kept.append(" " if blank else character)
+            places.append(place)
+    flat, found = "".join(kept), list[Span | None]()
     at = 0
     for sentence in sentences:
         wanted = " ".join(sentence.split())
@@ -277,18 +284,6 @@ def _search(sentences: Iterable[str], text: str) -> list[Span | None]:
         at = start + len(wanted)
         found.append((places[start], places[at - 1] + 1))
     return found
-
-
-def _flattened(text: str) -> tuple[str, list[int]]:
-    """Return a text with single spaces, and the place in ``text`` of each of its characters."""
-    kept: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        blank = character.isspace()
-        if not blank or (kept and kept[-1] != " "):
-            kept.append(" " if blank else character)
-            places.append(place)
-    return "".join(kept), places
 
 
 class Spans:
