@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind, entries, rename_all
 from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKind, Partition
 from themescope.core.types import Ids
@@ -59,10 +60,7 @@ def accept_outliers(partition: Partition, ids: Ids) -> Operation:
     kept = np.union1d(accepted_outliers(partition), partition.ids[partition.rows(ids)])
     old = partition.entries.get((EntryKind.DISMISSED, OUTLIERS))
     change = EntryChange(EntryKind.DISMISSED, OUTLIERS, old, Entry(sentences=tuple(kept.tolist())))
-    count = len(np.unique(ids))
-    return entries(
-        OperationKind.DISMISS, f"{count:,} {'outlier' if count == 1 else 'outliers'} left in place", [change]
-    )
+    return entries(OperationKind.DISMISS, f"{counted(len(np.unique(ids)), 'outlier')} left in place", [change])
 
 
 def accepted_outliers(partition: Partition) -> Ids:

@@ -15,6 +15,7 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange
 from themescope.core.labelling.codebook import entries as codebook
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind, new_cluster
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
 from themescope.core.types import Ids
@@ -85,7 +86,9 @@ def put_under(partition: Partition, numbers: Iterable[int], theme: int) -> Opera
     if above.parent is not None:
         raise DataError(f"“{above.name}” is a sub-theme. Choose a theme, or move it out first.")
     changes = _moved(partition, numbers, theme)
-    return Operation(OperationKind.GROUP, f"{_clusters(changes)} → {above.name}", ChangeSet(tuple(changes)))
+    return Operation(
+        OperationKind.GROUP, f"{counted(len(changes), 'cluster')} → {above.name}", ChangeSet(tuple(changes))
+    )
 
 
 def group(partition: Partition, groups: Sequence[ClusterGroup], first_number: int) -> Operation:
@@ -107,7 +110,7 @@ def group(partition: Partition, groups: Sequence[ClusterGroup], first_number: in
 def move_out(partition: Partition, numbers: Iterable[int]) -> Operation:
     """Make sub-themes themes; themes stay what they are."""
     changes = _turned(partition, numbers, None)
-    what = changes[0].new.name if len(changes) == 1 and changes[0].new else _clusters(changes)
+    what = changes[0].new.name if len(changes) == 1 and changes[0].new else counted(len(changes), "cluster")
     return Operation(OperationKind.UNGROUP, f"{what} moved out", ChangeSet(tuple(changes)))
 
 
@@ -131,7 +134,3 @@ def _moved(partition: Partition, numbers: Iterable[int], theme: int) -> list[Clu
 def _turned(partition: Partition, numbers: Iterable[int], parent: int | None) -> list[ClusterChange]:
     found = [partition.cluster(number) for number in dict.fromkeys(numbers)]
     return [ClusterChange(c, replace(c, parent=parent)) for c in found if c.parent != parent]
-
-
-def _clusters(changes: Sequence[ClusterChange]) -> str:
-    return f"{len(changes):,} {'cluster' if len(changes) == 1 else 'clusters'}"

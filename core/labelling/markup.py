@@ -50,6 +50,11 @@ _ESCAPED = re.compile("|".join(re.escape(letter) for letter in _SPECIAL))
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|~&$])|^([-+=]+|\d+[.)])(?=\s|$)")
 
 
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: ``1,234 sentences``."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def latex(text: str) -> str:
     """Return ``text`` escaped for LaTeX."""
     return _ESCAPED.sub(lambda match: _SPECIAL[match.group()], text)

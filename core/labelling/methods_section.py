@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from themescope.core.labelling.agreement import CodingAgreement, PairAlpha
-from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence
+from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence, counted
 from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {
@@ -165,15 +165,15 @@ def paragraphs(facts: Facts) -> list[list[Sentence]]:
 
 def _data(facts: Facts) -> Sentence:
     parts: list[Part] = ["The corpus “", Foreign(facts.corpus), "” was labelled in "]
-    parts += [f"{_count(facts.articles, 'article')} with {_count(facts.sentences, 'sentence')}"]
+    parts += [f"{counted(facts.articles, 'article')} with {counted(facts.sentences, 'sentence')}"]
     if facts.languages:
         parts.append(f" ({_listed(facts.languages)})")
     return [*parts, "."]
 
 
 def _people(facts: Facts) -> list[Sentence]:
-    made = f"{_count(facts.people, 'person', 'people')} made {_count(facts.labellings, 'labelling')}"
-    judged = f" and placed {_count(facts.judged, 'sentence')}" if facts.judged else ""
+    made = f"{counted(facts.people, 'person', 'people')} made {counted(facts.labellings, 'labelling')}"
+    judged = f" and placed {counted(facts.judged, 'sentence')}" if facts.judged else ""
     sentences: list[Sentence] = [[f"{made}{judged}."]]
     if facts.blind:
         are = "was" if facts.blind == 1 else "were"
@@ -183,9 +183,9 @@ def _people(facts: Facts) -> list[Sentence]:
 
 
 def _start(start: StartFact) -> Sentence:
-    began = f"{_count(start.labellings, 'labelling')} began"
+    began = f"{counted(start.labellings, 'labelling')} began"
     if start.kind == "run" and start.model:
-        parts: list[Part] = [f"{began} with {_count(start.clusters, 'cluster') if start.clusters else 'clusters'}"]
+        parts: list[Part] = [f"{began} with {counted(start.clusters, 'cluster') if start.clusters else 'clusters'}"]
         parts += [" found by ", Foreign(start.clusterer)] if start.clusterer else []
         parts += [" on vectors of the model “", Foreign(start.model), "” (", Foreign(start.method), ")"]
         return [*parts, f", seed {start.seed}." if start.seed is not None else "."]
@@ -203,7 +203,7 @@ def _start(start: StartFact) -> Sentence:
 def _task(task: TaskFact) -> list[Sentence]:
     sentences: list[Sentence] = [
         ["In the task “", Foreign(task.name),
-         f"”, {_count(task.items, 'item')} were given to {_count(task.people, 'person', 'people')}"
+         f"”, {counted(task.items, 'item')} were given to {counted(task.people, 'person', 'people')}"
          f" (order: {task.order}, seed {task.seed})."]
     ]  # fmt: skip
     if task.shared:
@@ -211,10 +211,10 @@ def _task(task: TaskFact) -> list[Sentence]:
             [f"Of these items, {task.shared:,} ({task.shared / task.items:.0%}) were given to several people."]
         )
     if task.gold:
-        sentences.append([f"Everybody also labelled {_count(task.gold, 'item')} with known labels."])
+        sentences.append([f"Everybody also labelled {counted(task.gold, 'item')} with known labels."])
     if task.routed:
         are = "was" if task.routed == 1 else "were"
-        sentences.append([f"{_count(task.routed, 'item')} {are} given to another person because people disagreed."])
+        sentences.append([f"{counted(task.routed, 'item')} {are} given to another person because people disagreed."])
     return sentences
 
 
@@ -229,9 +229,9 @@ def _work(facts: Facts) -> list[Sentence]:
         same = facts.first == facts.last
         when = f" on {facts.first}" if same else f" between {facts.first} and {facts.last}"
     undone = f"; {facts.undone:,} more were undone" if facts.undone else ""
-    sentences: list[Sentence] = [[f"People made {_count(total, 'change')}{when} ({listed}){undone}."]]
+    sentences: list[Sentence] = [[f"People made {counted(total, 'change')}{when} ({listed}){undone}."]]
     if facts.answers:
-        sentences.append([f"They answered {_count(facts.answers, 'question')} about the similarity of sentences."])
+        sentences.append([f"They answered {counted(facts.answers, 'question')} about the similarity of sentences."])
     return sentences
 
 
@@ -243,7 +243,8 @@ def _of_codes(found: CodingAgreement) -> list[Sentence]:
     several = "Both coders" if two else f"At least two of {found.coders:,} coders"
     mean: list[Part] = [] if two else [", the mean over pairs of coders ", Cite("light1971"), ","]
     sentences: list[Sentence] = [
-        [f"{several} judged {_count(found.sentences, 'sentence')}, and {found.observed:.0%} of their codes are equal."],
+        [f"{several} judged {counted(found.sentences, 'sentence')}, and "
+         f"{found.observed:.0%} of their codes are equal."],
         ["Krippendorff's alpha for nominal data is ", f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
          " and Cohen's kappa", *mean, f" is {_estimate(found.kappa.estimate)} ", Cite("cohen1960"),
          f", with 95 % bootstrap intervals over {found.over} ", Cite("zapf2016"), "."],
@@ -262,7 +263,7 @@ def _of_partitions(facts: Facts) -> list[Sentence]:
     if alpha is not None and alpha.value is not None:
         sentences.append(
             ["The labellings have no common codes, so partitions were compared: Krippendorff's alpha over "
-             f"{_count(alpha.pairs, 'pair')} of sentences of the same article (together or apart) is "
+             f"{counted(alpha.pairs, 'pair')} of sentences of the same article (together or apart) is "
              f"{alpha.value:.3f} ", Cite("hayes2007"), "."]
         )  # fmt: skip
     elif alpha is not None:
@@ -275,7 +276,7 @@ def _of_partitions(facts: Facts) -> list[Sentence]:
         values = sorted(pair.value for pair in facts.pairs)
         sentences.append(
             [f"The adjusted Rand index of two labellings is {values[0]:.3f} to {values[-1]:.3f} over "
-             f"{_count(len(values), 'pair')} of labellings ", Cite("hubert1985"), "."]
+             f"{counted(len(values), 'pair')} of labellings ", Cite("hubert1985"), "."]
         )  # fmt: skip
     return sentences
 
@@ -288,14 +289,14 @@ def _reliability(facts: Facts) -> list[Sentence]:
     return [
         ["The reliability of each labeller was estimated from judgements on pairs of sentences ", Cite("dawid1979"),
          f", with 95 % jackknife intervals over {found.over}."],
-        [f"For {_count(found.people, 'person', 'people')}, sensitivity (pairs that belong together are put together) "
+        [f"For {counted(found.people, 'person', 'people')}, sensitivity (pairs that belong together are put together) "
          f"is {_range(low_s, high_s)}, and specificity (pairs that do not are put apart) {_range(low_c, high_c)}."],
     ]  # fmt: skip
 
 
 def _adjudication(made: AdjudicationFact) -> Sentence:
-    after = f" People then made {_count(made.steps, 'change')} in it." if made.steps else ""
-    of = f"A gold labelling of {_count(made.sentences, 'sentence')} was made"
+    after = f" People then made {counted(made.steps, 'change')} in it." if made.steps else ""
+    of = f"A gold labelling of {counted(made.sentences, 'sentence')} was made"
     if made.method != "posterior":
         return [f"{of} from the majority of labels after clusters were matched.{after}"]
     equal = ", with all people taken as equally reliable" if made.equal else ""
@@ -309,7 +310,7 @@ def _adjudication(made: AdjudicationFact) -> Sentence:
 
 
 def _training(made: TrainingFact) -> Sentence:
-    parts: list[Part] = [f"From the labels {_count(made.triplets, 'triplet')} were sampled (seed {made.seed})"]
+    parts: list[Part] = [f"From the labels {counted(made.triplets, 'triplet')} were sampled (seed {made.seed})"]
     for place, model in enumerate(made.models):
         parts += [", on which the model “" if not place else " and “", Foreign(model), "”"]
     if made.models:
@@ -326,10 +327,6 @@ def _range(low: Estimate, high: Estimate) -> str:
 def _estimate(found: Estimate) -> str:
     known = found.n > 1 and found.low < found.high
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]" if known else f"{found.value:.3f}"
-
-
-def _count(n: int, noun: str, plural: str = "") -> str:
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

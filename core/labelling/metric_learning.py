@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from themescope.core.labelling.changes import ChangeSet, EntryChange, difference
 from themescope.core.labelling.learning import Flags, Pairs
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import Entry, EntryKind, Partition
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
@@ -87,7 +88,7 @@ def use_metric(partition: Partition, data: Mapping[str, Any], after: Partition |
     """Use a metric, and move sentences as in ``after``, in one step. ``data`` has "name", and other JSON values."""
     moved = ChangeSet() if after is None else difference(partition, after)
     count = len(moved.sentences())
-    more = f", {count:,} sentence{'' if count == 1 else 's'} moved" if count else ""
+    more = f", {counted(count, 'sentence')} moved" if count else ""
     return _changed(partition, Entry(data), f"metric {data['name']} is used{more}", moved)
 
 

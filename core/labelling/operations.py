@@ -24,6 +24,7 @@ from themescope.core.labelling.changes import (
     marked,
 )
 from themescope.core.labelling.codebook import entries as codebook
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
 from themescope.core.types import Ids
 
@@ -150,7 +151,7 @@ def recluster(
     continued, gone = _continued(partition, [partition.numbers[partition.rows(ids)] for _, ids in parts])
     after = _divided(partition, parts, continued, gone, first_number)
     texts = [change for number in sorted(gone) for change in codebook.removed(partition, number)]
-    found = f"{_counted(len(rows), 'sentence')} in {_counted(len(parts), 'cluster')}"
+    found = f"{counted(len(rows), 'sentence')} in {counted(len(parts), 'cluster')}"
     names = ", ".join(partition.cluster(number).name for number in whole)
     change_set = ChangeSet((*difference(partition, after), *texts))
     return Operation(OperationKind.RECLUSTER, f"{names}: {found}" if names else found, change_set, clusterer)
@@ -208,7 +209,7 @@ def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
     for number, name in known.items():
         old = partition.cluster(number)
         changes += _turn(old, replace(old, name=_free(partition, name, but=number)))
-    renamed = f"{_counted(len(changes), 'cluster')} renamed"
+    renamed = f"{counted(len(changes), 'cluster')} renamed"
     return Operation(OperationKind.RENAME, renamed, ChangeSet(tuple(changes)))
 
 
@@ -337,8 +338,4 @@ def _change_set(*changes: Change | None) -> ChangeSet:
 
 
 def _sentences(change: SentenceChanges | None) -> str:
-    return _counted(0 if change is None else len(change.ids), "sentence")
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    return counted(0 if change is None else len(change.ids), "sentence")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Field, Kind, SentenceChanges, Step, apply
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import BY_SIMILARITY, OperationKind
 from themescope.core.labelling.partition import UNASSIGNED, Entry, Partition
 from themescope.core.types import Floats, Ids
@@ -239,7 +240,7 @@ def with_approvals(
             approval = waiting.pop(0)
             ids = np.intersect1d(approval.ids, state.ids)
             numbers = state.numbers[state.rows(ids)]
-            summary = f"{len(ids):,} {'sentence' if len(ids) == 1 else 'sentences'} done in a task"
+            summary = f"{counted(len(ids), 'sentence')} done in a task"
             about = OperationKind.APPROVE.value, summary, approval.person, approval.when
             same = ChangeSet((SentenceChanges(Field.CLUSTER, ids, numbers, numbers),))
             found.append((Step(free, Kind.DO, *about, size=len(ids)), same))

@@ -160,7 +160,6 @@ SAMPLE = b"""\
 <ul><li>item</ul>
 </body></html>
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ SAMPLE = b"".join(
     b'{"title": "History", "level": 2, "paragraphs": ["It was founded in 1200.", "Then it grew."]}]}\n' % title
     for title in (b"Ada", b"Bea")
 )
-"""A tiny file in this format."""
 
 
 class Jsonl(BasePiecewiseReader):
@@ -128,7 +127,6 @@ SUMMARIES_SAMPLE = b"""\
 {"id": "b1", "title": "Bea", \
 "text": "SEC. 1. A NAME.\\n\\n    It is\\n  Bea.\\n   (1) One.\\n", "summaries": ["B", "C"]}
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ It was founded.
 
 Bea is.
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

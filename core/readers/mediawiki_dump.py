@@ -71,7 +71,6 @@ It was founded in 1300.</text></revision>
 </page>
 </mediawiki>
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

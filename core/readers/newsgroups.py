@@ -60,7 +60,6 @@ SAMPLE = b"""\
  "text": "From: bea@x.org (Bea)\\nSubject: Re: Ada\\n\\nIn article <1@x> Cid writes:\
 \\n> Old?\\n\\nIt was founded\\nin 1200.\\n\\nThen it grew.\\n\\n--\\nBea\\n"}
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

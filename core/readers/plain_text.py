@@ -31,7 +31,6 @@ Then it grew.
 Bea is a person.
 = Empty =
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,6 @@ It was founded in 1200.
 
 Then it grew.
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

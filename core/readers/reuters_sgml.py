@@ -66,7 +66,6 @@ and is old.
 &#3;</BODY></TEXT>
 </REUTERS>
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

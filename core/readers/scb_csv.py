@@ -30,7 +30,6 @@ Ada,It was founded in 1200 .,History,https://x.org/Ada
 Ada,"Then, it grew .",History,https://x.org/Ada
 Bea,She was born .,Life,https://x.org/Bea
 """
-"""A tiny file in this format."""
 
 
 @dataclass(slots=True)

@@ -39,7 +39,6 @@ It was founded in 1200.,1200,Ada
 "Then, it grew.",1250,Ada
 She was born.,1815,London
 """
-"""A tiny file in this format."""
 
 
 @dataclass(frozen=True)

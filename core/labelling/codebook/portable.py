@@ -23,7 +23,7 @@ from themescope.core.labelling.codebook.entries import (
     CodebookEntry,
     clean_text,
 )
-from themescope.core.labelling.markup import Block, Explained, HeadingBlock, ParagraphBlock, Together
+from themescope.core.labelling.markup import Block, Explained, HeadingBlock, ParagraphBlock, Together, counted
 from themescope.core.labelling.partition import COLOURS
 
 _TITLES = {**TEXTS, **SENTENCES}
@@ -177,12 +177,11 @@ def blocks(title: str, about: str, codes: Sequence[PortableCode]) -> list[Block]
     """Return a codebook for people to read; ``about`` is the line below its title."""
     found: list[Block] = [HeadingBlock(1, title), *([ParagraphBlock(about)] if about else [])]
     for code in codes:
-        count = f"{code.sentences:,} {'sentence' if code.sentences == 1 else 'sentences'}"
         entry: list[Block] = [
             Explained(shown, code.texts[name]) for name, shown in TEXTS.items() if code.texts.get(name)
         ]
         entry += [Explained(shown, items) for name, shown in SENTENCES.items() if (items := getattr(code, name))]
-        heading = HeadingBlock(3 if code.theme else 2, code.name, count)
+        heading = HeadingBlock(3 if code.theme else 2, code.name, counted(code.sentences, "sentence"))
         found.append(Together([heading, *(entry or [ParagraphBlock("No codebook entry yet.")])]))
     return found
 

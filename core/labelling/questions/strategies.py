@@ -42,6 +42,7 @@ from themescope.core.labelling.answers import (
     next_key,
 )
 from themescope.core.labelling.changes import EntryChange, Kind, Step, apply, difference
+from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, EntryKind, Partition
 from themescope.core.labelling.questions.state import Moves, QuestionState, mean_cosines
@@ -222,7 +223,7 @@ def answer(state: QuestionState, given: Answer, fresh: int, namer: Namer) -> Ope
     made = [cluster.name for number, cluster in after.clusters.items() if number not in before.clusters]
     parts += [f"{name} merged" for name in gone]
     parts += [f"new cluster {name}" for name in made]
-    parts.append(f"{moved:,} {'sentence' if moved == 1 else 'sentences'} moved" if moved else "no sentence moved")
+    parts.append(f"{counted(moved, 'sentence')} moved" if moved else "no sentence moved")
     summary = ", ".join(parts)
     entries = {**after.entries, (EntryKind.ANSWER, key): given.entry()}
     return Operation(OperationKind.ANSWER, summary, difference(state.partition, replace(after, entries=entries)))
