@@ -160,28 +160,20 @@ class Colouring:
             return tones.other, 0
         if self.shades:
             shade = self.shades[category]
-            return _on_scale(tones, shade) if self.sequential else _ramp(tones, shade), 0
+            if not self.sequential:  # between neutral grey (0), orange (-1) and blue (1)
+                return _mixed(tones.other, tones.colour(_RIGHT if shade > 0 else _WRONG), abs(shade)), 0
+            place = shade * (len(tones.scale) - 1)
+            low = min(int(place), len(tones.scale) - 2)
+            return _mixed(tones.scale[low], tones.scale[low + 1], place - low), 0
         index = self.colours[category] if self.colours else category
         turn = index // len(tones.categories)
         return _mixed(tones.colour(index), tones.ink, _DARKER[turn // _SHAPES % len(_DARKER)]), turn % _SHAPES
-
-
-def _ramp(tones: Tones, position: float) -> str:
-    """Return a colour between neutral grey (0), orange (-1) and blue (1)."""
-    return _mixed(tones.other, tones.colour(_RIGHT if position > 0 else _WRONG), abs(position))
 
 
 def _mixed(first: str, second: str, share: float) -> str:
     """Return a colour between two, with a share of the second."""
     pairs = zip(channels(first), channels(second), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
-
-
-def _on_scale(tones: Tones, position: float) -> str:
-    """Return the colour of a number between the lowest (0) and the highest (1)."""
-    place = position * (len(tones.scale) - 1)
-    low = min(int(place), len(tones.scale) - 2)
-    return _mixed(tones.scale[low], tones.scale[low + 1], place - low)
 
 
 def channels(colour: str) -> list[int]:

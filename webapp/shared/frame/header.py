@@ -18,17 +18,6 @@ from themescope.webapp.shared.frame import job_tray, tour
 from themescope.webapp.shared.pages import DOCUMENTATION, PageCard, by_place, place_of
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
-
-def watch_theme() -> None:
-    """Watch the theme of the browser. Streamlit redraws its own elements only, and runs no script for them."""
-    draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
-
-
-def keep_tab_focus() -> None:
-    """Keep the focus on the tab that has it."""
-    draw_component("tab_focus", key="tab_focus")
-
-
 SEARCH = "search"
 """Id of the Search page."""
 _BUTTON = "search_key_button"
@@ -91,8 +80,9 @@ def header(cards: Mapping[str, PageCard], current: PageCard, actor: Actor) -> No
         search_button(current.id)
         job_tray.tray(current.id)
         menu(cards, current, actor)
-        watch_theme()
-        keep_tab_focus()
+        # Runs the page again when the browser turns light or dark: Streamlit redraws its own elements only.
+        draw_component("theme_watch", key="theme_watch", on_theme_change=lambda: None)
+        draw_component("tab_focus", key="tab_focus")  # keeps the keyboard on a tab that is drawn anew
     pages = by_place(cards.values()).get(place, []) if place is not None else []
     if len(pages) > 1:
         with st.container(key="frame-tabs", horizontal=True, gap="xxsmall", wrap=False):

@@ -35,10 +35,6 @@ class TourStep:
     view: Callable[[CorpusRecord], View] = lambda project: {}
 
 
-def _reading(project: CorpusRecord) -> View:
-    return {"view": "Read", "article": demo.ARTICLE}
-
-
 def _results(project: CorpusRecord) -> View:
     newest = next(iter(partition_queries.analyses(project.id)), None)
     return {"view": "Results"} | ({"result": newest.name} if newest else {})
@@ -65,7 +61,7 @@ STEPS = (
         "Read",
         "Articles keep their sections. “Cluster this article” groups the sentences of the article that is open and "
         "colours them; sections show whether the groups make sense.",
-        _reading,
+        lambda project: {"view": "Read", "article": demo.ARTICLE},
     ),
     TourStep(
         "themes",

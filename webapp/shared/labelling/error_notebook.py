@@ -67,7 +67,15 @@ def form(key: str, case: Callable[[], NewCase], after: Callable[[], object] = _c
     new = attempt(case)
     if new is None:
         return
-    show_summary(new)
+    # What the case is about: its sentences with their places, and what models said.
+    facts = new.facts
+    first = next(iter(facts.passages))
+    st.markdown(f"**{plain(shorten(first.text, _TEXT))}**")
+    more = f" · {count(facts.sentences, 'sentence')}" if facts.sentences > 1 and not first.role else ""
+    place = " › ".join(part for part in (first.article, first.section) if part)
+    st.caption(f"{plain(place)}{more} · {plain(facts.source)}")
+    for statement in facts.statements()[:3]:
+        st.caption(plain(statement))
     corpus = queries.read(lambda r: r.corpora.get(new.corpus_id))
     categories = read(corpus.id, corpus.created).current_categories()
     with st.form(f"error-notebook-form-{key}", border=False):
@@ -86,18 +94,6 @@ def form(key: str, case: Callable[[], NewCase], after: Callable[[], object] = _c
         st.session_state[_ADDED] = (added.id, corpus.name)
         after()
         st.rerun()
-
-
-def show_summary(new: NewCase) -> None:
-    """Draw what a case is about: its sentences with their places, and what models said."""
-    facts = new.facts
-    first = next(iter(facts.passages))
-    st.markdown(f"**{plain(shorten(first.text, _TEXT))}**")
-    more = f" · {count(facts.sentences, 'sentence')}" if facts.sentences > 1 and not first.role else ""
-    place = " › ".join(part for part in (first.article, first.section) if part)
-    st.caption(f"{plain(place)}{more} · {plain(facts.source)}")
-    for statement in facts.statements()[:3]:
-        st.caption(plain(statement))
 
 
 def _store(new: NewCase, note: str, names: list[str]) -> ErrorCase:

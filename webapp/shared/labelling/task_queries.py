@@ -105,20 +105,11 @@ def correct_button(label: str, analysis: Analysis, article_id: int | None = None
         return
     key = f"correct-{analysis.run.id}"
     if st.button(label, key=key, icon=":material/edit:", type="tertiary"):
-        record = _existing(analysis) or attempt(lambda: _created(analysis, article_id))
+        name, person = (analysis.article or analysis.corpus.name)[:_NAME_CHARS], current_person()
+        new = NewLabelling(analysis.corpus.id, name, person, Sharing.OWN, False, article_id)
+        mine = [one for one in partition_queries.labellings(analysis.corpus.id) if one.owner == person]
+        record = next((one for one in mine if one.origin.get("run_id") == analysis.run.id), None) or attempt(
+            lambda: starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))
+        )
         if record is not None:
             switch_page("relabel", {"corpus": analysis.corpus.name, **partition_queries.edit_view(record.name)})
-
-
-def _existing(analysis: Analysis) -> LabellingRecord | None:
-    person = current_person()
-    for record in partition_queries.labellings(analysis.corpus.id):
-        if record.origin.get("run_id") == analysis.run.id and record.owner == person:
-            return record
-    return None
-
-
-def _created(analysis: Analysis, article_id: int | None) -> LabellingRecord:
-    name = (analysis.article or analysis.corpus.name)[:_NAME_CHARS]
-    new = NewLabelling(analysis.corpus.id, name, current_person(), Sharing.OWN, False, article_id)
-    return starts.begin(queries.store(), new, starts.from_themes(analysis.run.id))

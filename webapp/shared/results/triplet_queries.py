@@ -56,11 +56,6 @@ class Evaluation:
         return f"{self.model.name} ({variants})" if variants else self.model.name
 
     @property
-    def with_article(self) -> bool:
-        """Whether the sentences were embedded together with the rest of their article."""
-        return bool(self.run.config.get("context"))
-
-    @property
     def unit(self) -> str:
         """Return the distance by which the margins were computed."""
         if _by_relatedness(self.run):
@@ -183,7 +178,8 @@ class TrainingEffect:
 
 def effect(source: TripletSetRecord, before: ModelRecord, after: ModelRecord) -> TrainingEffect:
     """Compare two models on the test triplets of a set, if both are evaluated on them."""
-    on_test = {e.model.id: e for e in evaluations(source) if e.split is Split.TEST and not e.with_article}
+    found = [e for e in evaluations(source) if e.split is Split.TEST]
+    on_test = {e.model.id: e for e in found if not e.run.config.get("context")}  # without the article
     first, second = on_test.get(before.id), on_test.get(after.id)
     measured = None if first is None or second is None else _measured(source, first, second)
     return TrainingEffect(before, after, measured)

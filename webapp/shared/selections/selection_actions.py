@@ -210,8 +210,7 @@ def _more(of: Panel) -> None:
         "Select all other sentences",
         icon=":material/flip:",
         key=of.name("complement"),
-        on_click=_complement,
-        args=(of,),
+        on_click=lambda: _offer(of, of.selection.complement(selections.everything(of.selection))),
     )
     if st.session_state.pop(f"{of.key}-combined", False):
         switch_page(selections.PAGE, {"corpus": selections.corpus_of(of.selection).name})
@@ -238,10 +237,6 @@ def _combined(of: Panel, record: SelectionRecord, combine: Callable[[Selection, 
     other = selections.stored(record.id)
     if other is not None:
         _offer(of, combine(of.selection, other))
-
-
-def _complement(of: Panel) -> None:
-    _offer(of, of.selection.complement(selections.everything(of.selection)))
 
 
 def _offer(of: Panel, selection: Selection) -> None:
