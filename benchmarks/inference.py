@@ -29,7 +29,6 @@ from torch import nn
 from themescope.core.api import load
 from themescope.core.errors import ConfigError
 from themescope.core.models.composite.concatenated import ConcatenatedModel
-from themescope.core.models.triplet_network.batching import padded_ids
 from themescope.core.models.triplet_network.inference import Inference
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
@@ -64,7 +63,7 @@ def packed(net: BiLstmAttention, tokens: TokenIds) -> Callable[[], Floats]:
         parts = []
         with torch.inference_mode():
             for start in range(0, len(tokens), BATCH):
-                ids, lengths = (torch.from_numpy(a) for a in padded_ids(tokens, np.arange(start, start + BATCH)))
+                ids, lengths = (torch.from_numpy(a) for a in tokens.padded(np.arange(start, start + BATCH)))
                 words = nn.utils.rnn.pack_padded_sequence(table[ids], lengths, batch_first=True, enforce_sorted=False)
                 states, _ = nn.utils.rnn.pad_packed_sequence(lstm(words)[0], batch_first=True)
                 parts.append(torch.bmm(net.attention(states, lengths).unsqueeze(1), states).squeeze(1))

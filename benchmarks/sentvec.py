@@ -23,9 +23,8 @@ import torch
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
 from themescope.core.models.con_s2v.config import SentVecConfig
-from themescope.core.models.con_s2v.graphs import Graph, discourse_graph
-from themescope.core.models.con_s2v.learn import learn_sentences
-from themescope.core.models.con_s2v.text import CorpusVocabulary, EncodedText, encode_text
+from themescope.core.models.con_s2v.text import CorpusVocabulary, EncodedText, Graph, discourse_graph, encode_text
+from themescope.core.models.con_s2v.training import learn_sentences
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Sentence
 

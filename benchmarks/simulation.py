@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from themescope.core.compute.machine import available_cores
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.clustering import cluster_items
 from themescope.core.text.splitting import SentenceSplitter
@@ -35,7 +34,7 @@ from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.executors.base import WINDOW, Pool, ShardExecutor
-from themescope.jobs.executors.local import LocalConfig, LocalExecutor
+from themescope.jobs.executors.local import LocalConfig, LocalExecutor, available_cores
 from themescope.jobs.queue.execution import execute
 from themescope.jobs.services.installation.demo import demo_dump
 

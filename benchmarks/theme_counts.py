@@ -31,6 +31,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks._pair_calibration import KnownList, brier_scores, fit_calibration
 from themescope import load
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.iclust import IclustConfig, best_partition
@@ -42,13 +43,7 @@ from themescope.core.models.composite.hybrid import WORDS, concatenate_with_tfid
 from themescope.core.paths import model_folder
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
-from themescope.core.tasks.pair_calibration import (
-    KnownList,
-    brier_scores,
-    fit_calibration,
-    load_calibration,
-    save_calibration,
-)
+from themescope.core.tasks.pair_calibration import load_calibration, save_calibration
 from themescope.core.tasks.theme_counts import measure, silhouette, suggest
 from themescope.core.types import Sentence
 

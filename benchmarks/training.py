@@ -21,11 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from themescope.core.models.triplet_network.batching import Index, TripletData, epoch_batches, padded_ids
-from themescope.core.models.triplet_network.config import TrainingConfig
-from themescope.core.models.triplet_network.losses import TripletLoss
+from themescope.core.models.triplet_network.batching import TripletData, epoch_batches
+from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.network import BiLstmAttention, Dropout, NetworkEncoder
+from themescope.core.models.triplet_network.training import TripletLoss
 from themescope.core.text.word_vectors import TokenIds
+from themescope.core.types import Index
 
 DIM, WORDS, SENTENCES = 100, 20_000, 24
 
@@ -64,7 +65,7 @@ def packed_step(net: Packed, data: TripletData, table: Tensor) -> Callable[[Inde
     optimizer, loss = torch.optim.Adam(net.parameters()), TripletLoss("paper", "l1")
 
     def step(batch: Index) -> None:
-        ids, lengths = padded_ids(data.tokens, data.triplets[batch].ravel())
+        ids, lengths = data.tokens.padded(data.triplets[batch].ravel())
         words = nn.functional.dropout(table[torch.from_numpy(ids)], 0.2)
         optimizer.zero_grad()
         vectors = net(words, torch.from_numpy(lengths))
@@ -121,8 +122,8 @@ def training(data: TripletData, seconds: float) -> None:
     """Print the speed of each training loop."""
     packed, table = Packed(), torch.from_numpy(data.tokens.table)
     plain = packed_step(packed, data, table)
-    shuffled = TrainingConfig(batching="shuffled", batch_size=128)
-    by_article = TrainingConfig(batching="by-article", batch_size=128)
+    shuffled = TripletNetConfig(batching="shuffled", batch_size=128)
+    by_article = TripletNetConfig(batching="by-article", batch_size=128)
     lists = {c: itertools.cycle(epoch_batches(data, c, 0, 0)) for c in (shuffled, by_article)}
     order = np.random.default_rng(0)
     ours_shuffled, ours_by_article = (bucketed_step(BiLstmAttention(DIM), data) for _ in range(2))
@@ -145,7 +146,7 @@ def inference(data: TripletData, seconds: float) -> None:
     def plain(batch: Index) -> None:
         with torch.inference_mode():
             for part in np.split(batch, 8):
-                ids, lengths = padded_ids(data.tokens, part)
+                ids, lengths = data.tokens.padded(part)
                 packed(table[torch.from_numpy(ids)], torch.from_numpy(lengths))
 
     def ours(batch: Index) -> None:

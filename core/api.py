@@ -121,14 +121,18 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
     >>> load("default").encode("One sentence.").shape
     (384,)
     """
-    from themescope.core.models.artifact import load_model
-    from themescope.core.models.sentence_transformers_folder import is_foreign, read_foreign
+    from themescope.core.models.artifact import is_foreign, load_model, read_foreign
     from themescope.core.tasks.pair_calibration import load_calibration
 
     folder = model_folder(name)
     model, info = read_foreign(folder) if is_foreign(folder) else load_model(folder)
-    if precision != "fp32":
-        _set_precision(model, precision)
+    if precision not in ("fp32", "int8"):
+        raise ConfigError(f"A precision is fp32 or int8, not {precision!r}.")
+    if precision == "int8":
+        if not hasattr(model, "inference"):
+            raise ConfigError("This model has no network that could compute with 8 bits. Use precision fp32.")
+        network: Any = model
+        network.inference = precision
     return SentenceModel(folder.name, model, info, load_calibration(folder))
 
 
@@ -250,11 +254,3 @@ def reproduce(
         raise DataError("No installed package runs experiments. Install Themescope with its jobs: pip install -e .")
     tables: dict[str, dict[str, Any]] = runner.load()(paper, profile, Path(folder) if folder else None, options)
     return tables
-
-
-def _set_precision(model: Any, precision: str) -> None:
-    if precision != "int8":
-        raise ConfigError(f"A precision is fp32 or int8, not {precision!r}.")
-    if not hasattr(model, "inference"):
-        raise ConfigError("This model has no network that could compute with 8 bits. Use precision fp32.")
-    model.inference = precision

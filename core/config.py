@@ -67,12 +67,19 @@ class Config:
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """Former name of a setting → its name; stored settings may use either, see :func:`config_from_dict`."""
+    removed: ClassVar[frozenset[str]] = frozenset()
+    """Former settings, which had no effect on results; stored ones are ignored."""
 
     def __post_init__(self) -> None:
         hints = _hints(type(self))
         for field in dataclasses.fields(self):
-            value = _checked(field, hints[field.name], getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
+            info, value = field.metadata.get("option", OptionInfo("")), getattr(self, field.name)
+            name, kinds = _named(field.name, info), _kinds(hints[field.name])
+            if value is not None or type(None) not in kinds:
+                value = _coerced(name, kinds, value)
+                for part in value if isinstance(value, tuple) else (value,):
+                    _check_bounds(name, info, part)
+                object.__setattr__(self, field.name, value)
         self.validate()
 
     def validate(self) -> None:
@@ -93,13 +100,20 @@ class Config:
 
     @classmethod
     def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return stored settings under their current names, see :attr:`renamed`; other keys are kept."""
-        return {cls.renamed.get(key, key): value for key, value in values.items()}
+        """Return stored settings under their current names, without those that are :attr:`removed`."""
+        return {cls.renamed.get(key, key): value for key, value in values.items() if key not in cls.removed}
 
     def without_folders(self: C) -> C:
         """Return the settings with file names in place of local paths, for exports."""
         files = [name for name, (_, _, info) in options(type(self)).items() if info.file]
-        return dataclasses.replace(self, **{name: _last_parts(getattr(self, name)) for name in files})
+        paths = {name: getattr(self, name) for name in files}
+        return dataclasses.replace(
+            self,
+            **{
+                name: tuple(map(_last_part, path)) if isinstance(path, tuple) else _last_part(path)
+                for name, path in paths.items()
+            },
+        )
 
     def file_names(self) -> list[str]:
         """Return the values of all settings that may be paths of local files, including nested configs."""
@@ -188,11 +202,6 @@ def _named(name: str, info: OptionInfo) -> str:
     return label if label.lower() == name else f"{label} ({name})"
 
 
-def _last_parts(value: Any) -> Any:
-    """Return a path, or each path of a tuple, without its folders."""
-    return tuple(map(_last_part, value)) if isinstance(value, tuple) else _last_part(value)
-
-
 def _last_part(text: str) -> str:
     """Return the file name of a path with any separators: ``a/b.txt`` → ``b.txt``, ``kind:/a/b`` → ``kind:b``."""
     found = re.match("[a-z]{2,}:", text)
@@ -213,17 +222,6 @@ def _kinds(hint: Any) -> set[Any]:
     if typing.get_origin(hint) is typing.Literal:
         return {type(arg) for arg in typing.get_args(hint)}
     return {typing.get_origin(hint) or hint}
-
-
-def _checked(field: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
-    info: OptionInfo = field.metadata.get("option", OptionInfo(""))
-    name, kinds = _named(field.name, info), _kinds(hint)
-    if value is None and type(None) in kinds:
-        return None
-    value = _coerced(name, kinds, value)
-    for part in value if isinstance(value, tuple) else (value,):
-        _check_bounds(name, info, part)
-    return value
 
 
 def _coerced(name: str, kinds: set[Any], value: Any) -> Any:

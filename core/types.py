@@ -25,6 +25,8 @@ Vectors: TypeAlias = "npt.NDArray[np.float32] | sparse.csr_array"  # (n, dim); r
 Matrix: TypeAlias = "npt.NDArray[np.floating] | sparse.csr_array"  # (n, dim) features
 Labels: TypeAlias = npt.NDArray[np.int32]  # (n,) cluster of each item; -1 = unassigned
 Floats: TypeAlias = npt.NDArray[np.float64]
+Float32: TypeAlias = npt.NDArray[np.float32]
+Index: TypeAlias = npt.NDArray[np.int64]  # rows of another array
 Points: TypeAlias = npt.NDArray[np.float32]  # (n, 2) coordinates of a map
 Ids: TypeAlias = npt.NDArray[np.int64]  # (n,) stable ids of the store
 Value: TypeAlias = "str | float | int | bool | datetime | None"  # value of a column as a source gives it

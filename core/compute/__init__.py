@@ -1,1 +1,1 @@
-"""Computation that the methods share: nearest neighbours, random numbers and the cores of this process."""
+"""Computation that the methods share: nearest neighbours and random numbers."""

@@ -1,7 +1,8 @@
-"""Nearest neighbours by cosine: exact, block by block, and among very many dense vectors by an index.
+"""Nearest neighbours by cosine: exact, block by block, and approximate by an index for very many dense vectors.
 
-The index is an HNSW graph of usearch (Malkov and Yashunin 2018, "Efficient and robust approximate nearest neighbor
-search using HNSW graphs"), with its recall. It returns candidates, of which the exact cosines are then computed.
+The index is an HNSW graph of usearch. Search by it takes two steps: the graph returns candidates, of which the exact
+cosines are then computed. Source: Malkov and Yashunin (2018), "Efficient and robust approximate nearest neighbor search
+using HNSW graphs".
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from scipy import sparse
 
 from themescope.core.errors import ArtifactError, DataError, optional_module
 from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Ids, Matrix
+from themescope.core.types import Float32, Ids, Matrix
 
-Floats = npt.NDArray[np.float32]
 BLOCK = 8_192
 
 
-def cosines(query: Matrix, vectors: Matrix) -> Floats:
+def cosines(query: Matrix, vectors: Matrix) -> Float32:
     """Return the (n,) cosine of the (1, dim) ``query`` to each row of (n, dim) ``vectors``; 0 for zero rows.
 
     The rows, dense or CSR, may be float16: they are converted block by block, which takes a few megabytes.
@@ -37,11 +37,9 @@ def cosines(query: Matrix, vectors: Matrix) -> Floats:
     wanted /= np.linalg.norm(wanted) or 1.0
     found = np.zeros(vectors.shape[0], dtype=np.float32)
     for start in range(0, vectors.shape[0], BLOCK):
-        rows = vectors[start : start + BLOCK].astype(np.float32, copy=False)
-        squares: Any = (
-            rows.multiply(rows).sum(axis=1) if isinstance(rows, sparse.csr_array) else np.einsum("ij,ij->i", rows, rows)
-        )
-        lengths = np.asarray(np.sqrt(np.asarray(squares, dtype=np.float32)).ravel(), dtype=np.float32)
+        rows: Any = vectors[start : start + BLOCK].astype(np.float32, copy=False)
+        squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
+        lengths = np.sqrt(np.asarray(squares, dtype=np.float32)).ravel()
         found[start : start + rows.shape[0]] = (rows @ wanted) / np.where(lengths > 0, lengths, 1.0)
     return found
 
@@ -59,9 +57,6 @@ def nearest_neighbours(query: Matrix, blocks: Iterable[tuple[Ids, Matrix]], top_
             near = np.flatnonzero(found >= found[near].min())  # every tie, so that the id decides
         best = heapq.nlargest(top_k, [*best, *((float(found[i]), -int(ids[i])) for i in near)])
     return [(-negative, cosine) for cosine, negative in best]
-
-
-# --- neighbour index --------------------------------------------------------------------------------------------------
 
 
 INDEX_FROM = 200_000
@@ -143,7 +138,14 @@ class NeighbourIndex:
         queries are vectors of the index, each without itself.
         """
         chosen = np.sort(np.random.default_rng(seed).choice(total, min(SAMPLE, total), replace=False))
-        keys, queries = _picked(blocks(), chosen)
+        first, parts = 0, []
+        for ids, rows in blocks():
+            low, high = np.searchsorted(chosen, [first, first + len(ids)])
+            here = chosen[low:high] - first
+            units, used = _units(np.asarray(rows)[here])
+            parts.append((ids[here][used], units[used]))
+            first += len(ids)
+        keys, queries = (np.concatenate(part) for part in zip(*parts, strict=True))
         best = np.full((len(keys), TOP), -np.inf, dtype=np.float32)
         near = np.full((len(keys), TOP), -1, dtype=np.int64)
         for ids, rows in blocks():
@@ -170,16 +172,3 @@ def _units(rows: Matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]
     dense = np.asarray(rows, dtype=np.float32)
     lengths = np.linalg.norm(dense, axis=1)
     return (dense / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32, copy=False), lengths > 0
-
-
-def _picked(blocks: Iterable[tuple[Ids, Matrix]], chosen: Ids) -> tuple[Ids, npt.NDArray[np.float32]]:
-    """Return keys and directions of the vectors at the places ``chosen``, counted over all blocks."""
-    first, keys, parts = 0, [], []
-    for ids, rows in blocks:
-        low, high = np.searchsorted(chosen, [first, first + len(ids)])
-        here = chosen[low:high] - first
-        units, used = _units(np.asarray(rows)[here])
-        keys.append(ids[here][used])
-        parts.append(units[used])
-        first += len(ids)
-    return np.concatenate(keys), np.concatenate(parts)

@@ -21,7 +21,7 @@ from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import Entry, EntryKind, Partition
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
 from themescope.core.models.base import unit_length
-from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
+from themescope.core.models.linear_metric.model import Directions, LinearMetricConfig, learn_directions
 from themescope.core.types import Estimate, Floats, Ids
 
 _Vectors = npt.NDArray[np.float32]

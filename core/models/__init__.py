@@ -12,7 +12,7 @@ from themescope.core.registry import Card, Registry
 TAGS = {
     "pretrained": "Learns nothing; built from pretrained word vectors or a pretrained encoder.",
     "stateless": "Embeds with its default settings without having been fitted.",
-    "english": "Built on English word vectors or an English encoder; exceptions: core.models.languages.",
+    "english": "Built on English word vectors or an English encoder; exceptions: word_tables.english_only.",
     "encoder": "Needs the extra encoder, and a transformer encoder whose folder the setting folder names.",
     "needs-sentences": "Learns from the running text of a corpus (Corpus.sentences).",
     "needs-triplets": "Learns from training and validation triplets (Corpus.triplets).",
@@ -70,7 +70,7 @@ def _con_s2v(id: str, title: str, summary: str, source: str, place: str, *tags: 
     )  # fmt: skip
 
 
-_BAG_OF_WORDS = (
+_CARDS = (
     _card(
         "mean-vectors",
         "Mean of word vectors",
@@ -95,9 +95,6 @@ _BAG_OF_WORDS = (
         factory="bag_of_words:WordCounts",
         tags=("sparse", "stateless"),
     ),
-)
-
-_RECURRENT = (
     _card(
         "skip-thought",
         "Skip-Thought",
@@ -105,7 +102,7 @@ _RECURRENT = (
         "Kiros et al. 2015, Skip-Thought Vectors; small version trained here. A baseline of "
         "Ein Dor et al. 2018, section 4.1",
         factory="recurrent.model:SkipThought",
-        config="recurrent.config:SkipThoughtConfig",
+        config="recurrent.data:SkipThoughtConfig",
         tags=("needs-sentences", "english"),
     ),
     _card(
@@ -114,7 +111,7 @@ _RECURRENT = (
         "A recurrent encoder trained together with a decoder that reconstructs the sentence.",
         f"{_HCK16}, section 2 (SAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
         factory="recurrent.model:Sae",
-        config="recurrent.config:SaeConfig",
+        config="recurrent.data:SaeConfig",
         tags=("needs-sentences", "english"),
     ),
     _card(
@@ -123,12 +120,9 @@ _RECURRENT = (
         "The sequential autoencoder, trained to reconstruct sentences from which words were deleted or swapped.",
         f"{_HCK16}, section 2 (SDAE); small version trained here. A baseline of Saha et al. 2017, section 4.2",
         factory="recurrent.model:Sdae",
-        config="recurrent.config:SdaeConfig",
+        config="recurrent.data:SdaeConfig",
         tags=("needs-sentences", "english"),
     ),
-)
-
-_TRIPLET_NETWORKS = (
     _triplet_network(
         "triplets-sen",
         "Triplet network on sentences",
@@ -176,9 +170,6 @@ _TRIPLET_NETWORKS = (
         config="triplet_network.contrastive:ContrastiveNetConfig",
         tags=("needs-sections", "accepts-teacher", "attention", "english"),
     ),
-)
-
-_CON_S2V = (
     _con_s2v(
         "sen2vec",
         "Sen2Vec",
@@ -269,9 +260,6 @@ _CON_S2V = (
         factory="bag_of_words:CPhrase",
         tags=("pretrained", "english"),
     ),
-)
-
-_COMPOSITE = (
     _card(
         "hybrid",
         "Hybrid of models and tf-idf",
@@ -319,12 +307,9 @@ _COMPOSITE = (
         "Vectors of trained models, concatenated with the position in the article, so that sentences near each other "
         "are similar. For running text; nothing is learned.",
         "This project; a prior of contiguous sections, as in text segmentation",
-        factory="composite.order:WithOrder",
+        factory="composite.hybrid:WithOrder",
         tags=("needs-models", "any-models", "sparse", "per-article"),
     ),
-)
-
-_LINEAR_METRICS = (
     _card(
         "linear-metric",
         "Learned metric",
@@ -332,12 +317,17 @@ _LINEAR_METRICS = (
         "closer: learned in seconds from triplets, or from the labels of a labelling.",
         "Zadeh, Hosseini and Sra 2016, Geometric Mean Metric Learning; regularised to the identity: this project",
         factory="linear_metric.model:LinearMetric",
-        config="linear_metric.directions:LinearMetricConfig",
         tags=("needs-models", "any-models", "needs-triplets", "learns-metric"),
     ),
-)
-
-_STATIC_ENCODERS = (
+    _card(
+        "set-encoder",
+        "Set encoder",
+        "A transformer over the vectors of all sentences of an article, trained so that sentences of the same section "
+        "are close to each other.",
+        "This project; after Lee et al. 2019, Set Transformer, and Khosla et al. 2020, Supervised Contrastive Learning",
+        factory="set_encoder.model:SetEncoder",
+        tags=("needs-models", "any-models", "needs-sections", "per-article"),
+    ),
     _card(
         "static-encoder",
         "Static encoder",
@@ -346,25 +336,8 @@ _STATIC_ENCODERS = (
         "This project; after Arora et al. 2017, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, and "
         "Khosla et al. 2020, Supervised Contrastive Learning",
         factory="static_encoder.model:StaticEncoder",
-        config="static_encoder.config:StaticEncoderConfig",
         tags=("needs-sections", "accepts-teacher", "english", "one-core"),
     ),
-)
-
-_SET_ENCODERS = (
-    _card(
-        "set-encoder",
-        "Set encoder",
-        "A transformer over the vectors of all sentences of an article, trained so that sentences of the same section "
-        "are close to each other.",
-        "This project; after Lee et al. 2019, Set Transformer, and Khosla et al. 2020, Supervised Contrastive Learning",
-        factory="set_encoder.model:SetEncoder",
-        config="set_encoder.config:SetEncoderConfig",
-        tags=("needs-models", "any-models", "needs-sections", "per-article"),
-    ),
-)
-
-_ENCODERS = (
     _card(
         "minilm",
         "Sentence encoder",
@@ -381,23 +354,7 @@ _ENCODERS = (
         "This project; after Reimers and Gurevych 2019, Sentence-BERT, and Khosla et al. 2020, Supervised Contrastive "
         "Learning",
         factory="thematic_encoder.model:ThematicEncoder",
-        config="thematic_encoder.config:ThematicEncoderConfig",
         tags=("encoder", "needs-sections", "english"),
     ),
 )
-
-REGISTRY = Registry(
-    "method",
-    (
-        *_BAG_OF_WORDS,
-        *_RECURRENT,
-        *_TRIPLET_NETWORKS,
-        *_CON_S2V,
-        *_COMPOSITE,
-        *_LINEAR_METRICS,
-        *_SET_ENCODERS,
-        *_STATIC_ENCODERS,
-        *_ENCODERS,
-    ),
-    plugin_group="themescope.models",
-)
+REGISTRY = Registry("method", _CARDS, plugin_group="themescope.models")

@@ -2,7 +2,8 @@
 
 ``model.json`` contains the method, its settings, the digest of every file, and ``record``, the data record of the
 training: corpus, triplet set and the digests of the training titles, from which an evaluation can tell whether an
-article was seen in training (:func:`saw_title`). A folder contains no code and no pickle.
+article was seen in training (:func:`saw_title`). A folder contains no code and no pickle. Folders of the package
+sentence-transformers are read as a model and written from one without that package.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.config import digest_of
-from themescope.core.errors import ArtifactError, UnknownNameError
+from themescope.core.errors import ArtifactError, ConfigError, UnknownNameError
 from themescope.core.models import REGISTRY
-from themescope.core.models.storage import COMPRESSED, SETTINGS, read_json, write_json
-from themescope.core.protocols import Model
+from themescope.core.models.storage import COMPRESSED, SETTINGS, compact, damaged, read_json, write_json
+from themescope.core.protocols import SILENT, Model, Report
 from themescope.core.registry import Card
-from themescope.core.types import FittedModel, fold_title
+from themescope.core.text.encoders import is_encoder
+from themescope.core.types import Corpus, FittedModel, fold_title
 
 FORMAT = 1
 MODEL_FILE = "model.json"
@@ -34,14 +36,12 @@ def save_model(
 ) -> str:
     """Write ``model`` into ``folder``, which is created if needed, and return the digest of its content.
 
-    With ``small`` its files are compacted, see :mod:`themescope.core.models.compact`.
+    With ``small`` its files are compacted, see :func:`themescope.core.models.storage.compact`.
     """
     REGISTRY.get(method_id)
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder)
     if small:
-        from themescope.core.models.compact import compact
-
         compact(folder)
     settings = read_json(folder / SETTINGS)
     info: dict[str, Any] = {
@@ -63,17 +63,19 @@ def load_model(folder: Path) -> tuple[Model, dict[str, Any]]:
     Raises ``ArtifactError`` when the model is missing, damaged or saved in a newer format.
     """
     info = read_info(folder)
-    if not _unchanged(info):
-        raise ArtifactError(
-            f"The saved model in {folder.name} is damaged: {MODEL_FILE} has changed since it was saved."
-        )
+    try:
+        unchanged = digest_of({name: value for name, value in info.items() if name != "digest"}) == info.get("digest")
+    except (ValueError, RecursionError):  # such as text that is not Unicode
+        unchanged = False
+    if not unchanged:
+        raise damaged(folder, f"{MODEL_FILE} has changed since it was saved")
     found = _file_digests(folder)
     for name, digest in found.items():
         if info["files"].get(name, digest) != digest:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {name} has changed since it was saved.")
-    missing = [name for name in info["files"] if name not in found]
-    if missing:
-        raise ArtifactError(f"The saved model in {folder.name} is damaged: {missing[0]:.100} is missing.")
+            raise damaged(folder, f"{name} has changed since it was saved")
+    for name in info["files"]:
+        if name not in found:
+            raise damaged(folder, f"{name:.100} is missing")
     model: Model = REGISTRY.get(info["method"]).resolve().load(folder)
     return model, info
 
@@ -91,40 +93,37 @@ def read_info(folder: Path) -> dict[str, Any]:
             f"{FORMAT}. Update Themescope, or train the model again."
         )
     if not all(isinstance(info.get(key), dict) for key in ("files", "record", "config")):
-        raise ArtifactError(
-            f"The saved model in {folder.name} is damaged: {MODEL_FILE} lacks its list of files, its record or its "
-            "configuration."
-        )
+        raise damaged(folder, f"{MODEL_FILE} lacks its list of files, its record or its configuration")
     if type(info.get("seed")) is not int or not 0 <= info["seed"] < 1 << 63:
-        raise ArtifactError(f"The saved model in {folder.name} is damaged: the seed in {MODEL_FILE} is no number.")
+        raise damaged(folder, f"the seed in {MODEL_FILE} is no number")
     if not isinstance(info["record"].get("metrics", {}), dict):
-        raise ArtifactError(f"The saved model in {folder.name} is damaged: the metrics in {MODEL_FILE} are no table.")
+        raise damaged(folder, f"the metrics in {MODEL_FILE} are no table")
     _card(str(info.get("method")), folder)
     return info
 
 
-def _unchanged(info: Mapping[str, Any]) -> bool:
-    """Return whether ``model.json`` has the digest of its content."""
-    try:
-        return digest_of({name: value for name, value in info.items() if name != "digest"}) == info.get("digest")
-    except (ValueError, RecursionError):  # such as text that is not Unicode
-        return False
-
-
 def save_submodels(models: Sequence[FittedModel], folder: Path) -> None:
     """Write ``models`` into the folder of the model that is built from them; their file names get a prefix each."""
-    write_json(folder / _SUBMODELS, {"methods": [_method_of(model) for model in models]})
+    method_of = {card.factory: card.id for card in reversed([*REGISTRY])}  # of several methods of a class the first
+    factories = [f"{type(model).__module__}:{type(model).__qualname__}" for model in models]
+    write_json(folder / _SUBMODELS, {"methods": [method_of[factory] for factory in factories]})
     for number, model in enumerate(models):
         with tempfile.TemporaryDirectory() as own:
             model.save(Path(own))
             for path in Path(own).iterdir():
-                shutil.copyfile(path, folder / (_prefix(number) + path.name))
+                shutil.copyfile(path, folder / f"base{number}-{path.name}")
 
 
 def load_submodels(folder: Path) -> list[FittedModel]:
     """Return the models that :func:`save_submodels` wrote. Raises ``ArtifactError`` for an unknown method."""
-    methods = read_json(folder / _SUBMODELS).get("methods") or [None]
-    return [_submodel(folder, number, str(method)) for number, method in enumerate(methods)]
+    models: list[FittedModel] = []
+    for number, method in enumerate(read_json(folder / _SUBMODELS).get("methods") or [None]):
+        card, prefix = _card(str(method), folder), f"base{number}-"
+        with tempfile.TemporaryDirectory() as own:
+            for path in folder.glob(prefix + "*"):
+                shutil.copyfile(path, Path(own) / path.name.removeprefix(prefix))
+            models.append(card.resolve().load(Path(own)))
+    return models
 
 
 def title_digests(titles: Iterable[str]) -> list[str]:
@@ -147,33 +146,49 @@ def _card(method: str, folder: Path) -> Card:
         raise ArtifactError(f"The saved model in {folder.name} needs a method that is not installed. {error}") from None
 
 
-def _method_of(model: FittedModel) -> str:
-    """Return the id of the first method that builds models of this class."""
-    factory = f"{type(model).__module__}:{type(model).__qualname__}"
-    return next(card.id for card in REGISTRY if card.factory == factory)
-
-
-def _prefix(number: int) -> str:
-    return f"base{number}-"
-
-
-def _submodel(folder: Path, number: int, method: str) -> FittedModel:
-    card = _card(method, folder)
-    with tempfile.TemporaryDirectory() as own:
-        for path in folder.glob(_prefix(number) + "*"):
-            shutil.copyfile(path, Path(own) / path.name.removeprefix(_prefix(number)))
-        model: FittedModel = card.resolve().load(Path(own))
-    return model
-
-
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8"), digest_size=6).hexdigest()
 
 
 def _file_digests(folder: Path) -> dict[str, str]:
-    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix in _ENDINGS)
-    return {
-        path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
-        for path in files
-        if path.name != MODEL_FILE
-    }
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix in _ENDINGS and p.name != MODEL_FILE)
+    return {path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in files}
+
+
+def is_foreign(folder: Path) -> bool:
+    """Return whether a folder is an encoder of sentence-transformers or transformers, not a model that we saved."""
+    return not (folder / MODEL_FILE).is_file() and is_encoder(folder)
+
+
+def read_foreign(folder: Path, report: Report = SILENT) -> tuple[Model, dict[str, Any]]:
+    """Return the encoder in ``folder`` as a model, and what a ``model.json`` would say about it.
+
+    Raises :class:`themescope.core.errors.ReadError` for encoders with other steps than a transformer and its pooling,
+    and :class:`themescope.core.errors.MissingExtraError` without the packages of the extra encoder.
+    """
+    card = next(card for card in REGISTRY if card.tags >= {"pretrained", "encoder"})
+    model: Model = REGISTRY.build(card.id, {"folder": str(folder)}, seed=0).fit(Corpus(), report)
+    return model, {"method": card.id, "config": {}, "seed": 0, "record": {"encoder": folder.name}}
+
+
+def save_foreign(source: Path, folder: Path, report: Report = SILENT) -> dict[str, Any]:
+    """Save the encoder in ``source`` as a model in ``folder``, and return its ``model.json``.
+
+    Raises the errors of :func:`read_foreign`.
+    """
+    model, info = read_foreign(source, report)
+    save_model(model, info["method"], folder, info["record"])
+    return read_info(folder)
+
+
+def save_for_sentence_transformers(model: FittedModel, folder: Path) -> None:
+    """Write ``model`` into ``folder``, which ``SentenceTransformer(folder)`` loads; the vectors have length 1.
+
+    Raises :class:`themescope.core.errors.ConfigError` for a model that is no encoder of single sentences.
+    """
+    write = getattr(model, "save_for_sentence_transformers", None)
+    if write is None:
+        able = ", ".join(card.id for card in REGISTRY if hasattr(card.resolve(), "save_for_sentence_transformers"))
+        raise ConfigError(f"This model cannot be written for sentence-transformers. Methods that can: {able}.")
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder)

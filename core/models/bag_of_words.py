@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,16 +19,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.config import Config, option
-from themescope.core.errors import ArtifactError, DataError
+from themescope.core.errors import DataError
 from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.models.storage import (
-    read_settings,
-    read_tensors,
-    read_word_vectors,
-    write_settings,
-    write_tensors,
-    write_word_vectors,
-)
+from themescope.core.models.storage import read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.protocols import SILENT, Report
 from themescope.core.text.tokens import SMART_STOP_WORDS, content_words
 from themescope.core.text.word_tables import load_word_vectors
@@ -81,15 +73,6 @@ class WordCounts(BaseModel):
         texts = (s.text for s in sentences)
         return count_words(texts, self.config.lowercase, self.config.min_letters).astype(np.float32)
 
-    def save(self, folder: Path) -> None:
-        """Write the settings."""
-        write_settings(folder, self.config, self.seed)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        return cls(*read_settings(folder, cls.config_class))
-
 
 class Tfidf(BaseModel):
     """Tf-idf vectors of length 1 with smoothed inverse document frequency ``1 + ln((1 + N) / (1 + df))``.
@@ -131,19 +114,15 @@ class Tfidf(BaseModel):
             _, groups = np.unique([s.article_id for s in sentences], return_inverse=True)
             weights = _group_idf(counts, np.repeat(groups, lengths), np.bincount(groups))
         else:
-            if self._frequencies is None:
-                raise DataError("tfidf with scope 'corpus' is not fitted yet. Call fit() first, or load a saved model.")
-            idf = 1 + np.log((1 + self._documents) / (1 + self._frequencies[counts.indices]))
-            weights = np.asarray(idf, np.float64)
+            frequencies = self._fitted(self._frequencies)[counts.indices]
+            weights = np.asarray(1 + np.log((1 + self._documents) / (1 + frequencies)), np.float64)
         data = counts.data * weights
         rows = np.repeat(np.arange(len(sentences)), lengths)
         norms = np.sqrt(np.bincount(rows, data * data, minlength=len(sentences)))
         counts.data = (data / norms[rows]).astype(np.float32)
         return counts
 
-    def save(self, folder: Path) -> None:
-        """Write the settings and, for scope "corpus", the document frequencies."""
-        write_settings(folder, self.config, self.seed)
+    def _write(self, folder: Path) -> None:
         if self._frequencies is not None:
             columns = np.flatnonzero(self._frequencies)
             tensors: dict[str, Any] = {
@@ -153,17 +132,12 @@ class Tfidf(BaseModel):
             }
             write_tensors(folder / _WEIGHTS, tensors)
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        config, seed = read_settings(folder, TfidfConfig)
-        model = cls(config, seed)
-        if config.scope == "corpus":
+    def _read(self, folder: Path) -> None:
+        if self.config.scope == "corpus":
             tensors = read_tensors(folder / _WEIGHTS, ("columns", "frequencies", "documents"))
-            model._documents = int(tensors["documents"][0])
-            model._frequencies = np.zeros(COLUMNS, np.int64)
-            model._frequencies[tensors["columns"]] = tensors["frequencies"]
-        return model
+            self._documents = int(tensors["documents"][0])
+            self._frequencies = np.zeros(COLUMNS, np.int64)
+            self._frequencies[tensors["columns"]] = tensors["frequencies"]
 
     def _counts(self, sentences: Sequence[Sentence]) -> sparse.csr_array:
         ignored = frozenset() if self.config.stop_words else SMART_STOP_WORDS
@@ -235,7 +209,10 @@ class CPhraseConfig(MeanVectorsConfig):
 
 
 class _WordVectorModel(BaseModel):
-    """A model without training: :meth:`fit` reads the table of word vectors that the settings name."""
+    """A model without training: :meth:`fit` reads the table of word vectors that the settings name.
+
+    A sentence without known words is the zero vector.
+    """
 
     def __init__(self, config: Any, seed: int) -> None:
         super().__init__(config, seed)
@@ -250,28 +227,11 @@ class _WordVectorModel(BaseModel):
         report.progress(1, 1, f"{len(loaded):,} words")
         return self
 
-    @abstractmethod
-    def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """Return (n, dim) vectors; a sentence without known words is the zero vector."""
+    def _write(self, folder: Path) -> None:
+        write_word_vectors(folder, self._fitted(self._vectors))
 
-    def save(self, folder: Path) -> None:
-        """Write the settings and the word vectors."""
-        write_settings(folder, self.config, self.seed)
-        write_word_vectors(folder, self._fitted())
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, cls.config_class))
-        model._vectors = read_word_vectors(folder)
-        if not model._vectors.dim:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: its word vectors have no dimensions.")
-        return model
-
-    def _fitted(self) -> WordVectors:
-        if self._vectors is None:
-            raise DataError("This model has no word vectors yet. Call fit() first, or load a saved model.")
-        return self._vectors
+    def _read(self, folder: Path) -> None:
+        self._vectors = read_word_vectors(folder)
 
 
 class MeanVectors(_WordVectorModel):
@@ -280,8 +240,8 @@ class MeanVectors(_WordVectorModel):
     config_class: ClassVar[type[Config]] = MeanVectorsConfig
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """Return (n, dim) means; a sentence without known words is the zero vector."""
-        vectors = self._fitted()
+        """Return (n, dim) means of word vectors."""
+        vectors = self._fitted(self._vectors)
         means = np.zeros((len(sentences), vectors.dim), np.float32)
         for start in range(0, len(sentences), _BLOCK):
             block = sentences[start : start + _BLOCK]
@@ -303,9 +263,9 @@ class CPhrase(_WordVectorModel):
     config_class: ClassVar[type[Config]] = CPhraseConfig
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
-        """Return (n, dim) rows of length 1; a sentence without known words is the zero vector."""
+        """Return (n, dim) sums of word vectors, scaled to length 1."""
         words = [content_words(s.text, stemmed=False) for s in sentences]
-        return unit_length(combined_words(words, self._fitted(), mean=False))
+        return unit_length(combined_words(words, self._fitted(self._vectors), mean=False))
 
 
 def combined_words(sentences: Sequence[Sequence[str]], vectors: WordVectors, *, mean: bool) -> npt.NDArray[np.float32]:

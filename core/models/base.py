@@ -1,11 +1,11 @@
-"""Base class of all models, and the distances that vectors are compared with."""
+"""Base classes of all models, and the distances that vectors are compared with."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,20 @@ from scipy import sparse
 
 from themescope.core.config import Config
 from themescope.core.errors import DataError
+from themescope.core.models.artifact import load_submodels, save_submodels
+from themescope.core.models.storage import read_json, read_settings, write_json, write_settings
 from themescope.core.protocols import SILENT, Report
 from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
 
+_TRAINING = "training.json"
+T = TypeVar("T")
+
 
 class BaseModel(ABC):
-    """A model as ``core.protocols.Model`` defines it; subclasses add ``fit``, ``embed``, ``save`` and ``load``."""
+    """A model as ``core.protocols.Model`` defines it.
+
+    Subclasses add ``fit`` and ``embed`` and, if they learn anything, ``_write`` and ``_read``.
+    """
 
     config_class: ClassVar[type[Config]]
     """Class of :attr:`config`, which a saved model is read with."""
@@ -34,14 +42,29 @@ class BaseModel(ABC):
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) vectors, row i for sentence i."""
 
-    @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write the model into ``folder``."""
+        """Write settings and everything learned into ``folder``. Raises ``DataError`` before the first fit."""
+        self._write(folder)
+        write_settings(folder, self.config, self.seed)
 
     @classmethod
-    @abstractmethod
     def load(cls, folder: Path) -> Self:
         """Return the model that :meth:`save` wrote. Raises ``ArtifactError`` for a damaged folder."""
+        model = cls(*read_settings(folder, cls.config_class))
+        model._read(folder)
+        return model
+
+    def _write(self, folder: Path) -> None:  # noqa: B027  # some models learn nothing
+        """Write what was learned into ``folder``."""
+
+    def _read(self, folder: Path) -> None:  # noqa: B027
+        """Read what :meth:`_write` wrote."""
+
+    def _fitted(self, part: T | None) -> T:
+        """Return a part of the model that ``fit`` and ``load`` set; raises ``DataError`` before."""
+        if part is None:
+            raise DataError("This model is not fitted yet. Call fit() first, or load a saved model.")
+        return part
 
     @property
     def distance(self) -> str:
@@ -53,27 +76,59 @@ class BaseModel(ABC):
         return DISTANCES[self.distance](a, b)
 
 
-@runtime_checkable
-class BuiltOnModels(Protocol):
-    """A model that embeds with other models, which can be exchanged for equal ones that are loaded already."""
+class TrainedModel(BaseModel):
+    """A model whose training has metrics, which are saved with it."""
+
+    def __init__(self, config: Any, seed: int) -> None:
+        super().__init__(config, seed)
+        self.metrics: dict[str, float] = {}
+        """Metrics of the training: the measure that decides, losses, steps, seconds, speed."""
+        self.history: list[dict[str, float]] = []
+        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
+
+    def save(self, folder: Path) -> None:
+        """Write settings, everything learned and the metrics of the training."""
+        super().save(folder)
+        history = {"history": self.history} if self.history else {}
+        write_json(folder / _TRAINING, {"metrics": self.metrics, **history})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the model that :meth:`save` wrote. Raises ``ArtifactError`` for a damaged folder."""
+        model, course = super().load(folder), read_json(folder / _TRAINING)
+        model.metrics, model.history = course.get("metrics", {}), course.get("history", [])
+        return model
+
+
+class CombiningModel(BaseModel):
+    """A model that embeds with other fitted models, which are saved with it."""
+
+    def __init__(self, config: Any, seed: int) -> None:
+        super().__init__(config, seed)
+        self._models: tuple[FittedModel, ...] = ()
 
     @property
     def submodels(self) -> tuple[FittedModel, ...]:
         """The models that this one is built on."""
-        ...
+        return self._fitted(self._models or None)
 
     def use_submodels(self, models: Sequence[FittedModel]) -> None:
         """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
-        ...
+        self._models = tuple(models)
 
+    def _take(self, models: Sequence[FittedModel], purpose: str, dense: str = "") -> None:
+        """Embed with ``models``. Raises ``DataError`` without models and, if ``dense`` says why, for a sparse one."""
+        if not models:
+            raise DataError(f"{purpose} Name one or more models.")
+        if dense and any(sparse.issparse(model.embed([])) for model in models):
+            raise DataError(f"{dense} Name models with dense vectors only.")
+        self._models = tuple(models)
 
-@runtime_checkable
-class ForSentenceTransformers(Protocol):
-    """A model that can be written as a folder of the package sentence-transformers, with vectors of length 1."""
+    def _write(self, folder: Path) -> None:
+        save_submodels(self.submodels, folder)
 
-    def save_for_sentence_transformers(self, folder: Path) -> None:
-        """Write everything that ``SentenceTransformer(folder)`` needs into an existing ``folder``."""
-        ...
+    def _read(self, folder: Path) -> None:
+        self._models = tuple(load_submodels(folder))
 
 
 Distances = npt.NDArray[np.float32]

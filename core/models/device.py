@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 import torch
@@ -42,6 +42,11 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
             raise ConfigError("This processor does not compute bfloat16 natively. Choose precision auto or fp32.")
         return torch.float32
     return torch.bfloat16
+
+
+def autocast(device: torch.device, precision: torch.dtype) -> AbstractContextManager[object]:
+    """Compute matrix products of the block in ``precision``."""
+    return nullcontext() if precision == torch.float32 else torch.autocast(device.type, precision)
 
 
 _SEEDED = threading.Lock()

@@ -14,9 +14,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from themescope.core.config import Config, option
-from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
+from themescope.core.errors import ConfigError, ReadError
 from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.models.storage import read_json, read_settings, write_json, write_settings
+from themescope.core.models.storage import damaged, read_json, write_json
 from themescope.core.paths import expand_home
 from themescope.core.protocols import SILENT, Report
 from themescope.core.text.encoders import PLAIN, Encoder, Reading, load_encoder, reading_of, write_reading
@@ -65,7 +65,7 @@ class SentenceEncoder(BaseModel):
         """Return (n, dim) pooled last states; a sentence without letters or digits is the zero vector."""
         from themescope.core.models.device import pick_device, thread_count
 
-        encoder = self._fitted()
+        encoder = self._fitted(self._encoder)
         encoder.network.to(pick_device(self.config.device))
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
         texts = [s.text for s in sentences]
@@ -77,33 +77,22 @@ class SentenceEncoder(BaseModel):
                 out[batch] = encoder.encode([texts[i] for i in batch])
         return unit_length(out) if self.config.unit else out
 
-    def save(self, folder: Path) -> None:
-        """Write the settings and the encoder."""
-        encoder = self._fitted()
-        write_settings(folder, self.config, self.seed)
-        write_json(folder / _READING, encoder.reading.to_dict())
-        encoder.save(folder)
-
     def save_for_sentence_transformers(self, folder: Path) -> None:
         """Write the encoder as a folder that sentence-transformers loads."""
-        encoder = self._fitted()
+        encoder = self._fitted(self._encoder)
         encoder.save(folder)
         write_reading(folder, encoder.reading, int(encoder.network.config.hidden_size))
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, SentenceEncoderConfig))
+    def _write(self, folder: Path) -> None:
+        encoder = self._fitted(self._encoder)
+        write_json(folder / _READING, encoder.reading.to_dict())
+        encoder.save(folder)
+
+    def _read(self, folder: Path) -> None:
         try:
             # Models of version 0.1 have no such file: they pool by the mean.
             known = (folder / _READING).is_file()
             reading = Reading.from_dict(read_json(folder / _READING)) if known else PLAIN
-            model._encoder = replace(load_encoder(folder, "This model"), reading=reading)
+            self._encoder = replace(load_encoder(folder, "This model"), reading=reading)
         except (KeyError, TypeError, ValueError, ReadError) as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {error}") from None
-        return model
-
-    def _fitted(self) -> Encoder:
-        if self._encoder is None:
-            raise DataError("minilm has no encoder yet. Call fit() first, or load a saved model.")
-        return self._encoder
+            raise damaged(folder, error) from None

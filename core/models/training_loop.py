@@ -11,7 +11,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,21 +20,37 @@ from torch import Tensor, nn
 
 from themescope.core.config import Config, digest_of
 from themescope.core.errors import Cancelled, TrainingError
-from themescope.core.models.checkpoints import (
-    Checkpoint,
-    Progress,
-    adam_tensors,
-    drop_checkpoint,
-    read_checkpoint,
-    restore_adam,
-    write_checkpoint,
-)
+from themescope.core.models.checkpoints import read_arrays, write_arrays
 from themescope.core.protocols import Report
 
+_FILE = "training.safetensors"
 B = TypeVar("B")
 Weights: TypeAlias = Mapping[str, Tensor]
 LEAST_WEIGHT = 1e-12
 """Smallest sum of weights that a loss is divided by."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of a training of a network. The order of batches and all masks follow from the seed and these counters."""
+
+    epoch: int = 0
+    batch: int = 0
+    """Number of batches of this epoch that are done."""
+    step: int = 0
+    evaluated: int = -1
+    """Step after which the last validation took place."""
+    rate: float = 0.0
+    best: float = -1.0
+    best_step: int = 0
+    without_gain: int = 0
+    seconds: float = 0.0
+    triplets: int = 0
+    """Number of training items seen so far."""
+    loss_sum: float = 0.0
+    """Sum over the batches since the last validation."""
+    loss_count: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -107,7 +123,7 @@ class TrainingLoop(ABC, Generic[B]):
             self._save()
             raise
         if folder := self.report.checkpoint_folder():
-            drop_checkpoint(folder)
+            (folder / _FILE).unlink(missing_ok=True)
 
     def _going(self) -> bool:
         """Validate if it is due, then take a step or begin the next epoch; return whether training goes on."""
@@ -115,7 +131,7 @@ class TrainingLoop(ABC, Generic[B]):
         if not self._validated(len(batches)):
             return False
         if self.at.batch == len(batches):
-            self.at = self.at.advanced(epoch=self.at.epoch + 1, batch=0)
+            self.at = replace(self.at, epoch=self.at.epoch + 1, batch=0)
             return bool(self.at.epoch < self._settings.epochs)
         self._step(batches[self.at.batch], len(batches))
         if not self.at.batch % max(len(batches) // self.points, 1):
@@ -151,7 +167,8 @@ class TrainingLoop(ABC, Generic[B]):
         self.optimizer.step()
         self.recent.append(value)
         at = self.at
-        self.at = at.advanced(
+        self.at = replace(
+            at,
             step=at.step + 1,
             batch=at.batch + 1,
             triplets=at.triplets + items,
@@ -162,20 +179,34 @@ class TrainingLoop(ABC, Generic[B]):
     def _resume(self) -> bool:
         """Continue from the checkpoint of the same settings, seed and data; return whether there is one."""
         folder = self.report.checkpoint_folder()
-        found = read_checkpoint(folder, self.key) if folder else None
+        found = read_arrays(folder / _FILE, self.key) if folder else None
         if found is None:
             return False
-        self.at = found.progress
-        self._restore(found.model, found.best)
-        restore_adam(self.optimizer, found.adam)
+        self.at = Progress(**found[0])
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "adam": {}}
+        for name, array in found[1].items():
+            part, _, name = name.partition("/")
+            parts[part][name] = torch.from_numpy(array)
+        self._restore(parts["model"], parts["best"])
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in parts["adam"].items():
+            index, _, key = name.partition("/")
+            state.setdefault(int(index), {})[key] = value
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
         return True
 
     def _save(self) -> None:
         folder = self.report.checkpoint_folder()
         if folder is not None:
-            self.at = self.at.advanced(seconds=self._seconds())
+            self.at = replace(self.at, seconds=self._seconds())
             self.clock = time.monotonic()
-            write_checkpoint(folder, self.key, Checkpoint(self.at, *self._weights(), adam_tensors(self.optimizer)))
+            present, best = self._weights()
+            tensors = {f"model/{name}": tensor for name, tensor in present.items()}
+            tensors |= {f"best/{name}": tensor for name, tensor in best.items()}
+            for index, values in self.optimizer.state_dict()["state"].items():
+                tensors |= {f"adam/{index}/{name}": value for name, value in values.items()}
+            arrays = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
+            write_arrays(folder / _FILE, self.key, asdict(self.at), arrays)
         self.saved = time.monotonic()
 
     def _seconds(self) -> float:
@@ -187,7 +218,7 @@ class TrainingLoop(ABC, Generic[B]):
         return self.at.triplets / max(self._seconds(), 1e-9)
 
     def _set_rate(self, rate: float) -> None:
-        self.at = self.at.advanced(rate=rate)
+        self.at = replace(self.at, rate=rate)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
 
@@ -234,32 +265,31 @@ class ValidatedLoop(TrainingLoop[B]):
         places = {math.ceil(batches * part / parts) for part in range(1, parts + 1)}
         due = self.at.batch in places or self.at.step == 0
         if due and self.at.evaluated != self.at.step:
-            self._validate(self.at.epoch + self.at.batch / max(batches, 1))
+            # Measure the network and keep the best weights.
+            epoch = self.at.epoch + self.at.batch / max(batches, 1)
+            started = time.monotonic()
+            values = self._measured()
+            self.clock += time.monotonic() - started  # validation does not count as training time
+            gained = values[self.measure] > self.at.best
+            loss = self.at.loss_sum / self.at.loss_count if self.at.loss_count else math.nan
+            row = {"epoch": epoch, **values, "training loss": loss, "learning rate": self.at.rate}
+            row = {name: value for name, value in row.items() if math.isfinite(value)}
+            if gained:
+                self.best = self._state()
+                self.at = replace(self.at, best=values[self.measure], best_step=self.at.step)
+            self.at = replace(
+                self.at,
+                evaluated=self.at.step,
+                without_gain=0 if gained else self.at.without_gain + 1,
+                history=[*self.at.history, row],
+                loss_sum=0.0,
+                loss_count=0,
+            )
+            self._adapt()
+            for name in self.curves:
+                if name in row:
+                    self.report.metric(name, epoch, row[name])
         return bool(self.at.without_gain < self._settings.patience_stop)
-
-    def _validate(self, epoch: float) -> None:
-        """Measure the network and keep the best weights."""
-        started = time.monotonic()
-        values = self._measured()
-        self.clock += time.monotonic() - started  # validation does not count as training time
-        gained = values[self.measure] > self.at.best
-        loss = self.at.loss_sum / self.at.loss_count if self.at.loss_count else math.nan
-        row = {"epoch": epoch, **values, "training loss": loss, "learning rate": self.at.rate}
-        row = {name: value for name, value in row.items() if math.isfinite(value)}
-        if gained:
-            self.best = self._state()
-            self.at = self.at.advanced(best=values[self.measure], best_step=self.at.step)
-        self.at = self.at.advanced(
-            evaluated=self.at.step,
-            without_gain=0 if gained else self.at.without_gain + 1,
-            history=[*self.at.history, row],
-            loss_sum=0.0,
-            loss_count=0,
-        )
-        self._adapt()
-        for name in self.curves:
-            if name in row:
-                self.report.metric(name, epoch, row[name])
 
     def _adapt(self) -> None:
         """Change the training after a validation."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from themescope.core.errors import UnknownNameError
+from themescope.core.registry import resolve
 
 if TYPE_CHECKING:
     from themescope.core.papers.spec import Paper
 
 PAPERS: dict[str, str] = {
-    "ed18": "themescope.core.papers.ed18:ED18",
-    "sjh17": "themescope.core.papers.sjh17:SJH17",
-    "modern": "themescope.core.papers.modern:MODERN",
+    "ed18": "themescope.core.papers.ed18.clustering:ED18",
+    "sjh17": "themescope.core.papers.sjh17.tables:SJH17",
+    "modern": "themescope.core.papers.modern.tables:MODERN",
 }
 """Id of a paper → "module:NAME" of its spec. ``modern`` is no paper but a comparison in the same form."""
 
@@ -22,6 +22,5 @@ def paper(id: str) -> Paper:
     """Return the experiment specs of a paper; raise :class:`UnknownNameError` with the nearest names."""
     if id not in PAPERS:
         raise UnknownNameError("paper", id, PAPERS)
-    module, _, name = PAPERS[id].partition(":")
-    declared: Paper = getattr(importlib.import_module(module), name)
+    declared: Paper = resolve(PAPERS[id])
     return declared

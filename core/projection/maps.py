@@ -25,9 +25,8 @@ from scipy import sparse
 from themescope.core.config import Config, option
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.protocols import Report, SubReport
-from themescope.core.types import Matrix, Points
+from themescope.core.types import Float32, Matrix, Points
 
-Floats = npt.NDArray[np.float32]
 Neighbours = npt.NDArray[np.int64]  # (n, k) rows, nearest first
 
 FEW = 64
@@ -103,7 +102,7 @@ def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Fitte
     return FittedMap(reduction, rows, _laid_out(rows, config, seed, report), config, seed)
 
 
-def _laid_out(rows: Floats, config: UmapConfig, seed: int, report: Report) -> Points:
+def _laid_out(rows: Float32, config: UmapConfig, seed: int, report: Report) -> Points:
     if len(rows) < 4:
         n = len(rows)
         return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)
@@ -178,7 +177,7 @@ class Reduction:
             model = PCA(wanted, random_state=seed % 2**32, svd_solver="covariance_eigh").fit(rows)
         return cls(config.metric, model, columns)
 
-    def apply(self, vectors: Matrix) -> Floats:
+    def apply(self, vectors: Matrix) -> Float32:
         """Return the dense (m, d) reduced rows of (m, dim) vectors."""
         rows = _rows(vectors, self.metric)
         if self.columns is not None:
@@ -190,7 +189,7 @@ class Reduction:
         return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> tuple[Neighbours, Floats]:
+def nearest(rows: Any, queries: Any, k: int, report: Report | None = None) -> tuple[Neighbours, Float32]:
     """Return the exact Euclidean neighbours of every query among the rows, nearest first, and their distances."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -209,7 +208,7 @@ def _others(neighbours: Neighbours, own: Neighbours) -> list[Neighbours]:
     return [row[row != i][: neighbours.shape[1] - 1] for row, i in zip(neighbours, own, strict=True)]
 
 
-def as_metric(distances: Floats, metric: str) -> Floats:
+def as_metric(distances: Float32, metric: str) -> Float32:
     """Return the distances in the metric of the config: 1 - cos = ‖a - b‖²/2 for unit vectors.
 
     The computed distance of a sentence to itself or an equal one is about 1e-8. It must be exactly 0, because the
@@ -229,7 +228,7 @@ class FittedMap:
     """
 
     reduction: Reduction
-    rows: Floats
+    rows: Float32
     """(m, d) reduced vectors of the sample."""
     at: Points
     """(m, 2) coordinates of the sample."""
@@ -246,11 +245,17 @@ class FittedMap:
             return np.empty((0, 2), dtype=np.float32)
         k = min(self.config.n_neighbors, len(self.rows))
         near, distances = nearest(self.rows, self.reduction.apply(vectors), k)
-        strengths = _strengths(near, as_metric(distances, self.config.metric))
-        start = _first_positions(strengths, self.at[near])
+        umap, distances = load_umap(), as_metric(distances, self.config.metric)
+        sigmas, rhos = umap.smooth_knn_dist(distances, float(k), local_connectivity=0.0)
+        found = umap.compute_membership_strengths(near.astype(np.int32), distances, sigmas, rhos, bipartite=True)[2]
+        strengths = np.asarray(found, dtype=np.float32).reshape(near.shape)
+        # The means of the positions of landmarks, weighted; a sentence that equals a landmark starts there.
+        weights = np.where(strengths[:, :1] == 1, np.eye(1, k), np.maximum(strengths, 1e-12))
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        start = np.asarray(np.einsum("ij,ijk->ik", weights, self.at[near]), dtype=np.float32)
         return self._moved(start, near, strengths, np.random.RandomState([self.seed % 2**32, number]))
 
-    def _moved(self, start: Points, near: Neighbours, strengths: Floats, random: np.random.RandomState) -> Points:
+    def _moved(self, start: Points, near: Neighbours, strengths: Float32, random: np.random.RandomState) -> Points:
         umap = load_umap()
         weights = np.where(strengths < strengths.max() / _PLACING_EPOCHS, 0.0, strengths)
         head, neighbour = np.nonzero(weights)
@@ -273,29 +278,13 @@ class FittedMap:
         return np.asarray(moved, dtype=np.float32)
 
 
-def _strengths(near: Neighbours, distances: Floats) -> Floats:
-    """Return the (n, k) membership strengths of the nearest landmarks, 0…1."""
-    umap = load_umap()
-    k = near.shape[1]
-    sigmas, rhos = umap.smooth_knn_dist(distances, float(k), local_connectivity=0.0)
-    strengths = umap.compute_membership_strengths(near.astype(np.int32), distances, sigmas, rhos, bipartite=True)[2]
-    return np.asarray(strengths, dtype=np.float32).reshape(near.shape)
-
-
-def _first_positions(strengths: Floats, at: Floats) -> Points:
-    """Return (n, 2) means of the (n, k, 2) positions of landmarks, weighted by their strengths.
-
-    A sentence that equals a landmark starts there.
-    """
-    weights = np.where(strengths[:, :1] == 1, np.eye(1, strengths.shape[1]), np.maximum(strengths, 1e-12))
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return np.asarray(np.einsum("ij,ijk->ik", weights, at), dtype=np.float32)
-
-
 def _layout(
-    umap: Any, rows: Floats, graph: Any, config: UmapConfig, random_state: np.random.RandomState, report: Report
+    umap: Any, rows: Float32, graph: Any, config: UmapConfig, random_state: np.random.RandomState, report: Report
 ) -> Points:
     a, b = umap.find_ab_params(1.0, config.min_dist)
+    start = "pca" if len(rows) < FEW else "spectral"
+    if not np.ptp(rows, axis=0).any():  # equal rows have no principal axes
+        start = "random"
     bar = {"disable": False, "file": _Epochs(report), "bar_format": "{n_fmt} {total_fmt}", "mininterval": 0.2}
     points, _ = umap.simplicial_set_embedding(
         rows,
@@ -307,7 +296,7 @@ def _layout(
         gamma=1.0,
         negative_sample_rate=5,
         n_epochs=config.epochs or (500 if len(rows) <= 10_000 else 200),
-        init=_start(rows),
+        init=start,
         random_state=random_state,
         metric="euclidean",
         metric_kwds={},
@@ -317,13 +306,6 @@ def _layout(
         tqdm_kwds=bar,
     )
     return np.asarray(points, dtype=np.float32)
-
-
-def _start(rows: Floats) -> str:
-    """Choose the initialisation of the layout; equal rows have no principal axes."""
-    if not np.ptp(rows, axis=0).any():
-        return "random"
-    return "pca" if len(rows) < FEW else "spectral"
 
 
 class _Epochs:

@@ -6,7 +6,7 @@ Two measurements of a model: the cosine of a pair's vectors, or the expected sco
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,11 @@ from themescope.core.errors import DataError, ReadError
 from themescope.core.metrics.relatedness import agreement_with_scores
 from themescope.core.models.base import cosine_distances
 from themescope.core.protocols import Model, Report
-from themescope.core.types import Estimate, Sentence, Vectors
+from themescope.core.types import Estimate, Floats, Sentence, Vectors
 
 if TYPE_CHECKING:
     from themescope.core.tasks.relatedness_regressor import TrainedRegressor
 
-Floats = npt.NDArray[np.float64]
 FILES = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
 WHOLE = "SICK.txt"
 LOWEST, HIGHEST = 1.0, 5.0
@@ -63,7 +62,7 @@ def read_sick(path: Path) -> SickPairs:
     if path.is_dir() and not (path / WHOLE).is_file():
         return SickPairs(**{part: _pair_set(_rows(path / name)) for part, name in FILES.items()})
     file = path / WHOLE if path.is_dir() else path
-    rows = list(_rows(file))
+    rows = _rows(file)
     parts = {part: [row for row in rows if row[3].casefold() == part] for part in FILES}
     empty = [part for part, found in parts.items() if not found]
     if empty:
@@ -151,21 +150,30 @@ def _line(cosines: Floats, scores: Floats, wanted: Floats) -> Floats:
     return np.asarray(scores.mean() + slope * (wanted - cosines.mean()), np.float64)
 
 
-def _pair_set(rows: Iterable[tuple[str, str, float, str]]) -> PairSet:
-    found = list(rows)
-    first, second = tuple(row[0] for row in found), tuple(row[1] for row in found)
-    return PairSet(first, second, np.array([row[2] for row in found], np.float64))
+def _pair_set(rows: Sequence[tuple[str, str, float, str]]) -> PairSet:
+    first, second, scores, _ = zip(*rows, strict=True)
+    return PairSet(first, second, np.array(scores, np.float64))
 
 
-def _rows(path: Path) -> Iterable[tuple[str, str, float, str]]:
+def _rows(path: Path) -> list[tuple[str, str, float, str]]:
     """Return sentences, score and part ("" if not given) of each line."""
+    rows = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
             header = [name.strip().casefold() for name in next(lines, [])]
-            places = [_place(path, header, name) for name in ("sentence_a", "sentence_b", "relatedness_score")]
-            part = header.index("semeval_set") if "semeval_set" in header else -1
-            rows = [_row(path, row, places, part, lines.line_num) for row in lines if row]
+            for name in ("sentence_a", "sentence_b", "relatedness_score"):
+                if name not in header:
+                    advice = "Give a tab-separated file of SICK."
+                    raise ReadError(path, f"The column {name} is missing.", "line 1", advice)
+            for line in filter(None, lines):
+                row = {name: part.strip() for name, part in zip(header, line, strict=False)}
+                first, second = row.get("sentence_a"), row.get("sentence_b")
+                score = _score(row.get("relatedness_score", ""))
+                if first is None or second is None or not LOWEST <= score <= HIGHEST:
+                    problem = "A pair needs two sentences and a score from 1 to 5."
+                    raise ReadError(path, problem, f"line {lines.line_num}")
+                rows.append((first, second, score, row.get("semeval_set", "")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReadError(path, f"The file cannot be read: {error}.", advice="Give the folder of SICK.") from error
     if not rows:
@@ -173,18 +181,8 @@ def _rows(path: Path) -> Iterable[tuple[str, str, float, str]]:
     return rows
 
 
-def _place(path: Path, header: list[str], name: str) -> int:
-    if name not in header:
-        raise ReadError(path, f"The column {name} is missing.", "line 1", "Give a tab-separated file of SICK.")
-    return header.index(name)
-
-
-def _row(path: Path, row: list[str], places: list[int], part: int, line: int) -> tuple[str, str, float, str]:
+def _score(text: str) -> float:
     try:
-        first, second, score = (row[place].strip() for place in places)
-        value = float(score)
-        if LOWEST <= value <= HIGHEST:
-            return first, second, value, row[part].strip() if part >= 0 else ""
-    except (IndexError, ValueError):
-        value = float("nan")
-    raise ReadError(path, "A pair needs two sentences and a score from 1 to 5.", f"line {line}")
+        return float(text)
+    except ValueError:
+        return float("nan")

@@ -18,14 +18,13 @@ from torch import Tensor
 from themescope.core.errors import DataError
 from themescope.core.metrics.relatedness import pearson
 from themescope.core.protocols import Report
+from themescope.core.types import Floats
 
 CLASSES = 5
 PENALTIES = (0.0, 1e-4, 1e-3)
 """L2 penalties of the weights; the one with the best Pearson on trial is kept."""
 _BLOCK_EPOCHS, _PATIENCE, _MOST_BLOCKS = 10, 3, 30
 _BATCH, _RATE = 64, 1e-3
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

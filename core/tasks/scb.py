@@ -21,7 +21,6 @@ from themescope.core.protocols import SILENT, Report
 from themescope.core.triplets.draws import article_key
 from themescope.core.triplets.rules import (
     ArticleSentences,
-    KeptSection,
     SectionRules,
     eligible,
     kept_sections,
@@ -129,7 +128,7 @@ def _candidate(
     if article.split not in splits:
         dropped["other_split"] += 1
         return None
-    clusters = _given(article) if rules.as_given else _filtered(article, rules)
+    clusters = _clusters(article, rules)
     reason = _reason_to_drop(clusters, rules)
     if reason:
         dropped[reason] += 1
@@ -147,27 +146,24 @@ def _candidate(
     return _Candidate(article_key(article.title, seed), article.title, item, tokens)
 
 
-def _given(article: ArticleSentences) -> list[tuple[int, list[Sentence]]]:
-    """Return (position, sentences) of every section."""
-    own: dict[int, list[Sentence]] = {}
-    for sentence in article.sentences:
-        own.setdefault(sentence.section, []).append(sentence)
-    return list(own.items())
-
-
-def _filtered(article: ArticleSentences, rules: ScbRules) -> list[tuple[int, list[Sentence]]]:
-    """Return (position, sentences) of the sections that pass rules (ii)–(v) and are large enough."""
+def _clusters(article: ArticleSentences, rules: ScbRules) -> list[tuple[int, list[Sentence]]]:
+    """Return (position, sentences) of every section, or of those that pass rules (ii)–(v) and are large enough."""
+    if rules.as_given:
+        own: dict[int, list[Sentence]] = {}
+        for sentence in article.sentences:
+            own.setdefault(sentence.section, []).append(sentence)
+        return list(own.items())
     kept = kept_sections(article, rules, Counter())
     if len(kept) < rules.min_sections:
         return []
-    clusters = [(section.record.position, _sentences(section, rules)) for section in kept]
-    return [(position, own) for position, own in clusters if len(own) >= rules.min_section_sentences]
-
-
-def _sentences(section: KeptSection, rules: ScbRules) -> list[Sentence]:
-    if rules.openers_only:
-        return [sentence for sentence, _ in eligible(section, rules, Counter())]
-    return [sentence for sentence in section.sentences if not length_rule(sentence, rules)]
+    found = []
+    for section in kept:
+        sentences = [sentence for sentence in section.sentences if not length_rule(sentence, rules)]
+        if rules.openers_only:
+            sentences = [sentence for sentence, _ in eligible(section, rules, Counter())]
+        if len(sentences) >= rules.min_section_sentences:
+            found.append((section.record.position, sentences))
+    return found
 
 
 def _reason_to_drop(clusters: list[tuple[int, list[Sentence]]], rules: ScbRules) -> str:
@@ -189,29 +185,14 @@ def _table(found: list[_Candidate]) -> dict[str, float]:
     clusters = np.array([len(s) for s in sizes])
     sentences = np.array([len(c.item.truth) for c in found])
     size, tokens = np.concatenate(sizes), np.concatenate([c.tokens for c in found])
-    quartiles = np.quantile(size, [0.25, 0.5, 0.75])
     table: dict[str, float] = {
-        "articles": len(found),
-        "clusters": int(clusters.sum()),
-        "sentences": int(sentences.sum()),
-    }
-    for name, values in (("clusters_per_article", clusters), ("sentences_per_article", sentences)):
-        table |= {f"{name}_min": int(values.min()), f"{name}_mean": _round(values.mean())}
-        table[f"{name}_max"] = int(values.max())
-    table |= {
-        "cluster_size_min": int(size.min()),
-        "cluster_size_quartile_1": float(quartiles[0]),
-        "cluster_size_median": float(quartiles[1]),
-        "cluster_size_quartile_3": float(quartiles[2]),
-        "cluster_size_mean": _round(size.mean()),
-        "cluster_size_max": int(size.max()),
-        "tokens_min": int(tokens.min()),
+        "articles": len(found), "clusters": int(clusters.sum()), "sentences": int(sentences.sum()),
         "tokens_median": float(np.median(tokens)),
-        "tokens_mean": _round(tokens.mean()),
-        "tokens_max": int(tokens.max()),
-    }
-    return table
-
-
-def _round(value: Any) -> float:
-    return round(float(value), 2)
+    }  # fmt: skip
+    for name, share in (("quartile_1", 0.25), ("median", 0.5), ("quartile_3", 0.75)):
+        table[f"cluster_size_{name}"] = float(np.quantile(size, share))
+    measured = {"clusters_per_article": clusters, "sentences_per_article": sentences, "cluster_size": size}
+    for name, values in (measured | {"tokens": tokens}).items():
+        table |= {f"{name}_min": int(values.min()), f"{name}_max": int(values.max())}
+        table[f"{name}_mean"] = round(float(values.mean()), 2)
+    return {name: table[name] for name in PUBLISHED}

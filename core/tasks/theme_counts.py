@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.clustering.iclust import IclustConfig, best_partition
 from themescope.core.clustering.inputs import Square, checked, cosine_matrix, unit_rows
 from themescope.core.clustering.pairs import PairCalibration, effective_themes
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import Report
-from themescope.core.types import Labels, Matrix
-
-Floats = npt.NDArray[np.float64]
+from themescope.core.types import Floats, Labels, Matrix
 
 _STARTS, _QUICK_STARTS = IclustConfig(restarts=5), IclustConfig(restarts=2)
 _SHARE = 0.7  # share of the sentences in a subsample

@@ -99,7 +99,12 @@ def find_themes(
     :class:`themescope.core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
-    _check(n, vectors, config)
+    if vectors.shape[0] != n:
+        raise DataError(f"There are {n:,} sentences but {vectors.shape[0]:,} vectors.")
+    if n < max(FEWEST, config.k):
+        raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
+    if n > MOST:
+        raise DataError(f"{n:,} sentences are too many for one list (at most {MOST:,}). Use a part of them.")
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
     suggestion = suggest(vectors, calibration, config.most, seed)
@@ -123,15 +128,6 @@ def find_themes(
     reason = "" if config.k else suggestion.reason
     interval = (suggestion.low, suggestion.high)
     return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, interval, len(compared))
-
-
-def _check(n: int, vectors: Matrix, config: ThemesConfig) -> None:
-    if vectors.shape[0] != n:
-        raise DataError(f"There are {n:,} sentences but {vectors.shape[0]:,} vectors.")
-    if n < max(FEWEST, config.k):
-        raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
-    if n > MOST:
-        raise DataError(f"{n:,} sentences are too many for one list (at most {MOST:,}). Use a part of them.")
 
 
 def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:

@@ -134,7 +134,16 @@ def assemble(documents: Iterable[tuple[TopicDocument, Sequence[int]]], settings:
         held = document.part == "train" and fold_title(document.title) in held_out
         parts["validation" if held else document.part].append((document, chosen))
     train, validation, test = (_items(parts[name], topics) for name in ("train", "validation", "test"))
-    _check(topics, train, test)
+    if len(topics) < 2:
+        raise DataError(
+            f"The documents have {len(topics)} topics, but at least two are needed. Import a corpus whose documents "
+            "have topics, such as Reuters-21578 or 20 Newsgroups."
+        )
+    for items, name in ((train, "training"), (test, "test")):
+        if not len(items):
+            raise DataError(
+                f"No sentence in the {name} part has a topic. The source must mark documents train or test."
+            )
     sentences = sum(len(long_enough(document.sentences, settings.min_words)) for document, _ in kept)
     sizes = len(train), len(validation), len(test)
     return TopicTask(topics, train, validation, test, TopicCounts(len(kept), sentences, sum(sizes), *sizes))
@@ -177,16 +186,3 @@ def _items(documents: Sequence[tuple[TopicDocument, Sequence[int]]], topics: Seq
         np.array([s.position for s, _ in rows], np.int64),
         np.array([label for _, label in rows], np.int32),
     )
-
-
-def _check(topics: Sequence[str], train: TopicItems, test: TopicItems) -> None:
-    if len(topics) < 2:
-        raise DataError(
-            f"The documents have {len(topics)} topics, but at least two are needed. Import a corpus whose documents "
-            "have topics, such as Reuters-21578 or 20 Newsgroups."
-        )
-    for items, name in ((train, "training"), (test, "test")):
-        if not len(items):
-            raise DataError(
-                f"No sentence in the {name} part has a topic. The source must mark documents train or test."
-            )

@@ -18,9 +18,7 @@ from themescope.core.errors import DataError
 from themescope.core.metrics.partition import ContingencyTable
 from themescope.core.metrics.statistics.intervals import LEVEL
 from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Estimate, Ids, Labels, Matrix
-
-Floats = npt.NDArray[np.float64]
+from themescope.core.types import Estimate, Floats, Ids, Labels, Matrix
 
 C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Values of C to try on validation documents."""
@@ -93,8 +91,20 @@ def classify(
         if not np.isfinite(x.data if isinstance(x, sparse.csr_array) else x).all():
             raise DataError("The vectors contain values that are not finite. Embed the sentences again.")
     train, test = _prepared(x_train, x_test, settings.scaling)
-    found, converged = (_softmax if settings.multinomial else _one_against_rest)(train, y_train, test, settings, report)
-    predicted = np.asarray(found, np.int32)
+    topics = np.unique(y_train)
+    # One softmax over all topics, or one classifier for each against the rest.
+    targets = [y_train] if settings.multinomial else [y_train == topic for topic in topics]
+    models, converged = [], True
+    for number, target in enumerate(targets):
+        report.progress(number, len(targets), f"classifier {number + 1} of {len(targets)}")
+        model, ended = _fitted(train, target, settings)
+        models.append(model)
+        converged = converged and ended
+    if settings.multinomial:
+        predicted = np.asarray(models[0].predict(test), np.int32)
+    else:
+        decisions = np.stack([model.decision_function(test) for model in models], axis=1)
+        predicted = np.asarray(topics[decisions.argmax(axis=1)], np.int32)
     return TopicScores(*_scores(y_test, predicted), predicted, predicted == y_test, converged)
 
 
@@ -167,26 +177,6 @@ def _prepared(x_train: Matrix, x_test: Matrix, scaling: str) -> tuple[Any, Any]:
         scaler = StandardScaler(with_mean=not sparse.issparse(train)).fit(train)
         return scaler.transform(train), scaler.transform(test)
     return train, test
-
-
-def _one_against_rest(
-    train: Any, y: Labels, test: Any, settings: MaxEntSettings, report: Report
-) -> tuple[npt.NDArray[Any], bool]:
-    topics = np.unique(y)
-    decisions, converged = np.empty((test.shape[0], len(topics))), True
-    for number, topic in enumerate(topics):
-        report.progress(number, len(topics), f"classifier {number + 1} of {len(topics)}")
-        model, ended = _fitted(train, y == topic, settings)
-        decisions[:, number], converged = model.decision_function(test), converged and ended
-    return topics[decisions.argmax(axis=1)], converged
-
-
-def _softmax(
-    train: Any, y: Labels, test: Any, settings: MaxEntSettings, report: Report
-) -> tuple[npt.NDArray[Any], bool]:
-    report.progress(0, 1, "classifier")
-    model, converged = _fitted(train, y, settings)
-    return np.asarray(model.predict(test)), converged
 
 
 def _fitted(x: Any, y: npt.NDArray[Any], settings: MaxEntSettings) -> tuple[Any, bool]:

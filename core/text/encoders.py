@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from themescope.core.errors import ConfigError, MissingExtraError, ReadError
-from themescope.core.text.word_vectors import Float32, WordVectors
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import Float32
 
 BASE_ENCODER = "all-minilm-l6-v2"
 """Name of the installed encoder in saved models: sentence-transformers/all-MiniLM-L6-v2, Apache-2.0."""
@@ -176,9 +177,6 @@ def weights_digest(folder: Path) -> str:
         return ""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
-# --- encoders ---------------------------------------------------------------------------------------------------------
 
 
 _BATCH, _DISTILLED_DIM = 512, 128

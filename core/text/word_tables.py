@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +18,8 @@ import numpy.typing as npt
 from themescope.core.errors import ConfigError, ReadError
 from themescope.core.paths import expand_home
 from themescope.core.registry import Card, Registry
-from themescope.core.text.word_vectors import Rows, WordVectors
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import Index
 
 DISTILLED = "distilled:"
 """Prefix of a source that is the folder of a sentence encoder; without a folder, of the installed one."""
@@ -149,13 +151,10 @@ def _binary_row(path: Path, stream: IO[bytes], into: npt.NDArray[np.float32]) ->
         advice = "It is probably truncated; download it again."
         raise ReadError(path, "ends in the middle of a vector.", f"byte {stream.tell():,}", advice)
     into[:] = np.frombuffer(data, "<f4")
+    text = word.decode("utf-8", "replace")
     if not np.isfinite(into).all():
-        raise ReadError(path, f"the vector of {_text(word)!r} is not finite.", f"byte {stream.tell():,}")
-    return _text(word)
-
-
-def _text(word: bytearray) -> str:
-    return word.decode("utf-8", "replace")
+        raise ReadError(path, f"the vector of {text!r} is not finite.", f"byte {stream.tell():,}")
+    return text
 
 
 def read_safetensors(path: Path, limit: int = 0) -> WordVectors:
@@ -194,7 +193,7 @@ def _vocabulary_of(path: Path) -> Path:
     raise ReadError(path, "has no vocabulary file in its folder.", advice=advice)
 
 
-def _shared_rows(path: Path, count: int) -> tuple[list[str], Rows]:
+def _shared_rows(path: Path, count: int) -> tuple[list[str], Index]:
     words, rows = [], []
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="\n") as stream:
@@ -223,3 +222,17 @@ def read_glove_package(limit: int = 0) -> WordVectors:
     with ParquetFile(root / "glove_6B_index.parquet") as file:  # decodes only the requested words
         words = next(file.iter_batches(count, columns=["index"])).column(0).to_pylist()
     return WordVectors(words, np.array(table[:count]))
+
+
+def english_only(card: Card, config: Mapping[str, Any]) -> bool:
+    """Return whether a model of a method, with these settings, is for English text only.
+
+    That holds for methods with the tag ``english`` unless a setting names a file or folder of the user, whose language
+    is not known. The words of a distilled table are English whatever its encoder.
+    """
+    named: list[str] = []
+    for resource in ("word_vectors", "folder", "weights"):
+        value = config.get(resource) or ()
+        named += [value] if isinstance(value, str) else value
+    english = ("english" in REGISTRY.get(n).tags if n in REGISTRY else n.startswith(DISTILLED) for n in named)
+    return "english" in card.tags and all(english)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from themescope.core.errors import DataError
 from themescope.core.text.tokens import tokenize
+from themescope.core.types import Float32, Index
 
-Float32: TypeAlias = npt.NDArray[np.float32]
-Rows: TypeAlias = npt.NDArray[np.int64]
 Storage: TypeAlias = Literal["fp32", "fp16", "int8"]
 STORAGES: tuple[Storage, ...] = ("fp32", "fp16", "int8")
 
 _DIGIT = re.compile(r"\d")
+_TICK = 1_000  # sentences between two reports
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class WordVectors:
     """(R, dim) float32, float16, or int8 together with ``scales``."""
     scales: Float32 | None = None
     """(R,) factor of each int8 row."""
-    rows: Rows | None = None
+    rows: Index | None = None
     """(len(words),) row of each word, where words share rows."""
     spread: float = 0.0
     """Standard deviation s of the random vectors; 0 measures it on the table."""
@@ -85,7 +85,7 @@ class WordVectors:
                         return known[form]
         return -1
 
-    def vectors(self, rows: Rows | slice) -> Float32:
+    def vectors(self, rows: Index | slice) -> Float32:
         """Return the (n, dim) float32 vectors of table rows."""
         picked = self.table[rows].astype(np.float32)
         return picked if self.scales is None else picked * self.scales[rows, None]
@@ -147,21 +147,61 @@ def random_vectors(words: Sequence[str], dim: int, spread: float) -> Float32:
 
 
 @dataclass(frozen=True)
-class TokenIds:
-    """Tokenised texts with a table of the words they use; text i is ``ids[starts[i]:starts[i + 1]]``."""
+class NumberedTexts:
+    """Texts by number of word or word piece; text i is ``ids[starts[i]:starts[i + 1]]``."""
 
     ids: npt.NDArray[np.int32]
-    starts: npt.NDArray[np.int64]
-    table: Float32
-    """(used words, dim)."""
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """(n,) number of tokens of each text."""
-        return np.diff(self.starts)
+    starts: Index
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> Index:
+        """(n,) number of words of each text."""
+        return np.diff(self.starts)
+
+    def padded(self, rows: Index, padding: int = 0) -> tuple[Index, Index]:
+        """Return (n, t) ids of ``rows``, filled up with ``padding``, and their (n,) lengths; t is at least 1."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        steps = np.arange(int(lengths.max(initial=1)))
+        real = steps < lengths[:, None]
+        places = np.where(real, self.starts[rows][:, None] + steps, 0)
+        ids = self.ids[places] if len(self.ids) else np.zeros_like(places)
+        return np.where(real, ids, padding).astype(np.int64), lengths
+
+    def only(self, numbers: Index) -> NumberedTexts:
+        """Replace number j by ``numbers[j]`` and leave out words that get −1."""
+        replaced = numbers[self.ids].astype(np.int32)
+        kept = replaced >= 0
+        counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+        return NumberedTexts(replaced[kept], counts[self.starts])
+
+
+def numbered(
+    sentences: Iterable[Sequence[str]], tick: Callable[[], None] = lambda: None
+) -> tuple[list[str], NumberedTexts]:
+    """Return the distinct words of tokenised sentences, and the sentences by number of word.
+
+    ``tick`` is called every thousand sentences and may raise ``Cancelled``.
+    """
+    index: dict[str, int] = {}
+    ids: list[int] = []
+    starts = [0]
+    for number, words in enumerate(sentences):
+        if number % _TICK == 0:
+            tick()
+        ids.extend([index.setdefault(word, len(index)) for word in words])
+        starts.append(len(ids))
+    return list(index), NumberedTexts(np.array(ids, np.int32), np.array(starts, np.int64))
+
+
+@dataclass(frozen=True)
+class TokenIds(NumberedTexts):
+    """Tokenised texts with a table of the words they use."""
+
+    table: Float32
+    """(used words, dim)."""
 
 
 class WordLookup(Protocol):
@@ -172,24 +212,23 @@ class WordLookup(Protocol):
         ...
 
 
-def token_ids(texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
+def token_ids(
+    texts: Iterable[str], vectors: WordLookup, *, unknown: bool = True, tick: Callable[[], None] = lambda: None
+) -> TokenIds:
     """Tokenise ``texts``. ``unknown`` False omits the words that ``vectors`` does not have."""
-    return word_ids((tokenize(text) for text in texts), vectors, unknown=unknown)
+    return word_ids(map(tokenize, texts), vectors, unknown=unknown, tick=tick)
 
 
-def word_ids(sentences: Iterable[Sequence[str]], vectors: WordLookup, *, unknown: bool = True) -> TokenIds:
-    """Return token ids of tokenised ``sentences``."""
-    index: dict[str, int] = {}
-    ids: list[int] = []
-    starts = [0]
-    for words in sentences:
-        ids.extend([index.setdefault(word, len(index)) for word in words])
-        starts.append(len(ids))
-    flat, bounds = np.asarray(ids, np.int32), np.asarray(starts, np.int64)
-    table, known = vectors.of_words(list(index))
-    if unknown or known.all():
-        return TokenIds(flat, bounds, table)
-    renumbered = np.cumsum(known, dtype=np.int64) - 1
-    kept = known[flat]
-    counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-    return TokenIds(renumbered[flat[kept]].astype(np.int32), counts[bounds], table[known])
+def word_ids(
+    sentences: Iterable[Sequence[str]],
+    vectors: WordLookup,
+    *,
+    unknown: bool = True,
+    tick: Callable[[], None] = lambda: None,
+) -> TokenIds:
+    """Return token ids of tokenised ``sentences``; see :func:`token_ids` and :func:`numbered`."""
+    distinct, texts = numbered(sentences, tick)
+    table, known = vectors.of_words(distinct)
+    if not unknown and not known.all():
+        texts, table = texts.only(np.where(known, np.cumsum(known) - 1, -1)), table[known]
+    return TokenIds(texts.ids, texts.starts, table)

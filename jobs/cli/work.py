@@ -181,8 +181,7 @@ def _written(
     fitted: FittedModel, info: Mapping[str, Any], source: Path, folder: Path, format_: str, small: bool
 ) -> dict[str, Any]:
     """Write a model in one of the formats, and return what the command shows about it."""
-    from themescope.core.models.artifact import save_model
-    from themescope.core.models.sentence_transformers_folder import save_for_sentence_transformers
+    from themescope.core.models.artifact import save_for_sentence_transformers, save_model
     from themescope.core.tasks.pair_calibration import copy_calibration
 
     if format_ == "sentence-transformers":

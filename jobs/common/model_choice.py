@@ -19,12 +19,12 @@ from typing import Any
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.models import REGISTRY
-from themescope.core.models.languages import english_only
 from themescope.core.paths import default_models, lacks_packages
 from themescope.core.records.stored import CorpusRecord, ModelRecord, RunRecord
 from themescope.core.registry import Card
 from themescope.core.text.languages import Shares, frequent, language_shares, main_language, sampled, shares_text
 from themescope.core.text.splitting import LANGUAGES
+from themescope.core.text.word_tables import english_only
 from themescope.core.types import Article
 from themescope.db.records import BenchmarkRecord
 from themescope.db.store import Store

@@ -12,7 +12,6 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from themescope.core.compute.machine import available_cores
 from themescope.core.config import Config, option
 from themescope.jobs.executors.base import Pool, ShardExecutor, WorkerDied, call
 
@@ -22,6 +21,11 @@ class LocalConfig(Config):
     """Settings of local processes."""
 
     workers: int = option(0, "Processes; 0: one per core; 1: the process of the job itself.", low=0, high=256)
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class LocalExecutor(ShardExecutor):

@@ -184,8 +184,7 @@ def _result(store: Store, run: RunRecord, corpus: CorpusRecord, model: ModelReco
 
 
 if TYPE_CHECKING:
-    from themescope.core.tasks.summaries.documents import SummaryDocument
-    from themescope.core.tasks.summaries.summarizing import Summarize, Summary
+    from themescope.core.tasks.summaries.summarizing import Summarize, Summary, SummaryDocument
 
 _SUMMARIES = "summaries"
 
@@ -222,8 +221,7 @@ class EvaluateSummariesConfig(JobConfig):
 def evaluate_summaries(args: EvaluateSummariesConfig, context: JobContext) -> dict[str, Any]:
     """Summarise, score and store. A stored evaluation with the same digest is returned."""
     from themescope.core.metrics.rouge import RougeSettings
-    from themescope.core.tasks.summaries.documents import read_summary_documents
-    from themescope.core.tasks.summaries.summarizing import Summarize, score_summaries
+    from themescope.core.tasks.summaries.summarizing import Summarize, read_summary_documents, score_summaries
 
     store, path = context.store, Path(args.documents)
     if not path.exists():

@@ -319,8 +319,7 @@ class AddModelConfig(JobConfig):
 
 def add_saved_model(args: AddModelConfig, context: JobContext) -> dict[str, Any]:
     """Load the folder to check it, and add the model to the store unless the same files are stored already."""
-    from themescope.core.models.artifact import load_model
-    from themescope.core.models.sentence_transformers_folder import is_foreign, save_foreign
+    from themescope.core.models.artifact import is_foreign, load_model, save_foreign
 
     source = Path(args.folder)
     if not source.is_dir():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
-from themescope.core.papers.measures import (
+from themescope.core.papers.spec import (
     Accuracy,
     ChosenSetting,
     ClusteringMeasures,
@@ -18,11 +18,14 @@ from themescope.core.papers.measures import (
     CountTopics,
     CountTriplets,
     Measure,
+    ModelSpec,
+    Paper,
     RelatednessMeasures,
+    ResultTable,
+    RunProfile,
     SummaryMeasures,
     Topics,
 )
-from themescope.core.papers.spec import ModelSpec, Paper, ResultTable, RunProfile
 from themescope.core.records.stored import ModelRecord
 from themescope.core.text.word_tables import DISTILLED
 from themescope.db.records import PaperTableRecord

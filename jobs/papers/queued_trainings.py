@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from themescope.core.errors import Cancelled, DataError, StoreError, ThemescopeError
-from themescope.core.papers.measures import models_of
-from themescope.core.papers.spec import Row
+from themescope.core.papers.spec import Row, models_of
 from themescope.core.protocols import Report
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.jobs.common.job import JobContext

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from themescope.core.models.base import BuiltOnModels
+from themescope.core.models.base import CombiningModel
 from themescope.core.protocols import Model
 from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Sentence, Vectors
@@ -42,7 +42,7 @@ class SharedModels:
 
     def _load(self, record: ModelRecord) -> Any:
         fitted, _ = load_model(self._store, record)
-        if isinstance(fitted, BuiltOnModels):
+        if isinstance(fitted, CombiningModel):
             parts = built_on(self._store, record)
             if len(parts) == len(fitted.submodels):
                 fitted.use_submodels([self.get(part) for part in parts])

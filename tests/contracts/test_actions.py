@@ -26,7 +26,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.labelling.task_items import DistributionPlan
-from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
+from themescope.core.models.linear_metric.model import Directions, LinearMetricConfig
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right

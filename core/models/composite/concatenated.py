@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from themescope.core.config import Config, config_from_dict, option
-from themescope.core.errors import ArtifactError, ConfigError, DataError
+from themescope.core.errors import ConfigError, DataError
 from themescope.core.models.base import BaseModel, unit_length
 from themescope.core.models.storage import (
+    damaged,
     read_json,
-    read_settings,
     read_word_vectors,
     write_json,
-    write_settings,
     write_tensors,
     write_word_vectors,
 )
 from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.model import TripletNet
 from themescope.core.protocols import SILENT, Report
-from themescope.core.text.word_vectors import Float32, WordVectors
-from themescope.core.types import Corpus, Sentence, Vectors
+from themescope.core.text.word_vectors import WordVectors
+from themescope.core.types import Corpus, Float32, Sentence, Vectors
 
 if TYPE_CHECKING:
     from themescope.core.models.triplet_network.inference import Precision
@@ -110,11 +109,10 @@ class ConcatenatedModel(BaseModel):
         kinds = {component.distance for component in self.components}
         return kinds.pop() if len(kinds) == 1 else "cosine"
 
-    def save(self, folder: Path) -> None:
+    def _write(self, folder: Path) -> None:
         """Write both networks; word vectors that both share are written once."""
         first, second = self.components
         shared = _equal(first.words, second.words)
-        write_settings(folder, self.config, self.seed)
         write_word_vectors(folder, first.words)
         if not shared:
             write_word_vectors(folder, second.words, f"{_COMPONENTS[1]}-")
@@ -125,21 +123,22 @@ class ConcatenatedModel(BaseModel):
             details[name] = {"config": config, "seed": net.seed, "metrics": net.metrics, "history": net.history}
         write_json(folder / _DETAILS, details)
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save`, or version 0.1, wrote."""
-        model = cls(*read_settings(folder, ConcatenatedConfig))
+    def _read(self, folder: Path) -> None:
         file = _DETAILS_OF_0_1 if (folder / _DETAILS_OF_0_1).is_file() else _DETAILS
-        details = read_json(folder / file)
-        words = read_word_vectors(folder)
-        components = []
+        details: Any = read_json(folder / file)
+        words, components = read_word_vectors(folder), []
         for position, name in enumerate(_COMPONENTS):
-            own = position > 0 and not details.get("shared_words")
-            net = _component(folder / file, details.get(name))
-            net.restore(read_word_vectors(folder, f"{name}-") if own else words, folder / f"{name}.safetensors")
+            try:
+                own = details[name]
+                net = TripletNet(config_from_dict(TripletNetConfig, own["config"]), int(own["seed"]))
+                net.metrics, net.history = dict(own["metrics"]), list(own["history"])
+            except (KeyError, TypeError, ValueError, ConfigError) as error:
+                raise damaged(folder, f"{file}: {error}") from None
+            if position and not details.get("shared_words"):
+                words = read_word_vectors(folder, f"{name}-")
+            net.restore(words, folder / f"{name}.safetensors")
             components.append(net)
-        model._components = tuple(components)
-        return model
+        self._components = tuple(components)
 
     @property
     def sentence_network(self) -> TripletNet:
@@ -149,18 +148,7 @@ class ConcatenatedModel(BaseModel):
     @property
     def components(self) -> tuple[TripletNet, ...]:
         """The network on sentences and the network on titles."""
-        if not self._components:
-            raise DataError("triplets-sen-titles has no networks yet. Call fit() with two, or load a saved model.")
-        return self._components
-
-
-def _component(file: Path, details: Any) -> TripletNet:
-    try:
-        net = TripletNet(config_from_dict(TripletNetConfig, details["config"]), int(details["seed"]))
-        net.metrics, net.history = dict(details["metrics"]), list(details["history"])
-    except (KeyError, TypeError, ValueError, ConfigError) as error:
-        raise ArtifactError(f"The saved model in {file.parent.name} is damaged: {file.name}: {error}") from None
-    return net
+        return self._fitted(self._components or None)
 
 
 def _equal(a: WordVectors, b: WordVectors) -> bool:

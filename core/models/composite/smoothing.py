@@ -5,12 +5,15 @@ method that learns from context must be compared with these models, which learn 
 (tf-idf) is first reduced by LSA. Several models are smoothed separately and concatenated. The result may be whitened,
 because k-means on raw vectors finds the directions of largest variance, which need not be the topic. Sentences of a
 document must be embedded together.
+
+Rows of a matrix ``x`` are sentences; ``articles`` (n,) and ``positions`` (n,) give the article of each and its position
+there. Rows of one article need not be adjacent. A sentence without an article (-1) is not changed.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,28 +21,114 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from themescope.core.config import Config, option
 from themescope.core.errors import DataError
-from themescope.core.models.artifact import load_submodels, save_submodels
-from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.models.composite.operators import (
-    LatentAxes,
-    PrincipalAxes,
-    document_means,
-    neighbour_means,
-    smoothed,
-)
-from themescope.core.models.con_s2v.graphs import discourse_graph
-from themescope.core.models.storage import has_file, read_settings, read_tensors, write_settings, write_tensors
+from themescope.core.models.base import CombiningModel, unit_length
+from themescope.core.models.con_s2v.text import Graph, discourse_graph
+from themescope.core.models.storage import has_file, read_tensors, write_tensors
 from themescope.core.protocols import SILENT, Report, SubReport
-from themescope.core.types import Corpus, FittedModel, Matrix, Sentence, Vectors
+from themescope.core.types import Corpus, FittedModel, Float32, Index, Sentence, Vectors
 
 _LSA, _AXES = "lsa.safetensors", "axes.safetensors"
 _BLOCK = 4_096
 _SHORTEST = 1e-4  # centred vectors below this share of their length are rounding noise
+_SMALLEST = 1e-9  # axes with less than this share of the largest variance are rounding noise
 
-Float32 = npt.NDArray[np.float32]
+
+def document_means(x: Float32, articles: Index) -> Float32:
+    """Return (n, dim) rows, each replaced by the mean of the rows of its article."""
+    loose = articles == -1
+    own = np.where(loose, articles.max(initial=-1) + 1 + np.arange(len(articles)), articles)
+    _, groups, sizes = np.unique(own, return_inverse=True, return_counts=True)
+    shares = (1 / sizes[groups], (groups, np.arange(len(groups))))
+    means: Any = sparse.csr_array(shares, shape=(len(sizes), len(groups))) @ x
+    return np.asarray(means[groups], x.dtype)
+
+
+def neighbour_means(x: Float32, articles: Index, positions: Index) -> Float32:
+    """Return (n, dim) rows ½ own + ¼ previous + ¼ next.
+
+    The share of a missing neighbour is added to that of the other, or of the sentence itself if both are missing.
+    """
+    graph = discourse_graph(articles, positions)
+    mixed: Any = 0.5 * x + 0.5 * (transition(graph) @ x)
+    isolated: Any = sparse.diags_array(0.5 * (graph.degrees == 0))
+    return np.asarray(mixed + isolated @ x, x.dtype)
+
+
+def smoothed(x: Float32, graph: Graph, share: float) -> Float32:
+    """Return (n, dim) (1 − a)(I − aP)⁻¹ x: personalised PageRank (Haveliwala 2002).
+
+    a is ``share`` < 1 and P the row-normalised adjacency. A sentence without neighbours is not changed.
+    """
+    steps = transition(graph) + sparse.diags_array((graph.degrees == 0).astype(np.float64))
+    solver = splu(sparse.csc_array(sparse.eye_array(len(graph)) - share * steps))
+    return np.asarray((1 - share) * solver.solve(np.asarray(x, np.float64)), x.dtype)
+
+
+def transition(graph: Graph) -> sparse.csr_array:
+    """Return the (n, n) row-normalised adjacency: the probability 1/degree of a step to each neighbour."""
+    weights = np.repeat(1 / np.maximum(graph.degrees, 1), graph.degrees)
+    return sparse.csr_array((weights, graph.targets, graph.starts), shape=(len(graph), len(graph)))
+
+
+@dataclass(frozen=True)
+class LatentAxes:
+    """Projection of sparse vectors to their main directions (LSA, Deerwester et al. 1990)."""
+
+    columns: npt.NDArray[np.int64]
+    """(used,) columns that some sentence of the corpus uses; the others are dropped."""
+    axes: npt.NDArray[np.float32]
+    """(used, count)."""
+
+    @classmethod
+    def of(cls, x: sparse.csr_array, count: int, seed: int) -> Self:
+        """Return the first ``count`` right singular vectors of (n, columns) ``x``, fewer where there are fewer."""
+        from sklearn.utils.extmath import randomized_svd
+
+        used = np.flatnonzero(np.bincount(x.indices, minlength=x.shape[1]))
+        count = min(count, len(used), x.shape[0])
+        _, _, right = randomized_svd(x[:, used], count, random_state=seed)
+        return cls(used, np.ascontiguousarray(right.T, np.float32))
+
+    def project(self, x: Any) -> Float32:
+        """Return (n, count) coordinates of (n, columns) sparse rows."""
+        return np.asarray(x[:, self.columns] @ self.axes, np.float32)
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """PCA whitening. Zero vectors take no part in the fit and stay zero."""
+
+    mean: Float32
+    """(1, dim)."""
+    axes: Float32
+    """(dim, count), scaled."""
+
+    @classmethod
+    def of(cls, blocks: Iterable[Float32], count: int, evenness: float) -> Self:
+        """Return the first ``count`` axes of the (n, dim) rows in ``blocks``, fewer where the rows span fewer.
+
+        An axis is divided by its standard deviation to the power ``evenness``: 0 is plain PCA, 1 full whitening.
+        """
+        n, total, products = 0, np.zeros(0), np.zeros((0, 0))
+        for block in blocks:
+            used = block[block.any(axis=1)].astype(np.float64)
+            if not n:
+                total, products = np.zeros(block.shape[1]), np.zeros((block.shape[1], block.shape[1]))
+            n, total, products = n + len(used), total + used.sum(axis=0), products + used.T @ used
+        mean = total / max(n, 1)
+        values, vectors = np.linalg.eigh(products / max(n, 1) - np.outer(mean, mean))
+        order = np.argsort(values)[::-1][:count]
+        order = order[values[order] > _SMALLEST * values.max(initial=0.0)]
+        axes = vectors[:, order] / values[order] ** (evenness / 2)
+        return cls(mean[None].astype(np.float32), axes.astype(np.float32))
+
+    def project(self, x: Float32) -> Float32:
+        """Return (n, count) coordinates of (n, dim) ``x``."""
+        return np.where(x.any(axis=1, keepdims=True), (x - self.mean) @ self.axes, 0).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -87,45 +176,33 @@ class CentredConfig(ContextSmoothingConfig):
     unit: bool = option(True, "Scale the vectors of every model to length 1 before centring.")
 
 
-@dataclass(frozen=True)
-class _Submodel:
-    """A model whose vectors are smoothed."""
-
-    model: FittedModel
-    latent: LatentAxes | None
-    """Set for a sparse model only."""
-
-    def embed(self, sentences: Sequence[Sentence]) -> Float32:
-        """Return (n, dim) dense vectors before smoothing."""
-        x: Any = self.model.embed(sentences)
-        return np.asarray(x if self.latent is None else self.latent.project(x), np.float32)
-
-
-class _ContextSmoothing(BaseModel):
+class _ContextSmoothing(CombiningModel):
     """Base of the smoothing methods; a subclass implements :meth:`_smooth`. Cosine distance."""
 
     def __init__(self, config: Any, seed: int) -> None:
         super().__init__(config, seed)
-        self._submodels: tuple[_Submodel, ...] = ()
+        self._latent: tuple[LatentAxes | None, ...] = ()
+        """Axes of each submodel that is sparse."""
         self._axes: PrincipalAxes | None = None
 
     @abstractmethod
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
+    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
         """Return (n, dim) rows of ``x`` smoothed within their articles; ``articles`` and ``positions`` are (n,)."""
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Take the models in ``corpus.models``; fit LSA and whitening on ``corpus.sentences`` where they are used."""
-        if not corpus.models:
-            raise DataError("This method smooths the vectors of fitted models. Name one or more models.")
-        submodels, steps = [], len(corpus.models) + 1
-        for number, model in enumerate(corpus.models):
-            part = SubReport(report, number / steps, (number + 1) / steps)
-            submodels.append(_Submodel(model, _latent_axes(model, corpus, self.config.lsa, self.seed, part)))
-        self._submodels, self._axes = tuple(submodels), None
+        self._take(corpus.models, "This method smooths the vectors of fitted models.")
+        steps = len(self._models) + 1
+        stages = [SubReport(report, number / steps, (number + 1) / steps) for number in range(steps)]
+        self._latent = tuple(
+            _latent_axes(model, corpus, self.config.lsa, self.seed, stage)
+            for model, stage in zip(self._models, stages, strict=False)
+        )
+        self._axes = None
         if self.config.axes:
             if not len(corpus.sentences):
                 raise DataError("Whitening is fitted on the sentences of a corpus, but this corpus has none.")
-            blocks = map(self._smoothed, _whole_articles(corpus.sentences, SubReport(report, 1 - 1 / steps, 1)))
+            blocks = map(self._smoothed, _whole_articles(corpus.sentences, stages[-1]))
             self._axes = PrincipalAxes.of(blocks, self.config.axes, self.config.evenness)
         return self
 
@@ -144,59 +221,34 @@ class _ContextSmoothing(BaseModel):
         articles = np.array([s.article_id for s in sentences], np.int64)
         positions = np.array([s.position for s in sentences], np.int64)
         parts = []
-        for submodel in self._fitted():
-            x = submodel.embed(sentences)
+        for model, latent in zip(self.submodels, self._latent, strict=True):
+            found: Any = model.embed(sentences)
+            x = np.asarray(found if latent is None else latent.project(found), np.float32)
             x = unit_length(x) if self.config.unit else x
             smooth = np.array(self._smooth(x, articles, positions), np.float32)
             smooth[~x.any(axis=1)] = 0
             parts.append(unit_length(smooth) if self.config.unit_mixed else smooth)
         return np.concatenate(parts, axis=1)
 
-    @property
-    def submodels(self) -> tuple[FittedModel, ...]:
-        """The models that this one is built on."""
-        return tuple(submodel.model for submodel in self._submodels)
-
-    def use_submodels(self, models: Sequence[FittedModel]) -> None:
-        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
-        known = zip(models, self._submodels, strict=True)
-        self._submodels = tuple(_Submodel(model, before.latent) for model, before in known)
-
-    def save(self, folder: Path) -> None:
-        """Write the settings, the models, and the axes of LSA and whitening."""
-        submodels = self._fitted()
-        write_settings(folder, self.config, self.seed)
-        save_submodels([submodel.model for submodel in submodels], folder)
-        found: dict[str, Any] = {}
-        for number, submodel in enumerate(submodels):
-            if submodel.latent is not None:
-                found |= {f"{number}.columns": submodel.latent.columns, f"{number}.axes": submodel.latent.axes}
-        if found:
-            write_tensors(folder / _LSA, found)
+    def _write(self, folder: Path) -> None:
+        super()._write(folder)
+        latent = {number: axes for number, axes in enumerate(self._latent) if axes is not None}
+        if latent:
+            columns = {f"{number}.columns": axes.columns for number, axes in latent.items()}
+            write_tensors(folder / _LSA, columns | {f"{number}.axes": axes.axes for number, axes in latent.items()})
         if self._axes is not None:
             write_tensors(folder / _AXES, {"mean": self._axes.mean, "axes": self._axes.axes})
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, cls.config_class))
+    def _read(self, folder: Path) -> None:
+        super()._read(folder)
         found = read_tensors(folder / _LSA) if has_file(folder / _LSA) else {}
-        latent = {
-            number: LatentAxes(columns, found[f"{number}.axes"])
-            for number, columns in ((int(name.split(".")[0]), x) for name, x in found.items() if "columns" in name)
-        }
-        model._submodels = tuple(
-            _Submodel(submodel, latent.get(number)) for number, submodel in enumerate(load_submodels(folder))
+        self._latent = tuple(
+            LatentAxes(found[f"{number}.columns"], found[f"{number}.axes"]) if f"{number}.axes" in found else None
+            for number in range(len(self._models))
         )
         if has_file(folder / _AXES):
             tensors = read_tensors(folder / _AXES, ("mean", "axes"))
-            model._axes = PrincipalAxes(tensors["mean"], tensors["axes"])
-        return model
-
-    def _fitted(self) -> tuple[_Submodel, ...]:
-        if not self._submodels:
-            raise DataError("This method has no models yet. Call fit() with models, or load a saved model.")
-        return self._submodels
+            self._axes = PrincipalAxes(tensors["mean"], tensors["axes"])
 
 
 class DocumentMean(_ContextSmoothing):
@@ -204,7 +256,7 @@ class DocumentMean(_ContextSmoothing):
 
     config_class: ClassVar[type[Config]] = DocumentMeanConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
+    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
         means = document_means(x, articles)
         return np.concatenate([x, means], axis=1) if self.config.keep_own else means
 
@@ -214,7 +266,7 @@ class NeighbourMean(_ContextSmoothing):
 
     config_class: ClassVar[type[Config]] = NeighbourMeanConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
+    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
         return neighbour_means(x, articles, positions)
 
 
@@ -223,7 +275,7 @@ class Smoothed(_ContextSmoothing):
 
     config_class: ClassVar[type[Config]] = SmoothedConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
+    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
         return smoothed(x, discourse_graph(articles, positions), self.config.share)
 
 
@@ -235,10 +287,10 @@ class Centred(_ContextSmoothing):
 
     config_class: ClassVar[type[Config]] = CentredConfig
 
-    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Matrix:
+    def _smooth(self, x: Float32, articles: Any, positions: Any) -> Float32:
         filled = x.any(axis=1)
         moved: Any = x.copy()
-        moved[filled] -= np.asarray(document_means(x[filled], articles[filled]))
+        moved[filled] -= document_means(x[filled], articles[filled])
         lengths = np.linalg.norm(moved, axis=1), np.linalg.norm(x, axis=1)
         return np.where((lengths[0] > _SHORTEST * lengths[1])[:, None], moved, x)
 

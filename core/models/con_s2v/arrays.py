@@ -19,6 +19,9 @@ _FLATTENED = 0.75  # noise is drawn with probability ∝ count to this power
 _WHOLE = float(1 << 32)
 
 AliasTable = npt.NDArray[np.uint64]
+Sums = npt.NDArray[np.float64]  # content loss, content steps, neighbour loss, neighbour steps
+BLOCK_WORDS = 40_000
+"""Number of words that a thread processes between two reports."""
 
 
 class Tables(NamedTuple):

@@ -14,18 +14,19 @@ import torch
 from torch import Tensor
 
 from themescope.core.models.con_s2v.arrays import (
+    BLOCK_WORDS,
     LEAST_RATE,
     AliasTable,
     Context,
     Losses,
     Noise,
     Span,
+    Sums,
     Table,
     Tables,
     TextArrays,
 )
 from themescope.core.models.con_s2v.config import SentVecConfig
-from themescope.core.models.con_s2v.training import BLOCK_WORDS, Sums
 from themescope.core.models.device import pick_device
 
 _EDGE = 6.0
@@ -111,7 +112,17 @@ class BatchedLearner:
             sums[2] += self._predict(self._nodes, targets, owners, rates * self._steps.neighbours)
             sums[3] += len(owners)
         if self._steps.strength > 0 and len(owners):
-            self._pull(owners, low, near, rates)
+            # Move rows ``owners`` (b,) of φ towards the mean of their neighbours' rows.
+            share = rates * self._steps.strength
+            if self._steps.implicit:
+                share = share / (1 + share)
+            ends = torch.repeat_interleave(torch.arange(len(owners), device=self._device), near)
+            firsts = torch.repeat_interleave(near.cumsum(0) - near, near)
+            offsets = torch.arange(len(ends), device=self._device) - firsts
+            others = self._near[torch.repeat_interleave(low, near) + offsets]
+            phi = self._phi[owners]
+            mean = torch.zeros_like(phi).index_add_(0, ends, self._phi[others]) / near.unsqueeze(1)
+            self._phi[owners] = phi + share.unsqueeze(1) * (mean - phi)
 
     def _predict(self, table: Tensor, targets: Tensor, owners: Tensor, rates: Tensor) -> Tensor:
         """Predict the first of (b, s + 1) ``targets`` in ``table`` from rows ``owners`` (b,) of φ; return the loss.
@@ -128,18 +139,6 @@ class BatchedLearner:
         self._phi[owners] = phi + torch.einsum("bs,bsd->bd", step, rows)
         table.index_add_(0, targets.flatten(), (step.unsqueeze(2) * phi.unsqueeze(1)).flatten(0, 1))
         return -(torch.log(torch.where(wanted > 0, chance, 1 - chance)) * real).sum()
-
-    def _pull(self, owners: Tensor, low: Tensor, near: Tensor, rates: Tensor) -> None:
-        """Move rows ``owners`` (b,) of φ towards the mean of their neighbours' rows."""
-        share = rates * self._steps.strength
-        if self._steps.implicit:
-            share = share / (1 + share)
-        ends = torch.repeat_interleave(torch.arange(len(owners), device=self._device), near)
-        offsets = torch.arange(len(ends), device=self._device) - torch.repeat_interleave(near.cumsum(0) - near, near)
-        others = self._near[torch.repeat_interleave(low, near) + offsets]
-        phi = self._phi[owners]
-        mean = torch.zeros_like(phi).index_add_(0, ends, self._phi[others]) / near.unsqueeze(1)
-        self._phi[owners] = phi + share.unsqueeze(1) * (mean - phi)
 
 
 class _Alias:

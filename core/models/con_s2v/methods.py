@@ -10,7 +10,7 @@ base model if ``fit`` is given one, otherwise vectors trained for this purpose.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,14 +29,10 @@ from themescope.core.models.con_s2v.config import (
     Sen2VecConfig,
     SentVecConfig,
 )
-from themescope.core.models.con_s2v.sentence_vectors import Fitted, Float32, SentenceVectors
-from themescope.core.models.con_s2v.text import EncodedText
+from themescope.core.models.con_s2v.sentence_vectors import ContentModel, Fitted, SentenceVectors
+from themescope.core.models.con_s2v.text import EncodedText, Graph, discourse_graph, no_graph, similarity_graph
 from themescope.core.protocols import Report, SubReport
-from themescope.core.types import Corpus
-
-if TYPE_CHECKING:
-    from themescope.core.models.con_s2v.graphs import Graph
-    from themescope.core.models.con_s2v.sentence_vectors import ContentModel
+from themescope.core.types import Corpus, Float32
 
 _SHARED = tuple(field.name for field in fields(EpochsConfig))
 _VECTORS_DONE, _GRAPH_DONE = 0.4, 0.5  # progress of CON-S2V after content vectors and after the similarity graph
@@ -56,28 +52,20 @@ class _ContextVectors(SentenceVectors):
     """Content, neighbour prediction and proximity, as the settings switch them."""
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
-        from themescope.core.models.con_s2v.graphs import no_graph
-        from themescope.core.models.con_s2v.learn import learn_sentences
-        from themescope.core.models.con_s2v.sentence_vectors import ContentModel
+        from themescope.core.models.con_s2v.training import learn_sentences
 
         config: SentVecConfig = self.config
         graph, rest = no_graph(len(text)), report
-        if config.needs_graph:
-            graph, rest = self._graph(text, corpus, report)
+        if config.needs_graph and config.graph == "discourse":
+            graph = discourse_graph(text.articles, text.positions)
+        elif config.needs_graph:
+            stage = SubReport(report, 0, _VECTORS_DONE)
+            vectors = content_of(content_config(config), text, corpus, self.seed, stage).vectors
+            graph = similarity_graph(vectors, text.articles, SubReport(report, _VECTORS_DONE, _GRAPH_DONE))
+            rest = SubReport(report, _GRAPH_DONE, 1)
         learned = learn_sentences(config, text, graph, self.seed, rest)
         content = ContentModel(learned.words, learned.inputs[:0], config.learning_rate)
         return Fitted(learned.sentences, (content,), text.vocabulary, learned.metrics | _degree(graph))
-
-    def _graph(self, text: EncodedText, corpus: Corpus, report: Report) -> tuple[Graph, Report]:
-        """Return the graph of neighbours over the sentences of ``text``, and the report of the remaining work."""
-        from themescope.core.models.con_s2v.graphs import discourse_graph, similarity_graph
-
-        if self.config.graph == "discourse":
-            return discourse_graph(text.articles, text.positions), report
-        content = content_config(self.config)
-        vectors = content_of(content, text, corpus, self.seed, SubReport(report, 0, _VECTORS_DONE)).vectors
-        graph = similarity_graph(vectors, text.articles, SubReport(report, _VECTORS_DONE, _GRAPH_DONE))
-        return graph, SubReport(report, _GRAPH_DONE, 1)
 
 
 class ConS2VDis(_ContextVectors):
@@ -112,7 +100,6 @@ class _Retrofitted(SentenceVectors):
 
     def _learn(self, text: EncodedText, corpus: Corpus, report: Report) -> Fitted:
         from themescope.core.models.con_s2v.arrays import Context
-        from themescope.core.models.con_s2v.graphs import discourse_graph, similarity_graph
         from themescope.core.models.con_s2v.kernels import retrofit
 
         config: RetDisConfig = self.config
@@ -164,44 +151,26 @@ def content_of(config: Sen2VecConfig, text: EncodedText, corpus: Corpus, seed: i
 
 def learn_content(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
     """Train the parts of Sen2Vec; the result has (n, dim) or, with two parts, (n, 2·dim) vectors."""
+    from themescope.core.models.con_s2v.training import learn_memory, learn_sentences
+
     names = config.parts.split("+")
+    shared: dict[str, object] = {name: getattr(config, name) for name in (*_SHARED, "dim", "window")}
     vectors, metrics = list[Float32](), dict[str, float]()
     models: list[ContentModel] = []
     for place, name in enumerate(names):
         part = SubReport(report, place / len(names), (place + 1) / len(names))
-        learn = _learn_memory if name == "dm" else _learn_bag
-        learned = learn(config, text, seed, part)
-        vectors.append(learned.vectors)
-        models += learned.parts
+        if name == "dm":
+            memory = config_from_dict(MemoryConfig, shared | {"learning_rate": config.memory_rate})
+            learned = learn_memory(memory, text, seed, part)
+            models.append(ContentModel(learned.words, learned.inputs, config.memory_rate, config.window))
+        else:
+            alone = {"learning_rate": config.learning_rate, "neighbours": False, "proximity": False}
+            bag = config_from_dict(SentVecConfig, shared | alone | {"mode": config.mode})
+            learned = learn_sentences(bag, text, no_graph(len(text)), seed, part, "content")
+            models.append(ContentModel(learned.words, learned.inputs[:0], config.learning_rate))
+        vectors.append(learned.sentences)
         metrics |= {f"{name}: {key}" if len(names) > 1 else key: value for key, value in learned.metrics.items()}
     return Fitted(np.concatenate(vectors, axis=1), tuple(models), text.vocabulary, metrics)
-
-
-def _learn_memory(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
-    from themescope.core.models.con_s2v.learn import learn_memory
-    from themescope.core.models.con_s2v.sentence_vectors import ContentModel
-
-    memory = config_from_dict(MemoryConfig, _shared(config) | {"learning_rate": config.memory_rate})
-    learned = learn_memory(memory, text, seed, report)
-    model = ContentModel(learned.words, learned.inputs, config.memory_rate, config.window)
-    return Fitted(learned.sentences, (model,), text.vocabulary, learned.metrics)
-
-
-def _learn_bag(config: Sen2VecConfig, text: EncodedText, seed: int, report: Report) -> Fitted:
-    from themescope.core.models.con_s2v.graphs import no_graph
-    from themescope.core.models.con_s2v.learn import learn_sentences
-    from themescope.core.models.con_s2v.sentence_vectors import ContentModel
-
-    alone = {"learning_rate": config.learning_rate, "neighbours": False, "proximity": False, "mode": config.mode}
-    bag = config_from_dict(SentVecConfig, _shared(config) | alone)
-    learned = learn_sentences(bag, text, no_graph(len(text)), seed, report, "content")
-    model = ContentModel(learned.words, learned.inputs[:0], config.learning_rate)
-    return Fitted(learned.sentences, (model,), text.vocabulary, learned.metrics)
-
-
-def _shared(config: Sen2VecConfig) -> dict[str, object]:
-    shared: dict[str, object] = {name: getattr(config, name) for name in _SHARED}
-    return shared | {"dim": config.dim, "window": config.window}
 
 
 def _degree(graph: Graph) -> dict[str, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,26 +18,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.errors import ArtifactError, DataError
-from themescope.core.models.base import BaseModel
+from themescope.core.errors import DataError
+from themescope.core.models.base import TrainedModel
 from themescope.core.models.con_s2v.arrays import Noise, Tables, TextArrays, empty_table, keep_thresholds, word_noise
 from themescope.core.models.con_s2v.config import EpochsConfig
 from themescope.core.models.con_s2v.text import FEWEST, CorpusVocabulary, EncodedText, encode_text
-from themescope.core.models.con_s2v.training import drop_checkpoints
-from themescope.core.models.storage import (
-    read_json,
-    read_settings,
-    read_tensors,
-    read_words,
-    write_json,
-    write_settings,
-    write_tensors,
-    write_words,
-)
+from themescope.core.models.storage import damaged, read_tensors, read_words, write_tensors, write_words
 from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Corpus, Ids, Sentence, Vectors
+from themescope.core.types import Corpus, Float32, Ids, Sentence, Vectors
 
-Float32 = npt.NDArray[np.float32]
 PRECISIONS: dict[str, type[np.floating[Any]]] = {"fp16": np.float16, "fp32": np.float32}
 
 
@@ -72,22 +61,6 @@ class KnownSentences:
             found[place] = row if fits else self._row_of_text.get(digest, -1)
         return found
 
-    def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that :meth:`of` takes."""
-        return {"vectors": self.vectors, "ids": self.ids, "digests": self.digests}
-
-    @classmethod
-    def of(cls, tensors: Mapping[str, Any]) -> KnownSentences:
-        """Return the table with these arrays."""
-        return cls(tensors["vectors"], tensors["ids"], tensors["digests"])
-
-
-def known_sentences(sentences: Iterable[Sentence], vectors: npt.NDArray[np.float32], storage: str) -> KnownSentences:
-    """Return the table of ``sentences`` with (n, dim) ``vectors`` in the number format ``storage``."""
-    places = [(s.id, text_digest(s.text)) for s in sentences]
-    ids, digests = np.array(places, np.int64).reshape(-1, 2).T
-    return KnownSentences(vectors.astype(PRECISIONS[storage]), ids.copy(), digests.copy())
-
 
 def text_digest(text: str) -> int:
     """Return the 64-bit BLAKE2b digest of a text as a signed integer."""
@@ -115,17 +88,6 @@ class ContentModel:
     def stored_as(self, dtype: type[np.floating[Any]]) -> ContentModel:
         """Return the same tables in another precision."""
         return ContentModel(self.words.astype(dtype), self.inputs.astype(dtype), self.rate, self.window)
-
-    def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that :meth:`of` takes."""
-        settings = np.array([self.rate, self.window], np.float64)
-        return {"words": self.words, "inputs": self.inputs, "settings": settings}
-
-    @classmethod
-    def of(cls, tensors: Mapping[str, Any]) -> ContentModel:
-        """Return the model with these arrays."""
-        rate, window = tensors["settings"].tolist()
-        return cls(tensors["words"], tensors["inputs"], rate, int(window))
 
     def infer(
         self,
@@ -167,7 +129,7 @@ def _padded(table: npt.NDArray[np.floating[Any]]) -> Float32:
     return padded
 
 
-_SENTENCES, _WORDS, _TRAINING = "sentences.safetensors", "words.safetensors", "training.json"
+_SENTENCES, _WORDS = "sentences.safetensors", "words.safetensors"
 _BLOCK = 2_000  # number of sentences looked up or inferred at once
 
 
@@ -184,13 +146,11 @@ class Fitted:
     metrics: dict[str, float]
 
 
-class SentenceVectors(BaseModel):
+class SentenceVectors(TrainedModel):
     """Base of the methods; a subclass implements :meth:`_learn`."""
 
     def __init__(self, config: Any, seed: int) -> None:
         super().__init__(config, seed)
-        self.metrics: dict[str, float] = {}
-        """Training metrics: losses, words, seconds, words/s."""
         self._known: KnownSentences | None = None
         self._vocabulary = CorpusVocabulary([], np.zeros(0, np.int64))
         self._parts: tuple[ContentModel, ...] = ()
@@ -201,6 +161,8 @@ class SentenceVectors(BaseModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Learn a vector for every sentence of ``corpus`` with at least three words."""
+        from themescope.core.models.con_s2v.training import drop_checkpoints
+
         if not len(corpus.sentences):
             raise DataError("This method needs the sentences of a corpus, but this corpus has none.")
         text = encode_text(
@@ -209,7 +171,8 @@ class SentenceVectors(BaseModel):
         fitted = self._learn(text, corpus, report)
         dtype = PRECISIONS[self.config.storage]
         used = (corpus.sentences[row] for row in text.rows.tolist())
-        self._known = known_sentences(used, fitted.vectors, self.config.storage)
+        ids, digests = np.array([(s.id, text_digest(s.text)) for s in used], np.int64).reshape(-1, 2).T
+        self._known = KnownSentences(fitted.vectors.astype(dtype), ids.copy(), digests.copy())
         self._vocabulary, self.metrics = fitted.vocabulary, fitted.metrics
         self._parts = tuple(part.stored_as(dtype) for part in fitted.parts)
         drop_checkpoints(report.checkpoint_folder())
@@ -217,7 +180,7 @@ class SentenceVectors(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) vectors: learned, inferred, or zero for sentences of at most two words."""
-        known = self._fitted()
+        known = self._fitted(self._known)
         out = np.zeros((len(sentences), known.vectors.shape[1]), np.float32)
         for start in range(0, len(sentences), _BLOCK):
             part = sentences[start : start + _BLOCK]
@@ -228,38 +191,33 @@ class SentenceVectors(BaseModel):
                 out[start + new] = self._inferred([part[i].text for i in new.tolist()])
         return out
 
-    def save(self, folder: Path) -> None:
-        """Write settings, sentence vectors with ids and text digests, and the words."""
-        known = self._fitted()
-        write_settings(folder, self.config, self.seed)
-        write_tensors(folder / _SENTENCES, known.tensors())
+    def _write(self, folder: Path) -> None:
+        known = self._fitted(self._known)
+        found = {"vectors": known.vectors, "ids": known.ids, "digests": known.digests}
+        write_tensors(folder / _SENTENCES, found)
         write_words(folder, self._vocabulary.words)
         tensors: dict[str, Any] = {"counts": self._vocabulary.counts}
-        for number, part in enumerate(self._parts):
-            tensors |= {f"{number}.{name}": array for name, array in part.tensors().items()}
+        for n, part in enumerate(self._parts):
+            settings = np.array([part.rate, part.window], np.float64)
+            tensors |= {f"{n}.words": part.words, f"{n}.inputs": part.inputs, f"{n}.settings": settings}
         write_tensors(folder / _WORDS, tensors)
-        write_json(folder / _TRAINING, {"metrics": self.metrics, "parts": len(self._parts)})
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, cls.config_class))
-        course = read_json(folder / _TRAINING)
-        model.metrics = course.get("metrics", {})
-        model._known = KnownSentences.of(read_tensors(folder / _SENTENCES, ("vectors", "ids", "digests")))
+    def _read(self, folder: Path) -> None:
+        names = ("vectors", "ids", "digests")
+        found = read_tensors(folder / _SENTENCES, names)
+        self._known = KnownSentences(*(found[name] for name in names))
         tensors, words = read_tensors(folder / _WORDS, ("counts",)), read_words(folder)
         if len(words) != len(tensors["counts"]):
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: words and counts differ in number.")
-        model._vocabulary = CorpusVocabulary(words, tensors["counts"])
-        parts = [
-            {name.partition(".")[2]: array for name, array in tensors.items() if name.startswith(f"{number}.")}
-            for number in range(int(course.get("parts", 0)))
-        ]
+            raise damaged(folder, "words and counts differ in number")
+        self._vocabulary = CorpusVocabulary(words, tensors["counts"])
+        parts = []
         try:
-            model._parts = tuple(ContentModel.of(part) for part in parts)
+            for n in range(len(tensors) // 3):  # each part has three tensors
+                rate, window = tensors[f"{n}.settings"].tolist()
+                parts.append(ContentModel(tensors[f"{n}.words"], tensors[f"{n}.inputs"], rate, int(window)))
         except KeyError as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WORDS}: no {error}.") from None
-        return model
+            raise damaged(folder, f"{_WORDS}: no {error}") from None
+        self._parts = tuple(parts)
 
     def content(self, sentences: Sequence[Sentence]) -> Fitted:
         """Return what was learned with the vectors of ``sentences``, for methods that use this as the base model."""
@@ -270,8 +228,3 @@ class SentenceVectors(BaseModel):
         digests = [text_digest(text) for text in texts]
         parts = [part.infer(rows, digests, self._vocabulary, self.config) for part in self._parts]
         return np.concatenate(parts, axis=1)
-
-    def _fitted(self) -> KnownSentences:
-        if self._known is None:
-            raise DataError("This model is not trained yet. Call fit() first, or load a saved model.")
-        return self._known

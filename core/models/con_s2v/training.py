@@ -1,4 +1,4 @@
-"""Training loop around the compiled steps: blocks, threads, curves, cancellation, checkpoints and exact resume.
+"""The three trainings, of sentence vectors, distributed memory and FastSent, with exact resume.
 
 A pass processes the text in blocks of sentences. Random numbers of a block depend only on (seed, epoch, block, thread),
 so that no random state is carried over; with one thread, a resumed training ends with the same vectors, bit for bit,
@@ -12,26 +12,44 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from themescope.core.config import digest_of
 from themescope.core.errors import Cancelled, TrainingError
 from themescope.core.models.checkpoints import read_arrays, write_arrays
-from themescope.core.models.con_s2v.arrays import Span, Table, Tables
-from themescope.core.models.con_s2v.config import EpochsConfig
-from themescope.core.models.con_s2v.text import EncodedText, Index
+from themescope.core.models.con_s2v import kernels
+from themescope.core.models.con_s2v.arrays import (
+    BLOCK_WORDS,
+    Context,
+    Losses,
+    Noise,
+    Span,
+    Sums,
+    Table,
+    Tables,
+    TextArrays,
+    empty_table,
+    keep_thresholds,
+    node_noise,
+    random_table,
+    word_noise,
+)
+from themescope.core.models.con_s2v.config import EpochsConfig, FastSentConfig, MemoryConfig, SentVecConfig
+from themescope.core.models.con_s2v.text import EncodedText, Graph, no_graph
 from themescope.core.protocols import Report
 
-BLOCK_WORDS = 40_000
-"""Number of words that a thread processes between two reports."""
+if TYPE_CHECKING:
+    from themescope.core.models.con_s2v.batched import BatchedLearner
+
 _POINTS = 400  # number of points of a curve
 _ENDING = ".sentvec.safetensors"  # of a checkpoint, after the name of the stage
 _WRITING = 20.0  # writing checkpoints may take 1/20 of the time
 
-Sums = npt.NDArray[np.float64]  # content loss, content steps, neighbour loss, neighbour steps
+_NO_EFFECT = {"threads": 0, "checkpoint_seconds": 0, "storage": ""}
 
 
 @dataclass(frozen=True)
@@ -45,10 +63,6 @@ class EpochProgress:
     losses: tuple[float, ...] = (0.0, 0.0)
     """Mean content loss and mean neighbour loss at the last point of the curves."""
 
-    def advanced(self, **changes: Any) -> EpochProgress:
-        """Return a copy with some counters changed."""
-        return replace(self, **changes)
-
 
 def drop_checkpoints(folder: Path | None) -> None:
     """Remove the checkpoints of all stages of a finished training."""
@@ -56,90 +70,67 @@ def drop_checkpoints(folder: Path | None) -> None:
         path.unlink(missing_ok=True)
 
 
-class Learner(Protocol):
-    """Implementation of the training steps of a span of sentences."""
-
-    threads: int
-    """Number of spans that may be processed at once."""
-    block_words: int
-    """Number of words between two reports."""
-
-    def run(self, span: Span) -> Sums:
-        """Train on a span."""
-        ...
-
-    def tables(self) -> Mapping[str, Table]:
-        """Return the current tables by name."""
-        ...
-
-    def restore(self, tables: Mapping[str, Table]) -> None:
-        """Overwrite the tables with those of a checkpoint."""
-        ...
-
-
 class CompiledLearner:
     """Compiled loop over numpy tables, which several threads share without locks."""
 
-    def __init__(self, tables: Tables, step: Callable[[Tables, Span], Sums], threads: int) -> None:
-        self._tables, self._step = tables, step
-        self.threads = threads or os.cpu_count() or 1
-        self.block_words = BLOCK_WORDS * self.threads
-
-    def run(self, span: Span) -> Sums:
+    def __init__(self, tables: Tables, step: Callable[[Span], Sums], threads: int) -> None:
+        self._tables = tables
+        self.run = step
         """Train on a span."""
-        return self._step(self._tables, span)
+        self.threads = threads or os.cpu_count() or 1
+        """Number of spans that may be processed at once."""
+        self.block_words = BLOCK_WORDS * self.threads
+        """Number of words between two reports."""
 
     def tables(self) -> Mapping[str, Table]:
-        """Return the tables that are learned."""
+        """Return the tables that are learned by name."""
         return {name: table for name, table in self._tables._asdict().items() if len(table)}
 
     def restore(self, tables: Mapping[str, Table]) -> None:
-        """Overwrite the tables."""
+        """Overwrite the tables with those of a checkpoint."""
         for name, table in tables.items():
             getattr(self._tables, name)[:] = table
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One of the trainings that a method consists of."""
-
-    name: str
-    """Name of the checkpoint and in messages."""
-    text: EncodedText
-    config: EpochsConfig
-    rate: float
-    seed: int
-    key: str
-    """Digest of everything that determines the result; a checkpoint of another key is ignored."""
-    curves: tuple[str, str] = ("content loss", "neighbour loss")
-
-
-def train(stage: Stage, learner: Learner, report: Report) -> dict[str, float]:
-    """Train to the end; resumes from the checkpoint folder of ``report``, and leaves the finished stage there.
-
-    Return training metrics: last losses, words, seconds, words/s. Raises ``TrainingError`` without training sentences,
-    or when the loss is no longer finite.
-    """
-    if not stage.text.words:
-        raise TrainingError(
-            "No sentence has three known words, so there is nothing to learn from. Give the method more text."
-        )
-    return _Training(stage, learner, report).run()
+Learner: TypeAlias = "CompiledLearner | BatchedLearner"
 
 
 class _Training:
-    def __init__(self, stage: Stage, learner: Learner, report: Report) -> None:
-        self.stage, self.learner, self.report = stage, learner, report
-        self.words, self.epochs = stage.text.words, stage.config.epochs
-        self.bounds = _blocks(stage.text.starts, learner.block_words)
+    """One of the trainings that a method consists of: ``name`` is that of its checkpoint and in messages.
+
+    ``key`` is a digest of everything that determines the result; a checkpoint of another key is ignored.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        curves: tuple[str, str],
+        text: EncodedText,
+        config: Any,
+        seed: int,
+        key: str,
+        learner: Learner,
+        report: Report,
+    ) -> None:
+        self.name, self.curves, self.text, self.config, self.seed = name, curves, text, config, seed
+        self.key, self.learner, self.report = f"{key} {learner.threads}", learner, report
+        self.words, self.epochs = text.words, config.epochs
+        # The bounds of blocks of whole sentences with about as many words; the first is 0, the last is n.
+        marks = np.arange(learner.block_words, max(self.words - learner.block_words // 2, 1), learner.block_words)
+        inner = np.searchsorted(text.starts, marks)
+        self.bounds = np.unique(np.concatenate([[0], inner, [len(text)]])).astype(np.int64)
         self.at = EpochProgress()
         self.sums, self.pending = np.zeros(4), 0
         self.saved = self.clock = time.monotonic()
         self.cost = 0.0
 
     def run(self) -> dict[str, float]:
-        """Train to the end, or write a checkpoint when cancelled."""
-        self._resume()
+        """Train to the end and return the metrics, or write a checkpoint when cancelled."""
+        folder = self.report.checkpoint_folder()
+        found = read_arrays(folder / (self.name + _ENDING), self.key) if folder else None
+        if found is not None:
+            self.at = EpochProgress(**found[0] | {"losses": tuple(found[0]["losses"])})
+            self.learner.restore(found[1])
         self.saved = self.clock = time.monotonic()
         try:
             with ThreadPoolExecutor(self.learner.threads) as pool:
@@ -149,89 +140,167 @@ class _Training:
             self._save()
             raise
         self._save()
-        return self._metrics()
-
-    def _block(self, pool: ThreadPoolExecutor) -> None:
-        epoch, block = self.at.epoch, self.at.block
-        self.report.progress(
-            self._done(), self.words * self.epochs, f"{self.stage.name}: epoch {epoch + 1} of {self.epochs}"
-        )
-        spans = self._spans(epoch, block)
-        sums = sum(pool.map(self.learner.run, spans)) if len(spans) > 1 else self.learner.run(spans[0])
-        self.sums += sums
-        if not np.isfinite(self.sums).all():
-            raise TrainingError(f"The loss of {self.stage.name} is not finite. Lower the learning rate.")
-        self.pending += int(self.stage.text.starts[self.bounds[block + 1]] - self.stage.text.starts[self.bounds[block]])
-        last = block + 2 == len(self.bounds)
-        self.at = self.at.advanced(epoch=epoch + last, block=0 if last else block + 1)
-        if self.pending * _POINTS >= self.words * self.epochs or (last and epoch + 1 == self.epochs):
-            self._announce()
-        if time.monotonic() - self.saved >= max(self.stage.config.checkpoint_seconds, _WRITING * self.cost):
-            self._save()
-
-    def _spans(self, epoch: int, block: int) -> list[Span]:
-        """Divide the sentences of a block among the threads, by number of words."""
-        low, high = int(self.bounds[block]), int(self.bounds[block + 1])
-        starts, threads = self.stage.text.starts, self.learner.threads
-        marks = np.linspace(starts[low], starts[high], threads + 1)[1:-1]
-        cuts = [low, *(low + np.searchsorted(starts[low:high], marks)).tolist(), high]
-        done, total = epoch * self.words, self.words * self.epochs
-        return [
-            Span(cuts[i], cuts[i + 1], self.stage.rate, done, total, _mixed(self.stage.seed, epoch, block, i))
-            for i in range(threads)
-        ]
-
-    def _done(self) -> int:
-        return self.at.epoch * self.words + int(self.stage.text.starts[self.bounds[self.at.block]])
-
-    def _announce(self) -> None:
-        losses = tuple(
-            float(self.sums[2 * i] / self.sums[2 * i + 1]) if self.sums[2 * i + 1] else 0.0 for i in range(2)
-        )
-        for i, (curve, loss) in enumerate(zip(self.stage.curves, losses, strict=True)):
-            if self.sums[2 * i + 1]:
-                self.report.metric(curve, self._done() / self.words, loss)
-        self.at = self.at.advanced(losses=losses)
-        self.sums, self.pending = np.zeros(4), 0
-
-    def _resume(self) -> None:
-        folder = self.report.checkpoint_folder()
-        found = read_arrays(folder / (self.stage.name + _ENDING), self._key()) if folder else None
-        if found is not None:
-            self.at = EpochProgress(**found[0] | {"losses": tuple(found[0]["losses"])})
-            self.learner.restore(found[1])
-
-    def _save(self) -> None:
-        begun = time.monotonic()
-        if (folder := self.report.checkpoint_folder()) is not None:
-            self.at = self.at.advanced(seconds=self.at.seconds + begun - self.clock)
-            self.clock = begun
-            file = folder / (self.stage.name + _ENDING)
-            write_arrays(file, self._key(), asdict(self.at), self.learner.tables())
-        self.saved = time.monotonic()
-        self.cost = self.saved - begun
-
-    def _key(self) -> str:
-        return f"{self.stage.key} {self.learner.threads}"
-
-    def _metrics(self) -> dict[str, float]:
         seconds = self.at.seconds + time.monotonic() - self.clock
-        losses = {curve: loss for curve, loss in zip(self.stage.curves, self.at.losses, strict=True) if loss}
+        losses = {curve: loss for curve, loss in zip(self.curves, self.at.losses, strict=True) if loss}
         return losses | {
-            "training sentences": float(len(self.stage.text)),
+            "training sentences": float(len(self.text)),
             "training words": float(self.words),
             "training seconds": seconds,
             "words/s": self.words * self.epochs / max(seconds, 1e-9),
         }
 
+    def _block(self, pool: ThreadPoolExecutor) -> None:
+        epoch, block = self.at.epoch, self.at.block
+        self.report.progress(self._done(), self.words * self.epochs, f"{self.name}: epoch {epoch + 1} of {self.epochs}")
+        spans = self._spans(epoch, block)
+        sums = sum(pool.map(self.learner.run, spans)) if len(spans) > 1 else self.learner.run(spans[0])
+        self.sums += sums
+        if not np.isfinite(self.sums).all():
+            raise TrainingError(f"The loss of {self.name} is not finite. Lower the learning rate.")
+        self.pending += int(self.text.starts[self.bounds[block + 1]] - self.text.starts[self.bounds[block]])
+        last = block + 2 == len(self.bounds)
+        self.at = replace(self.at, epoch=epoch + last, block=0 if last else block + 1)
+        if self.pending * _POINTS >= self.words * self.epochs or (last and epoch + 1 == self.epochs):
+            self._announce()
+        if time.monotonic() - self.saved >= max(self.config.checkpoint_seconds, _WRITING * self.cost):
+            self._save()
 
-def _blocks(starts: Index, words: int) -> Index:
-    """Return bounds of blocks of whole sentences with about ``words`` words; the first is 0, the last is n."""
-    marks = np.arange(words, max(int(starts[-1]) - words // 2, 1), words)
-    inner = np.searchsorted(starts, marks)
-    return np.unique(np.concatenate([[0], inner, [len(starts) - 1]])).astype(np.int64)
+    def _spans(self, epoch: int, block: int) -> list[Span]:
+        """Divide the sentences of a block among the threads, by number of words."""
+        low, high = int(self.bounds[block]), int(self.bounds[block + 1])
+        starts, threads = self.text.starts, self.learner.threads
+        marks = np.linspace(starts[low], starts[high], threads + 1)[1:-1]
+        cuts = [low, *(low + np.searchsorted(starts[low:high], marks)).tolist(), high]
+        done, total = epoch * self.words, self.words * self.epochs
+        return [
+            Span(cuts[i], cuts[i + 1], self.config.learning_rate, done, total, self._seed_of(epoch, block, i))
+            for i in range(threads)
+        ]
+
+    def _seed_of(self, *parts: int) -> int:
+        """Return a 63-bit seed that depends on the seed of the training and all ``parts``."""
+        state = np.random.SeedSequence((self.seed, *parts)).generate_state(1, np.uint64)
+        return int(state[0] >> np.uint64(1))
+
+    def _done(self) -> int:
+        return self.at.epoch * self.words + int(self.text.starts[self.bounds[self.at.block]])
+
+    def _announce(self) -> None:
+        losses = tuple(
+            float(self.sums[2 * i] / self.sums[2 * i + 1]) if self.sums[2 * i + 1] else 0.0 for i in range(2)
+        )
+        for i, (curve, loss) in enumerate(zip(self.curves, losses, strict=True)):
+            if self.sums[2 * i + 1]:
+                self.report.metric(curve, self._done() / self.words, loss)
+        self.at = replace(self.at, losses=losses)
+        self.sums, self.pending = np.zeros(4), 0
+
+    def _save(self) -> None:
+        begun = time.monotonic()
+        if (folder := self.report.checkpoint_folder()) is not None:
+            self.at = replace(self.at, seconds=self.at.seconds + begun - self.clock)
+            self.clock = begun
+            file = folder / (self.name + _ENDING)
+            write_arrays(file, self.key, asdict(self.at), self.learner.tables())
+        self.saved = time.monotonic()
+        self.cost = self.saved - begun
 
 
-def _mixed(*parts: int) -> int:
-    """Return a 63-bit seed that depends on all ``parts``."""
-    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> np.uint64(1))
+@dataclass(frozen=True)
+class Learned:
+    """Learned tables without the padding of their rows, and training metrics."""
+
+    sentences: Table
+    """(n, dim) vectors of sentences φ, or no rows."""
+    words: Table
+    """(words, dim) output vectors of words w."""
+    inputs: Table
+    """(words, dim) input vectors of words, or no rows."""
+    metrics: dict[str, float]
+
+
+def learn_sentences(
+    config: SentVecConfig, text: EncodedText, graph: Graph, seed: int, report: Report, name: str = "sentences"
+) -> Learned:
+    """Train content, neighbour prediction and proximity, as ``config`` switches them, on ``graph``."""
+    reference = config.mode == "reference"
+    alone = not (config.content or config.neighbours)  # only word vectors are learned
+    tables = _tables(config.dim, text, seed, sentences=not alone, inputs=reference, nodes=config.neighbours)
+    context, noise, words = Context(graph.targets, graph.starts), _noise(text, graph, config), _text(text, config)
+    strength, window = config.strength if config.proximity else 0.0, config.window if reference else 0
+    share = config.neighbour_share if config.neighbours else 0.0
+    steps = Losses(config.content, share, strength, config.proximity_step == "implicit", window)
+    if config.batch:
+        from themescope.core.models.con_s2v.batched import BatchedLearner
+
+        learner: Learner = BatchedLearner(tables, words, context, noise, steps, config)
+    else:
+        step = partial(kernels.train_sentences, tables, words, context, noise, steps)
+        learner = CompiledLearner(tables, step, config.threads)
+    return _learned(name, ("content loss", "neighbour loss"), config, text, graph, seed, learner, report)
+
+
+def learn_memory(config: MemoryConfig, text: EncodedText, seed: int, report: Report) -> Learned:
+    """Train distributed memory, the DM part of Sen2Vec."""
+    graph, tables = no_graph(len(text)), _tables(config.dim, text, seed, inputs=True)
+    step = partial(kernels.train_memory, tables, _text(text, config), _noise(text, graph, config), config.window)
+    learner = CompiledLearner(tables, step, config.threads)
+    return _learned("DM", ("DM loss", ""), config, text, graph, seed, learner, report)
+
+
+def learn_bags(config: FastSentConfig, text: EncodedText, graph: Graph, seed: int, report: Report) -> Learned:
+    """Train FastSent on the neighbours of ``graph``; only word vectors are learned."""
+    tables = _tables(config.dim, text, seed, sentences=False, inputs=True)
+    context, noise = Context(graph.targets, graph.starts), _noise(text, graph, config)
+    step = partial(kernels.train_bags, tables, _text(text, config), context, noise, config.own_words)
+    learner = CompiledLearner(tables, step, config.threads)
+    return _learned("bags", ("loss", ""), config, text, graph, seed, learner, report)
+
+
+def _tables(
+    dim: int, text: EncodedText, seed: int, *, sentences: bool = True, inputs: bool = False, nodes: bool = False
+) -> Tables:
+    """Return tables with random φ and word inputs and zero outputs; tables that are not trained have no rows."""
+    random, words = np.random.default_rng(seed), len(text.vocabulary)
+    return Tables(
+        random_table(len(text) if sentences else 0, dim, random),
+        empty_table(words, dim),
+        empty_table(len(text) if nodes else 0, dim),
+        random_table(words if inputs else 0, dim, random),
+    )
+
+
+def _noise(text: EncodedText, graph: Graph, config: EpochsConfig) -> Noise:
+    return Noise(word_noise(text.vocabulary.counts), node_noise(graph.targets, len(text)), config.negatives)
+
+
+def _text(text: EncodedText, config: EpochsConfig) -> TextArrays:
+    return TextArrays(text.ids, text.starts, keep_thresholds(text.vocabulary.counts, config.subsampling))
+
+
+def _learned(
+    name: str,
+    curves: tuple[str, str],
+    config: Any,
+    text: EncodedText,
+    graph: Graph,
+    seed: int,
+    learner: Learner,
+    report: Report,
+) -> Learned:
+    """Train to the end; resumes from the checkpoint folder of ``report``, and leaves the finished training there.
+
+    Raises ``TrainingError`` without training sentences, or when the loss is no longer finite.
+    """
+    if not text.words:
+        raise TrainingError(
+            "No sentence has three known words, so there is nothing to learn from. Give the method more text."
+        )
+    near, ids = graph.targets, text.ids
+    data = [len(text), text.words, len(text.vocabulary), ids[:10_000].tolist(), len(near), near[:10_000].tolist()]
+    key = digest_of([config.to_dict() | _NO_EFFECT, seed, data])
+    metrics = _Training(name, curves, text, config, seed, key, learner, report).run()
+    nothing = np.zeros((0, config.dim), np.float32)
+    found = {name: np.ascontiguousarray(table[:, : config.dim]) for name, table in learner.tables().items()}
+    sentences, words, inputs = (found.get(name, nothing) for name in ("sentences", "words", "inputs"))
+    return Learned(sentences, words, inputs, metrics)

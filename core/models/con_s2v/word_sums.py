@@ -11,35 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from themescope.core.config import Config, config_from_dict
 from themescope.core.errors import DataError
 from themescope.core.models.bag_of_words import combined_words
-from themescope.core.models.base import BaseModel
+from themescope.core.models.base import TrainedModel
 from themescope.core.models.con_s2v.config import FastSentAEConfig, FastSentConfig, SentVecConfig, W2VAverageConfig
-from themescope.core.models.con_s2v.text import EncodedText, encode_text
-from themescope.core.models.con_s2v.training import drop_checkpoints
-from themescope.core.models.storage import (
-    read_json,
-    read_settings,
-    read_word_vectors,
-    write_json,
-    write_settings,
-    write_word_vectors,
-)
+from themescope.core.models.con_s2v.text import EncodedText, discourse_graph, encode_text, no_graph
+from themescope.core.models.storage import read_word_vectors, write_word_vectors
 from themescope.core.protocols import SILENT, Report
 from themescope.core.text.tokens import content_words
 from themescope.core.text.word_vectors import Storage, WordVectors
-from themescope.core.types import Corpus, Sentence, Vectors
-
-_TRAINING = "training.json"
-
-Float32 = npt.NDArray[np.float32]
+from themescope.core.types import Corpus, Float32, Sentence, Vectors
 
 
-class _WordSums(BaseModel):
+class _WordSums(TrainedModel):
     """Base of the methods; a subclass implements :meth:`_learn`."""
 
     mean: ClassVar[bool]
@@ -47,8 +32,6 @@ class _WordSums(BaseModel):
 
     def __init__(self, config: Any, seed: int) -> None:
         super().__init__(config, seed)
-        self.metrics: dict[str, float] = {}
-        """Training metrics: loss, words, seconds, words/s."""
         self._words: WordVectors | None = None
 
     @abstractmethod
@@ -57,6 +40,8 @@ class _WordSums(BaseModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Learn word vectors from ``corpus.sentences``."""
+        from themescope.core.models.con_s2v.training import drop_checkpoints
+
         if not len(corpus.sentences):
             raise DataError("This method needs the sentences of a corpus, but this corpus has none.")
         text = encode_text(
@@ -70,26 +55,14 @@ class _WordSums(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) sums or means; a sentence without known words is the zero vector."""
-        return combined_words([content_words(s.text) for s in sentences], self._fitted(), mean=self.mean)
+        words = [content_words(s.text) for s in sentences]
+        return combined_words(words, self._fitted(self._words), mean=self.mean)
 
-    def save(self, folder: Path) -> None:
-        """Write settings, word vectors and training metrics."""
-        write_settings(folder, self.config, self.seed)
-        write_word_vectors(folder, self._fitted())
-        write_json(folder / _TRAINING, {"metrics": self.metrics})
+    def _write(self, folder: Path) -> None:
+        write_word_vectors(folder, self._fitted(self._words))
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, cls.config_class))
-        model.metrics = read_json(folder / _TRAINING).get("metrics", {})
-        model._words = read_word_vectors(folder)
-        return model
-
-    def _fitted(self) -> WordVectors:
-        if self._words is None:
-            raise DataError("This model is not trained yet. Call fit() first, or load a saved model.")
-        return self._words
+    def _read(self, folder: Path) -> None:
+        self._words = read_word_vectors(folder)
 
 
 class FastSent(_WordSums):
@@ -99,8 +72,7 @@ class FastSent(_WordSums):
     mean: ClassVar[bool] = False
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
-        from themescope.core.models.con_s2v.graphs import discourse_graph
-        from themescope.core.models.con_s2v.learn import learn_bags
+        from themescope.core.models.con_s2v.training import learn_bags
 
         graph = discourse_graph(text.articles, text.positions)
         learned = learn_bags(self.config, text, graph, self.seed, report)
@@ -120,8 +92,7 @@ class W2VAverage(_WordSums):
     mean: ClassVar[bool] = True
 
     def _learn(self, text: EncodedText, report: Report) -> tuple[Float32, dict[str, float]]:
-        from themescope.core.models.con_s2v.graphs import no_graph
-        from themescope.core.models.con_s2v.learn import learn_sentences
+        from themescope.core.models.con_s2v.training import learn_sentences
 
         words_only = {"content": False, "neighbours": False, "proximity": False, "mode": "reference"}
         config = config_from_dict(SentVecConfig, self.config.to_dict() | words_only)

@@ -22,12 +22,11 @@ from torch import Tensor
 
 from themescope.core.errors import DataError
 from themescope.core.models.base import unit_length
-from themescope.core.models.checkpoints import read_arrays, write_arrays
-from themescope.core.models.contrastive.config import DistillationConfig
+from themescope.core.models.checkpoints import digest_of_arrays, read_arrays, write_arrays
 from themescope.core.models.contrastive.loss import Mean, distillation_loss
-from themescope.core.models.contrastive.sampling import Batch, Index, SectionedArticles
+from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, SectionedArticles
 from themescope.core.protocols import Report
-from themescope.core.types import Corpus, FittedModel, Sentence
+from themescope.core.types import Corpus, FittedModel, Index, Sentence
 
 _BLOCK = 4_096  # sentences embedded, and written to the checkpoint folder, at once
 _FOLDER = "teacher"
@@ -63,10 +62,7 @@ class Teacher:
     @property
     def fingerprint(self) -> str:
         """Digest of the vectors and of the rows they belong to."""
-        digest = hashlib.blake2b(digest_size=8)
-        for array in (self.vectors, self.places):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return digest_of_arrays(self.vectors, self.places)
 
 
 def teacher_of(
@@ -86,7 +82,10 @@ def teacher_of(
         return None
     if len(corpus.models) > 1:
         raise DataError(f"A training has one teacher, but {len(corpus.models)} models are given. Name one model.")
-    chosen = _chosen(articles, config.teacher_limit, seed)
+    chosen = np.arange(len(articles.sentences))
+    if config.teacher_limit and config.teacher_limit < len(articles):
+        numbers = np.sort(np.random.default_rng(seed).permutation(len(articles))[: config.teacher_limit])
+        chosen = np.concatenate([articles.rows(number) for number in numbers.tolist()])
     vectors = _Embedding(corpus.models[0], sentences, articles, report).of(chosen)
     places = np.full(len(articles.sentences), -1, np.int64)
     places[chosen] = np.arange(len(chosen))
@@ -100,14 +99,6 @@ def drop_teacher(report: Report) -> None:
         for path in (folder / _FOLDER).iterdir():
             path.unlink()
         (folder / _FOLDER).rmdir()
-
-
-def _chosen(articles: SectionedArticles, limit: int, seed: int) -> Index:
-    """Return the rows of at most ``limit`` articles, sampled with ``seed``; 0 returns all rows."""
-    if not limit or limit >= len(articles):
-        return np.arange(len(articles.sentences))
-    numbers = np.sort(np.random.default_rng(seed).permutation(len(articles))[:limit])
-    return np.concatenate([articles.rows(number) for number in numbers.tolist()])
 
 
 @dataclass(frozen=True)
@@ -125,7 +116,11 @@ class _Embedding:
         parts = [self._first(first)]
         for number, block in enumerate(others, 1):
             self.report.progress(sum(map(len, parts)), len(rows), "sentences embedded by the teacher")
-            parts.append(self._block(block, number))
+            found = self._read(block, number)
+            if found is None:
+                found = self._embedded(block)
+                self._write(block, number, found)
+            parts.append(found)
         return np.concatenate(parts)
 
     def _blocks(self, rows: Index) -> list[Index]:
@@ -150,13 +145,6 @@ class _Embedding:
         drop_teacher(self.report)
         self._write(block, 0, vectors)
         return vectors
-
-    def _block(self, block: Index, number: int) -> Float16:
-        found = self._read(block, number)
-        if found is None:
-            found = self._embedded(block)
-            self._write(block, number, found)
-        return found
 
     def _read(self, block: Index, number: int) -> Float16 | None:
         path = self._path(number)

@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from themescope.core.models.training_loop import LEAST_WEIGHT
-
-Floats = npt.NDArray[np.float32]
+from themescope.core.types import Float32
 
 
 class Mean(NamedTuple):
@@ -79,7 +78,7 @@ def distillation_loss(logits: Tensor, teacher: Tensor, candidates: Tensor) -> Me
     return Mean(divergence.sum(), divergence.new_tensor(len(divergence)))
 
 
-def average_precision(similarities: Floats, sections: npt.NDArray[np.int64]) -> float:
+def average_precision(similarities: Float32, sections: npt.NDArray[np.int64]) -> float:
     """Return the mean average precision of ranking the other sentences of an article, or nan without usable anchors.
 
     An anchor's relevant sentences are those of its section; an anchor without relevant or without other sentences is

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from themescope.core.config import Config, option
 from themescope.core.errors import DataError
-from themescope.core.types import Corpus, Sentence, Split
+from themescope.core.types import Corpus, Index, Sentence, Split
 
-Index = npt.NDArray[np.int64]
 _CHOICE, _ORDER, _VISIT, _VALIDATION, _THINNING = range(5)  # streams of random numbers
 
 
@@ -81,18 +81,21 @@ class SectionedArticles:
         return SectionedArticles(self.sentences[rows], self.sections[rows], starts)
 
 
-def training_and_validation(corpus: Corpus, subject: str) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
-    """Return ``corpus.sections`` of the splits train and validation.
+def split_articles(
+    corpus: Corpus, config: ContrastiveConfig, seed: int, subject: str
+) -> list[tuple[Sequence[Sentence], SectionedArticles]]:
+    """Return the sentences of training and of validation, each with its articles within the limits of ``config``.
 
-    Raises ``DataError``, whose message begins with ``subject``, if one of them is missing.
+    Raises ``DataError``, whose message begins with ``subject``, if one of the splits is missing.
     """
-    training, validation = (corpus.sections.get(split) for split in (Split.TRAIN, Split.VALIDATION))
-    if not training or not validation:
+    limits = {Split.TRAIN: config.training_limit, Split.VALIDATION: config.validation_limit}
+    if not all(corpus.sections.get(split) for split in limits):
         raise DataError(
             f"{subject} needs the sections of training and of validation articles, because validation decides when "
             "training stops. Name a corpus that has both."
         )
-    return training, validation
+    parts = ((corpus.sections[split], limit) for split, limit in limits.items())
+    return [(sentences, sectioned_articles(sentences).limited(limit, seed)) for sentences, limit in parts]
 
 
 def sectioned_articles(sentences: Sequence[Sentence]) -> SectionedArticles:
@@ -102,13 +105,9 @@ def sectioned_articles(sentences: Sequence[Sentence]) -> SectionedArticles:
     order = order[labels[order, 0] != -1]
     _, articles = np.unique(labels[order, 0], return_inverse=True)
     _, sections = np.unique(labels[order], axis=0, return_inverse=True)
-    found = SectionedArticles(order, sections.ravel(), _starts(articles))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(articles))]).astype(np.int64)
+    found = SectionedArticles(order, sections.ravel(), starts)
     return found.only(np.array([i for i in range(len(found)) if _usable(found.sections[found.rows(i)])], np.int64))
-
-
-def _starts(articles: Index) -> Index:
-    """Return the first row of each article and the number of rows."""
-    return np.concatenate([[0], np.cumsum(np.bincount(articles))]).astype(np.int64)
 
 
 def _usable(sections: Index) -> bool:
@@ -172,22 +171,94 @@ def draw(data: SectionedArticles, article: int, size: SampleSize, random: np.ran
         rows = rows[np.isin(data.sections[rows], random.permutation(names)[: size.sections])]
     rows = random.permutation(rows)
     if size.sentences_per_section:
-        rows = rows[_rank_in_section(data.sections[rows]) < size.sentences_per_section]
+        sections = data.sections[rows]  # of each, how many rows of the same section come before it
+        order = np.argsort(sections, kind="stable")
+        _, first, counts = np.unique(sections[order], return_index=True, return_counts=True)
+        ranks = np.empty(len(sections), np.int64)
+        ranks[order] = np.arange(len(sections)) - np.repeat(first, counts)
+        rows = rows[ranks < size.sentences_per_section]
     most = size.sentences or len(rows)
     share = random.uniform(size.least_share, 1.0)
     return np.sort(rows[: min(most, max(2, round(share * len(rows))))])
-
-
-def _rank_in_section(sections: Index) -> Index:
-    """Return how many rows of the same section come before each row."""
-    order = np.argsort(sections, kind="stable")
-    _, first, counts = np.unique(sections[order], return_index=True, return_counts=True)
-    ranks = np.empty(len(sections), np.int64)
-    ranks[order] = np.arange(len(sections)) - np.repeat(first, counts)
-    return ranks
 
 
 def _batch(data: SectionedArticles, visits: Sequence[Index]) -> Batch:
     rows = np.concatenate(visits)
     articles = np.repeat(np.arange(len(visits)), [len(visit) for visit in visits])
     return Batch(rows, articles, data.sections[rows])
+
+
+@dataclass(frozen=True)
+class ContrastiveConfig(Config):
+    """Batches, loss and optimisation; a method changes defaults and adds the settings of its network."""
+
+    removed: ClassVar[frozenset[str]] = frozenset({"devices"})
+
+    temperature: float = option(0.1, "Temperature τ that similarities are divided by in the loss.", low=1e-3, high=10.0)
+    articles_per_batch: int = option(4, "Number of articles in a batch.", low=1, high=1_024)
+    sections_per_article: int = option(
+        8, "Maximum number of sections drawn from an article at each visit; 0 draws all.", low=0, high=10_000
+    )
+    sentences_per_section: int = option(
+        4, "Maximum number of sentences drawn from a section at each visit; 0 draws all.", low=0, high=100_000
+    )
+    sentences_per_article: int = option(
+        0, "Maximum number of sentences drawn from an article at each visit; 0 sets no limit.", low=0, high=100_000
+    )
+    least_share: float = option(
+        1.0, "Smallest share of an article's sentences that is kept at a visit: the share is drawn anew between this "
+        "and 1, which is a form of augmentation.",
+        low=0.05, high=1.0,
+    )  # fmt: skip
+    epochs: int = option(10, "Maximum number of visits to each article.", low=1, high=10_000)
+    learning_rate: float = option(1e-3, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
+    warmup: float = option(
+        0.05, "Share of the steps in which the learning rate rises; afterwards it decreases linearly to 0.",
+        low=0.0, high=0.9,
+    )  # fmt: skip
+    weight_decay: float = option(0.01, "Weight decay of AdamW.", low=0.0, high=10.0)
+    gradient_clip: float = option(1.0, "Maximum norm of the gradient of a batch.", low=1e-3, high=1e6)
+    evaluations_per_epoch: int = option(1, "Number of validations in each epoch.", low=1, high=100)
+    patience_stop: int = option(5, "Number of validations without a gain before training stops.", low=1, high=1_000)
+    training_limit: int = option(
+        0, "Train on at most this many articles, sampled with the seed; 0 uses all. For learning curves.",
+        low=0, unit="articles",
+    )  # fmt: skip
+    validation_limit: int = option(
+        150, "Maximum number of validation articles, sampled with the seed; 0 uses all.", low=0, unit="articles"
+    )
+    precision: str = option(
+        "auto", "auto: bfloat16 on a GPU and on a processor that computes it natively, otherwise float32.",
+        choices=("auto", "fp32", "bf16"),
+    )  # fmt: skip
+    device: str = option("auto", "auto uses a CUDA GPU if there is one.", choices=("auto", "cpu", "cuda"))
+    threads: int = option(
+        0, "Number of processor threads; 0 uses all. With 1, results are reproducible.", low=0, high=256
+    )
+    checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
+
+    def sample_size(self) -> SampleSize:
+        """Return the limits of what is drawn from an article at a visit."""
+        return SampleSize(
+            self.sections_per_article, self.sentences_per_section, self.sentences_per_article, self.least_share
+        )
+
+
+@dataclass(frozen=True)
+class DistillationConfig(ContrastiveConfig):
+    """Settings of a method that learns from sections and, if the corpus has a fitted model, from that teacher."""
+
+    distillation: float = option(
+        0.5, "Weight α of the teacher in the loss, (1 − α)·contrastive + α·Kullback–Leibler divergence. Without a "
+        "teacher, the loss is the contrastive one.",
+        low=0.0, high=1.0,
+    )  # fmt: skip
+    distillation_temperature: float = option(
+        0.1, "Temperature that the cosines of teacher and student are divided by before they are compared.",
+        low=1e-3, high=10.0,
+    )  # fmt: skip
+    teacher_limit: int = option(
+        0, "Embed at most this many training articles with the teacher, sampled with the seed; 0 embeds all. The "
+        "others have the contrastive loss alone.",
+        low=0, unit="articles",
+    )  # fmt: skip

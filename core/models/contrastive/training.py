@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,13 +12,20 @@ import torch
 from torch import Tensor, nn
 
 from themescope.core.errors import TrainingError
-from themescope.core.models.contrastive.config import ContrastiveConfig
-from themescope.core.models.contrastive.distillation import Teacher
+from themescope.core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
 from themescope.core.models.contrastive.loss import Mean, average_precision, contrastive_loss, section_masks
-from themescope.core.models.contrastive.sampling import Batch, EpochBatches, SectionedArticles, validation_batches
+from themescope.core.models.contrastive.sampling import (
+    Batch,
+    ContrastiveConfig,
+    DistillationConfig,
+    EpochBatches,
+    SectionedArticles,
+    validation_batches,
+)
 from themescope.core.models.device import seeded, thread_count
 from themescope.core.models.training_loop import Trained, ValidatedLoop, Weights
-from themescope.core.protocols import Report
+from themescope.core.protocols import Report, SubReport
+from themescope.core.types import Corpus, Sentence
 
 _VALIDATION_SENTENCES = 200  # per article
 VALIDATION = "validation precision"
@@ -65,6 +72,26 @@ def train(
         return _Training(config, seed, network, training, validation, report).run()
 
 
+def train_with_teacher(
+    config: DistillationConfig,
+    seed: int,
+    network: nn.Module,
+    training: Examples,
+    validation: Examples,
+    teaching: tuple[Corpus, Sequence[Sentence]],
+    report: Report,
+) -> Trained:
+    """Train as :func:`train` does; the model of a corpus, if it has one, is the teacher.
+
+    ``teaching`` are the corpus and the sentences that the articles of ``training`` refer to.
+    """
+    teacher = teacher_of(*teaching, training.articles, config, seed, SubReport(report, 0.0, 0.5))
+    stage = SubReport(report, 0.5, 1.0) if teacher else report
+    trained = train(config, seed, network, replace(training, teacher=teacher), validation, stage)
+    drop_teacher(report)
+    return trained
+
+
 class _Training(ValidatedLoop[Batch]):
     """One training of a network."""
 
@@ -102,7 +129,11 @@ class _Training(ValidatedLoop[Batch]):
         return EpochBatches(self.training.articles, config.sample_size(), config.articles_per_batch, self.seed, epoch)
 
     def _step(self, batch: Batch, batches: int) -> None:
-        self._set_rate(self._scheduled_rate(batches))
+        total = batches * self.config.epochs  # the rate rises linearly, then falls linearly to 0 at the last step
+        rising = math.ceil(self.config.warmup * total)
+        step = self.at.step
+        share = (step + 1) / (rising + 1) if step < rising else (total - step) / max(total - rising, 1)
+        self._set_rate(self.config.learning_rate * share)
         self.network.train()
         with seeded((self.seed * 1_000_003 + self.at.step) % 2**63, next(self.network.parameters()).device):
             self._tick()
@@ -119,14 +150,6 @@ class _Training(ValidatedLoop[Batch]):
         candidates, positives = section_masks(*labels)
         loss = contrastive_loss(similarities / self.config.temperature, candidates, positives)
         return loss, similarities, candidates
-
-    def _scheduled_rate(self, batches: int) -> float:
-        """Return the learning rate of the next step: a linear rise, then a linear decrease to 0 at the last step."""
-        total = batches * self.config.epochs
-        rising = math.ceil(self.config.warmup * total)
-        step = self.at.step
-        share = (step + 1) / (rising + 1) if step < rising else (total - step) / max(total - rising, 1)
-        return self.config.learning_rate * share
 
     def _measured(self) -> dict[str, float]:
         """Return the mean precision and the mean loss over the validation articles in which they are defined."""

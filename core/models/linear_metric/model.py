@@ -1,35 +1,121 @@
-"""A metric learned from pairs, on the vectors of other models: ``linear-metric``.
+"""A metric learned from pairs that belong together and pairs that do not, in closed form: ``linear-metric``.
 
-The models stay as they are. Their vectors are scaled to length 1 and then stretched or shrunk along a few axes, see
-:mod:`themescope.core.models.linear_metric.directions`. New text is embedded in the same way, so that searches use the
-metric too.
+The vectors of other models are scaled to length 1 and then stretched or shrunk along a few axes; the models stay as
+they are. New text is embedded in the same way, so that searches use the metric too.
+
+The metric M is the geometric mean of two matrices (Zadeh, Hosseini, Sra 2016, Geometric Mean Metric Learning, equation
+13), each regularised to the identity. With the mean outer product S of the differences of pairs that belong together
+and D of pairs that do not, their common scale s = (tr S + tr D) / 2 and m sentences in pairs,
+
+    M = A^-1 #_t B,    A = I + w m S / s,    B = I + w m D / s.
+
+Without pairs M is the identity. The differences of m sentences span fewer than m dimensions, outside of which M is the
+identity, so that everything is computed in that subspace: the metric has low rank, and takes a fraction of a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from themescope.core.config import Config
+from themescope.core.config import Config, option
 from themescope.core.errors import DataError
-from themescope.core.models.artifact import load_submodels, save_submodels
-from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig, learn_directions
-from themescope.core.models.storage import read_settings, read_tensors, write_settings, write_tensors
+from themescope.core.models.base import CombiningModel, unit_length
+from themescope.core.models.storage import read_tensors, write_tensors
 from themescope.core.protocols import SILENT, Report
-from themescope.core.types import Corpus, FittedModel, Sentence, Split, TripletTexts, Vectors
+from themescope.core.types import Corpus, FittedModel, Floats, Sentence, Split, TripletTexts, Vectors
+
+_NEGLIGIBLE = 1e-3
+_SMALLEST = 1e-6
+
+
+@dataclass(frozen=True)
+class LinearMetricConfig(Config):
+    """Settings of a learned metric; the defaults were chosen on validation articles (docs/experiments.md)."""
+
+    weight: float = option(2.0, "Weight w of the pairs against the identity; 0 learns nothing.", low=0.0, high=1e6)
+    balance: float = option(
+        0.2, "Exponent t: 0 uses only pairs that belong together, 1 only pairs that do not.", low=0.0, high=1.0
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Directions:
+    """The square root of a metric, I + Vᵀ (diag(f) - I) V, which is symmetric and positive definite."""
+
+    axes: Floats
+    """(r, dim) orthonormal rows V."""
+    factors: Floats
+    """(r,) factors f > 0: above 1 an axis is stretched, below 1 it is shrunk."""
+
+    def apply(self, x: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+        """Return (n, dim) rows of ``x`` under the map."""
+        along = (x @ self.axes.T) * (self.factors - 1)
+        return np.asarray(x + along @ self.axes, dtype=np.float32)
+
+    def metric(self) -> Floats:
+        """Return the (dim, dim) metric M."""
+        dim = self.axes.shape[1]
+        return np.asarray(np.eye(dim) + (self.axes.T * (self.factors**2 - 1)) @ self.axes)
+
+
+def learn_directions(
+    x: npt.NDArray[np.floating],
+    first: npt.NDArray[np.integer],
+    second: npt.NDArray[np.integer],
+    together: npt.NDArray[np.bool_],
+    config: LinearMetricConfig,
+) -> Directions:
+    """Return the metric of p pairs of the rows of ``x`` (m, dim), which have length 1 or 0.
+
+    ``first`` and ``second`` (p,) are rows, ``together`` (p,) says whether the two belong together.
+    """
+    rows = np.asarray(x, dtype=np.float64)
+    axes = np.zeros((0, rows.shape[1]))
+    if len(rows) > 1:  # orthonormal axes of the differences of rows
+        _, lengths, found = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+        axes = found[lengths > _SMALLEST * max(float(lengths[0]), _SMALLEST)]
+    reduced = rows @ axes.T
+    within, between = (_scatter(reduced, first[kind], second[kind]) for kind in (together, ~together))
+    scale = (np.trace(within) + np.trace(between)) / 2
+    if not config.weight or not len(axes) or scale < _SMALLEST:
+        return Directions(np.zeros((0, rows.shape[1])), np.zeros(0))
+    share, identity = config.weight * len(rows) / scale, np.eye(len(axes))
+    # A^-1 #_t B = A^-½ (A^½ B A^½)^t A^-½
+    a, b = identity + share * within, identity + share * between
+    root, inverse = _power(a, 0.5), _power(a, -0.5)
+    values, vectors = np.linalg.eigh(inverse @ _power(root @ b @ root, config.balance) @ inverse)
+    factors = np.sqrt(values)
+    kept = np.abs(np.log(factors)) > _NEGLIGIBLE
+    return Directions(vectors.T[kept] @ axes, factors[kept])
+
+
+def _scatter(x: Floats, first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> Floats:
+    """Return the mean outer product of the differences of pairs of rows, XᵀLX / p with the Laplacian L of the pairs."""
+    laplacian = np.zeros((len(x), len(x)))
+    np.add.at(laplacian, (first, second), -1.0)
+    laplacian += laplacian.T
+    np.fill_diagonal(laplacian, laplacian.diagonal() - laplacian.sum(axis=1))
+    return np.asarray(x.T @ laplacian @ x / max(len(first), 1))
+
+
+def _power(matrix: Floats, exponent: float) -> Floats:
+    """Return a real power of a positive definite matrix."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.maximum(values, _SMALLEST) ** exponent) @ vectors.T)
+
 
 _FILE = "axes.safetensors"
 _MOST = 2_000
 """Maximum number of sentences whose triplets are used; the metric then has at most as many axes as they have."""
 
 
-class LinearMetric(BaseModel):
+class LinearMetric(CombiningModel):
     """Vectors of other models under a learned metric, cosine distance."""
 
     config_class: ClassVar[type[Config]] = LinearMetricConfig
@@ -37,7 +123,6 @@ class LinearMetric(BaseModel):
 
     def __init__(self, config: LinearMetricConfig, seed: int) -> None:
         super().__init__(config, seed)
-        self._models: tuple[FittedModel, ...] = ()
         self._directions: Directions | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -48,11 +133,8 @@ class LinearMetric(BaseModel):
         triplets = corpus.triplets.get(Split.TRAIN)
         if triplets is None or not len(triplets):
             raise DataError("This method learns from training triplets. Choose a triplet set.")
-        if not corpus.models:
-            raise DataError("This method learns a metric on the vectors of fitted models. Name one or more models.")
-        if any(sparse.issparse(model.embed([])) for model in corpus.models):
-            raise DataError("A metric is learned on dense vectors. Name models with dense vectors only.")
-        self._models = tuple(corpus.models)
+        purpose = "This method learns a metric on the vectors of fitted models."
+        self._take(corpus.models, purpose, "A metric is learned on dense vectors.")
         texts, first, second, together = _pairs(triplets)
         report.progress(0, 1, f"Embedding {len(texts):,} sentences")
         x = self._concatenated([Sentence(text) for text in texts])
@@ -67,41 +149,22 @@ class LinearMetric(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dimensions of all models) vectors under the metric."""
-        return self._learned().apply(self._concatenated(sentences))
+        return self._fitted(self._directions).apply(self._concatenated(sentences))
 
     def _concatenated(self, sentences: Sequence[Sentence]) -> npt.NDArray[np.float32]:
         """Return the vectors of all models at length 1, concatenated, of length at most 1."""
         parts = [unit_length(np.asarray(model.embed(sentences), np.float32)) for model in self._models]
         return np.concatenate(parts, axis=1) / np.float32(np.sqrt(len(parts)))
 
-    def _learned(self) -> Directions:
-        if self._directions is None:
-            raise DataError("This method has no metric yet. Call fit() with models and triplets, or load a model.")
-        return self._directions
-
-    @property
-    def submodels(self) -> tuple[FittedModel, ...]:
-        """The models whose vectors are mapped."""
-        return self._models
-
-    def use_submodels(self, models: Sequence[FittedModel]) -> None:
-        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
-        self._models = tuple(models)
-
-    def save(self, folder: Path) -> None:
-        """Write the settings, the axes with their factors, and the models."""
-        directions = self._learned()
-        write_settings(folder, self.config, self.seed)
-        save_submodels(self._models, folder)
+    def _write(self, folder: Path) -> None:
+        directions = self._fitted(self._directions)
+        super()._write(folder)
         write_tensors(folder / _FILE, {"axes": directions.axes, "factors": directions.factors})
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, LinearMetricConfig))
+    def _read(self, folder: Path) -> None:
+        super()._read(folder)
         found: dict[str, Any] = read_tensors(folder / _FILE, ("axes", "factors"))
-        model._models, model._directions = tuple(load_submodels(folder)), Directions(found["axes"], found["factors"])
-        return model
+        self._directions = Directions(found["axes"], found["factors"])
 
 
 _Rows = npt.NDArray[np.int64]

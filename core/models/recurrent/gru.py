@@ -16,9 +16,10 @@ from torch import Tensor, nn
 
 from themescope.core.errors import ReadError
 from themescope.core.models.device import with_weights
-from themescope.core.models.triplet_network.batching import length_chunks, padded_ids
+from themescope.core.models.triplet_network.batching import length_chunks
 from themescope.core.models.triplet_network.network import reversal
-from themescope.core.text.word_vectors import Float32, TokenIds
+from themescope.core.text.word_vectors import TokenIds
+from themescope.core.types import Float32
 
 _CELLS = 8_192  # number of padded tokens encoded at once
 _NAMES = ("W", "b", "U", "Wx", "bx", "Ux")
@@ -87,7 +88,7 @@ def encode_tokens(net: GruEncoder, tokens: TokenIds, out: Float32) -> None:
     device = next(net.parameters()).device
     table = torch.from_numpy(tokens.table if len(tokens.table) else np.zeros((1, net.dim), np.float32)).to(device)
     for rows in length_chunks(tokens.lengths, _CELLS):
-        ids, lengths = padded_ids(tokens, rows)
+        ids, lengths = tokens.padded(rows)
         words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
         out[rows] = net(words, torch.from_numpy(lengths).to(device)).cpu().numpy()
 

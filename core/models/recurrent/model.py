@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from themescope.core.config import Config
-from themescope.core.errors import ArtifactError, DataError
-from themescope.core.models.base import BaseModel
-from themescope.core.models.recurrent.config import SaeConfig, SdaeConfig, SkipThoughtConfig
-from themescope.core.models.recurrent.data import ExpandedWords, expanded
-from themescope.core.models.storage import (
-    read_json,
-    read_settings,
-    read_tensors,
-    read_word_vectors,
-    write_json,
-    write_settings,
-    write_tensors,
-    write_word_vectors,
+from themescope.core.errors import DataError
+from themescope.core.models.base import TrainedModel
+from themescope.core.models.recurrent.data import (
+    ExpandedWords,
+    SaeConfig,
+    SdaeConfig,
+    SkipThoughtConfig,
+    expanded,
+    skip_data,
+    word_rows,
 )
+from themescope.core.models.storage import damaged, read_tensors, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.paths import expand_home
 from themescope.core.protocols import SILENT, Report
 from themescope.core.text.tokens import content_words
@@ -34,17 +32,15 @@ from themescope.core.types import Corpus, Sentence, Vectors
 if TYPE_CHECKING:
     from themescope.core.models.recurrent.gru import GruEncoder
 
-_WEIGHTS, _TRAINING, _OWN = "encoder.safetensors", "training.json", "learned-"
+_WEIGHTS, _OWN = "encoder.safetensors", "learned-"
 _BLOCK = 4_096  # sentences tokenised at once
 
 
-class _RecurrentModel(BaseModel):
+class _RecurrentModel(TrainedModel):
     """A GRU encoder and the words it reads; the vector of a sentence is the last state of each direction."""
 
     def __init__(self, config: Any, seed: int) -> None:
         super().__init__(config, seed)
-        self.metrics: dict[str, float] = {}
-        """Training metrics: loss, steps, seconds, sentences/s."""
         self._net: GruEncoder | None = None
 
     @abstractmethod
@@ -58,7 +54,7 @@ class _RecurrentModel(BaseModel):
         from themescope.core.models.device import pick_device, thread_count
         from themescope.core.models.recurrent.gru import encode_tokens
 
-        net = self._encoder()
+        net = self._fitted(self._net)
         net.to(pick_device(self.config.device))
         out = np.zeros((len(sentences), net.width), np.float32)
         with thread_count(self.config.threads), torch.inference_mode():
@@ -66,38 +62,28 @@ class _RecurrentModel(BaseModel):
                 encode_tokens(net, self._tokens(sentences[start : start + _BLOCK]), out[start : start + _BLOCK])
         return out
 
-    def _save(self, folder: Path, tensors: Mapping[str, Any]) -> None:
-        """Write settings, metrics, the weights of the encoder and further ``tensors``."""
-        weights = {name: t.detach().cpu().numpy() for name, t in self._encoder().state_dict().items()}
-        write_settings(folder, self.config, self.seed)
-        write_tensors(folder / _WEIGHTS, weights | dict(tensors))
-        write_json(folder / _TRAINING, {"metrics": self.metrics})
+    def _write_net(self, folder: Path, **tensors: Any) -> None:
+        """Write the weights of the encoder and further ``tensors``."""
+        weights = {name: t.detach().cpu().numpy() for name, t in self._fitted(self._net).state_dict().items()}
+        write_tensors(folder / _WEIGHTS, weights | tensors)
 
-    @classmethod
-    def _load(cls, folder: Path, names: tuple[str, ...] = ()) -> tuple[Self, dict[str, Any]]:
-        """Return a model with its encoder, and the tensors ``names`` that were saved with the weights."""
+    def _read_net(self, folder: Path, *names: str) -> list[Any]:
+        """Read the encoder; return the tensors ``names`` that were written with its weights."""
         import torch
 
         from themescope.core.models.recurrent.gru import gru_encoder
 
-        model = cls(*read_settings(folder, cls.config_class))
-        model.metrics = read_json(folder / _TRAINING).get("metrics", {})
         tensors = read_tensors(folder / _WEIGHTS, ("onward.weight_ih_l0", *names))
-        others = {name: tensors.pop(name) for name in names}
+        others = [tensors.pop(name) for name in names]
         try:
-            model._net = gru_encoder({name: torch.from_numpy(array) for name, array in tensors.items()})
+            self._net = gru_encoder({name: torch.from_numpy(array) for name, array in tensors.items()})
         except RuntimeError as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
-        return model, others
+            raise damaged(folder, f"{_WEIGHTS}: {error}") from None
+        return others
 
     def _stored(self, vectors: WordVectors) -> WordVectors:
         storage: Storage = self.config.storage
         return vectors.stored_as(storage)
-
-    def _encoder(self) -> GruEncoder:
-        if self._net is None:
-            raise DataError("This recurrent model is not trained yet. Call fit() first, or load a saved model.")
-        return self._net
 
 
 class Sae(_RecurrentModel):
@@ -112,14 +98,13 @@ class Sae(_RecurrentModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, in any order and from any number of texts."""
-        from themescope.core.models.recurrent.data import word_rows
         from themescope.core.models.recurrent.gru import gru_encoder
-        from themescope.core.models.recurrent.networks import train_autoencoder
+        from themescope.core.models.recurrent.training import train_autoencoder
 
         if not len(corpus.sentences):
             raise DataError("A sequential autoencoder needs the sentences of a corpus, but this corpus has none.")
         data = word_rows(
-            map(self._read, corpus.sentences),
+            map(self._words_of, corpus.sentences),
             self.config.vocabulary,
             lambda: report.progress(0, 1, "Reading the sentences"),
             least=self.config.min_tokens,
@@ -130,22 +115,18 @@ class Sae(_RecurrentModel):
         self._net = gru_encoder(trained.weights)
         return self
 
-    def save(self, folder: Path) -> None:
-        """Write settings, encoder and learned words; the decoder is not needed any more."""
-        self._save(folder, {})
+    def _write(self, folder: Path) -> None:
+        self._write_net(folder)
         write_word_vectors(folder, self._words)
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model, _ = cls._load(folder)
-        model._words = read_word_vectors(folder)
-        return model
+    def _read(self, folder: Path) -> None:
+        self._read_net(folder)
+        self._words = read_word_vectors(folder)
 
     def _tokens(self, sentences: Sequence[Sentence]) -> TokenIds:
-        return word_ids(map(self._read, sentences), self._words, unknown=False)
+        return word_ids(map(self._words_of, sentences), self._words, unknown=False)
 
-    def _read(self, sentence: Sentence) -> list[str]:
+    def _words_of(self, sentence: Sentence) -> list[str]:
         return content_words(sentence.text, stemmed=False)[: self.config.max_tokens]
 
 
@@ -168,19 +149,17 @@ class SkipThought(_RecurrentModel):
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
         """Train on ``corpus.sentences``, or read the weights that the settings name."""
+        from themescope.core.models.recurrent.gru import gru_encoder, read_recurrent_weights
+        from themescope.core.models.recurrent.training import train_skip
+
         report.progress(0, 1, "Reading word vectors")
         table = load_word_vectors(self.config.word_vectors, self.config.vocabulary_limit or None)
         if self.config.weights:
-            self._read_weights(table)
-        else:
-            self._train(corpus, table, report)
-        return self
-
-    def _train(self, corpus: Corpus, table: WordVectors, report: Report) -> None:
-        from themescope.core.models.recurrent.data import skip_data
-        from themescope.core.models.recurrent.gru import gru_encoder
-        from themescope.core.models.recurrent.networks import train_skip
-
+            self._net = read_recurrent_weights(expand_home(self.config.weights), table.dim)
+            nothing = WordVectors([], np.zeros((0, table.dim), np.float32))
+            identity, shift = np.eye(table.dim, dtype=np.float32), np.zeros(table.dim, np.float32)
+            self._words = ExpandedWords(nothing, self._stored(table), identity, shift)
+            return self
         if not len(corpus.sentences):
             raise DataError("skip-thought needs consecutive sentences of a corpus, but this corpus has none.")
         data = skip_data(
@@ -194,29 +173,17 @@ class SkipThought(_RecurrentModel):
         words = expanded(WordVectors(data.words, trained.table), table)
         self._words = ExpandedWords(self._stored(words.own), self._stored(words.table), words.map, words.shift)
         self._net = gru_encoder(trained.weights)
+        return self
 
-    def _read_weights(self, table: WordVectors) -> None:
-        from themescope.core.models.recurrent.gru import read_recurrent_weights
-
-        self._net = read_recurrent_weights(expand_home(self.config.weights), table.dim)
-        nothing = WordVectors([], np.zeros((0, table.dim), np.float32))
-        identity, shift = np.eye(table.dim, dtype=np.float32), np.zeros(table.dim, np.float32)
-        self._words = ExpandedWords(nothing, self._stored(table), identity, shift)
-
-    def save(self, folder: Path) -> None:
-        """Write settings, encoder, learned words, and the table of other words with its linear map."""
-        self._encoder()  # raises before the first fit
-        self._save(folder, {"map": self._words.map, "shift": self._words.shift})
+    def _write(self, folder: Path) -> None:
+        self._fitted(self._net)  # raises before the first fit
+        self._write_net(folder, map=self._words.map, shift=self._words.shift)
         write_word_vectors(folder, self._words.own, _OWN)
         write_word_vectors(folder, self._words.table)
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model, others = cls._load(folder, ("map", "shift"))
-        own, table = read_word_vectors(folder, _OWN), read_word_vectors(folder)
-        model._words = ExpandedWords(own, table, others["map"], others["shift"])
-        return model
+    def _read(self, folder: Path) -> None:
+        map, shift = self._read_net(folder, "map", "shift")
+        self._words = ExpandedWords(read_word_vectors(folder, _OWN), read_word_vectors(folder), map, shift)
 
     def _tokens(self, sentences: Sequence[Sentence]) -> TokenIds:
         lowercase = self.config.lowercase or not self.config.weights

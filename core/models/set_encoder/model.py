@@ -8,6 +8,7 @@ close. Its vectors depend on the sentences that are embedded together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,33 +16,78 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.config import Config
-from themescope.core.errors import ArtifactError, DataError
-from themescope.core.models.artifact import load_submodels, save_submodels
-from themescope.core.models.base import BaseModel
-from themescope.core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
-from themescope.core.models.set_encoder.config import SetEncoderConfig
-from themescope.core.models.storage import (
-    half_precision,
-    read_json,
-    read_settings,
-    read_tensors,
-    write_json,
-    write_settings,
-    write_tensors,
-)
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
+from themescope.core.models.base import CombiningModel, TrainedModel
+from themescope.core.models.contrastive.sampling import ContrastiveConfig, split_articles
+from themescope.core.models.storage import damaged, half_precision, read_tensors, write_tensors
 from themescope.core.protocols import SILENT, Report, SubReport
-from themescope.core.types import Corpus, FittedModel, Sentence, Vectors
+from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
-    from themescope.core.models.contrastive.training import Examples
     from themescope.core.models.set_encoder.network import SetTransformer
 
-_WEIGHTS, _TRAINING = "set-encoder.safetensors", "training.json"
-_TRAINING_READ, _ALL_READ = 0.45, 0.5  # shares of the progress after the sentences of each split are embedded
+_WEIGHTS = "set-encoder.safetensors"
+_READ = 0.45, 0.5  # shares of the progress after the sentences of each split are embedded
 
 
-class SetEncoder(BaseModel):
+@dataclass(frozen=True)
+class SetEncoderConfig(ContrastiveConfig):
+    """Settings of ``set-encoder``."""
+
+    width: int = option(256, "Dimensions of the states of the transformer.", low=2, high=4_096)
+    layers: int = option(3, "Number of transformer blocks.", low=1, high=48)
+    heads: int = option(4, "Number of attention heads of a block; must divide the width.", low=1, high=64)
+    dropout_rate: float = option(
+        0.1, "Share of input dimensions, states and attention weights that is masked in training.", low=0, high=0.95
+    )
+    words: float = option(
+        0.5, "Initial weight λ of the tf-idf similarity, against 1 for the cosine of the vectors; λ is learned.",
+        low=0.0, high=1_000.0,
+    )  # fmt: skip
+    word_bias: bool = option(
+        True, "Add the tf-idf similarity to the attention logits, with a learned weight for each head."
+    )
+    set_limit: int = option(
+        3_000, "Maximum number of sentences that attend to each other. A longer article is divided into parts of equal "
+        "size by a hash of the text of its sentences.",
+        low=2, high=100_000, unit="sentences",
+    )  # fmt: skip
+    articles_per_batch: int = option(8, "Number of articles in a batch.", low=1, high=1_024)
+    sections_per_article: int = option(
+        0, "Maximum number of sections drawn from an article at each visit; 0 draws all.", low=0, high=10_000
+    )
+    sentences_per_section: int = option(
+        0, "Maximum number of sentences drawn from a section at each visit; 0 draws all.", low=0, high=100_000
+    )
+    sentences_per_article: int = option(
+        72, "Maximum number of sentences drawn from an article at each visit; 0 sets no limit.", low=0, high=100_000
+    )
+    embedded_per_article: int = option(
+        100, "Maximum number of sentences of a training article that are embedded, sampled with the seed; the others "
+        "are never drawn. 0 embeds all.",
+        low=0, high=100_000,
+    )  # fmt: skip
+    least_share: float = option(
+        0.6, "Smallest share of an article's sentences that is kept at a visit: the share is drawn anew between this "
+        "and 1, which is a form of augmentation.",
+        low=0.05, high=1.0,
+    )  # fmt: skip
+    epochs: int = option(20, "Maximum number of visits to each article.", low=1, high=10_000)
+    learning_rate: float = option(4e-4, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
+    weight_decay: float = option(0.05, "Weight decay of AdamW.", low=0.0, high=10.0)
+    precision: str = option("fp32", "Number format of matrix products.", choices=("fp32",))
+
+    def validate(self) -> None:
+        """Refuse a width that the heads do not divide."""
+        if self.width % self.heads:
+            raise ConfigError(
+                f"{self.named('width')} is {self.width} and {self.named('heads')} is {self.heads}. Choose a width that "
+                "is a multiple of the number of heads."
+            )
+
+
+class SetEncoder(TrainedModel, CombiningModel):
     """Transformer over the vectors that other models give the sentences of an article, cosine distance."""
 
     config_class: ClassVar[type[Config]] = SetEncoderConfig
@@ -49,11 +95,6 @@ class SetEncoder(BaseModel):
 
     def __init__(self, config: SetEncoderConfig, seed: int) -> None:
         super().__init__(config, seed)
-        self.metrics: dict[str, float] = {}
-        """Training metrics: validation precision, steps, seconds, sentences/s, weight of tf-idf."""
-        self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
-        self._models: tuple[FittedModel, ...] = ()
         self._network: SetTransformer | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -61,23 +102,23 @@ class SetEncoder(BaseModel):
 
         Raises ``DataError`` without models or sections, and for a model with sparse vectors.
         """
-        from themescope.core.models.contrastive.training import train
+        from themescope.core.models.contrastive.training import Examples, train
         from themescope.core.models.device import pick_device, seeded
+        from themescope.core.models.set_encoder.network import base_vectors, batch_similarities, set_data
 
-        if not corpus.models:
-            raise DataError("This method reads the vectors of fitted models. Name one or more models.")
-        parts = training_and_validation(corpus, "The set encoder")
-        self._models = tuple(corpus.models)
-        device = pick_device(self.config.device)
+        self._take(
+            corpus.models, "This method reads the vectors of fitted models.", "The set encoder includes tf-idf already."
+        )
+        parts = split_articles(corpus, self.config, self.seed, "The set encoder")
+        dim = base_vectors([], self._models).shape[1]
         with seeded(self.seed):
-            network = self._new_network(self._dim()).to(device)
-        articles = [sectioned_articles(sentences) for sentences in parts]
-        articles[0] = articles[0].limited(self.config.training_limit, self.seed)
-        articles[0] = articles[0].thinned(self.config.embedded_per_article, self.seed)
-        articles[1] = articles[1].limited(self.config.validation_limit, self.seed)
-        shares = SubReport(report, 0.0, _TRAINING_READ), SubReport(report, _TRAINING_READ, _ALL_READ)
-        training, validation = (self._source(network, *given) for given in zip(parts, articles, shares, strict=True))
-        trained = train(self.config, self.seed, network, training, validation, SubReport(report, _ALL_READ, 1.0))
+            network = self._new_network(dim).to(pick_device(self.config.device))
+        examples = []
+        for (sentences, articles), low, high in zip(parts, (0.0, *_READ), _READ, strict=False):
+            kept = self.config.embedded_per_article if not examples else 0
+            data = set_data(sentences, articles.thinned(kept, self.seed), self._models, SubReport(report, low, high))
+            examples.append(Examples(data.articles, partial(batch_similarities, network, data), data.fingerprint()))
+        trained = train(self.config, self.seed, network, *examples, SubReport(report, _READ[1], 1.0))
         self._network = self._restored(_half_weights(network), Path())  # as saved: loading does not change vectors
         self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
         self.history = trained.history
@@ -89,9 +130,9 @@ class SetEncoder(BaseModel):
         The sentences of an article must be embedded together; those without an article form a set of their own.
         """
         from themescope.core.models.device import pick_device, thread_count
-        from themescope.core.models.set_encoder.data import base_vectors, encode_set, sets_of, tfidf
+        from themescope.core.models.set_encoder.network import base_vectors, encode_set, sets_of, tfidf
 
-        network = self._fitted()
+        network = self._fitted(self._network)
         x, words = base_vectors(sentences, self._models), tfidf(sentences)
         out, device = np.zeros_like(x), pick_device(self.config.device)
         network.to(device)
@@ -105,34 +146,15 @@ class SetEncoder(BaseModel):
     @property
     def words_weight(self) -> float:
         """The learned weight λ of the tf-idf similarity, against 1 for the cosine of two vectors."""
-        return float(self._fitted().words.detach())
+        return float(self._fitted(self._network).words.detach())
 
-    @property
-    def submodels(self) -> tuple[FittedModel, ...]:
-        """The models that this one is built on."""
-        return self._models
+    def _write(self, folder: Path) -> None:
+        super()._write(folder)
+        write_tensors(folder / _WEIGHTS, _half_weights(self._fitted(self._network)))
 
-    def use_submodels(self, models: Sequence[FittedModel]) -> None:
-        """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
-        self._models = tuple(models)
-
-    def save(self, folder: Path) -> None:
-        """Write settings, weights in float16, the training history and the base models."""
-        weights = _half_weights(self._fitted())
-        write_settings(folder, self.config, self.seed)
-        write_tensors(folder / _WEIGHTS, weights)
-        write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
-        save_submodels(self._models, folder)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, SetEncoderConfig))
-        details = read_json(folder / _TRAINING)
-        model.metrics, model.history = details.get("metrics", {}), details.get("history", [])
-        model._models = tuple(load_submodels(folder))
-        model._network = model._restored(read_tensors(folder / _WEIGHTS, ("outward.weight",)), folder)
-        return model
+    def _read(self, folder: Path) -> None:
+        super()._read(folder)
+        self._network = self._restored(read_tensors(folder / _WEIGHTS, ("outward.weight",)), folder)
 
     def _restored(self, weights: dict[str, npt.NDArray[Any]], folder: Path) -> SetTransformer:
         import torch
@@ -143,7 +165,7 @@ class SetEncoder(BaseModel):
         try:
             return with_weights(lambda: self._new_network(len(tensors["outward.weight"])), tensors)
         except RuntimeError as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {_WEIGHTS}: {error}") from None
+            raise damaged(folder, f"{_WEIGHTS}: {error}") from None
 
     def _new_network(self, dim: int) -> SetTransformer:
         from themescope.core.models.set_encoder.network import SetTransformer
@@ -152,27 +174,6 @@ class SetEncoder(BaseModel):
         return SetTransformer(
             dim, config.width, config.layers, config.heads, config.dropout_rate, config.words, config.word_bias
         )
-
-    def _dim(self) -> int:
-        """Return the dimensions of the vectors of the base models together."""
-        from themescope.core.models.set_encoder.data import base_vectors
-
-        return int(base_vectors([], self._models).shape[1])
-
-    def _source(
-        self, network: SetTransformer, sentences: Sequence[Sentence], articles: SectionedArticles, report: Report
-    ) -> Examples:
-        """Return ``articles``, which are rows of ``sentences``, as data of the network."""
-        from themescope.core.models.contrastive.training import Examples
-        from themescope.core.models.set_encoder.data import batch_similarities, set_data
-
-        data = set_data(sentences, articles, self._models, report)
-        return Examples(articles, partial(batch_similarities, network, data), data.fingerprint())
-
-    def _fitted(self) -> SetTransformer:
-        if self._network is None:
-            raise DataError("The set encoder is not trained yet. Call fit() with models, or load a saved model.")
-        return self._network
 
 
 def _half_weights(network: SetTransformer) -> dict[str, npt.NDArray[Any]]:

@@ -6,9 +6,8 @@ whole articles. Embedding takes about as long as splitting the text into words.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -16,32 +15,24 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from themescope.core.config import Config
-from themescope.core.errors import ArtifactError, DataError
-from themescope.core.models.base import BaseModel, unit_length
-from themescope.core.models.contrastive.sampling import SectionedArticles, sectioned_articles, training_and_validation
-from themescope.core.models.static_encoder.config import StaticEncoderConfig
+from themescope.core.config import Config, option
+from themescope.core.errors import ConfigError
+from themescope.core.models.base import TrainedModel, unit_length
+from themescope.core.models.checkpoints import digest_of_arrays
+from themescope.core.models.contrastive.sampling import DistillationConfig, SectionedArticles, split_articles
 from themescope.core.models.static_encoder.vocabulary import (
-    Index,
-    Words,
     initial_vectors,
-    read_words,
     rows_of,
+    spellings,
+    tokenizer_of,
     vocabulary_of,
 )
-from themescope.core.models.storage import (
-    read_json,
-    read_settings,
-    read_word_vectors,
-    write_json,
-    write_settings,
-    write_tensors,
-    write_word_vectors,
-)
+from themescope.core.models.storage import damaged, read_word_vectors, write_tensors, write_word_vectors
 from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.encoders import WEIGHTS, write_steps
+from themescope.core.text.tokens import tokenize
 from themescope.core.text.word_tables import load_word_vectors
-from themescope.core.text.word_vectors import Storage, WordVectors
+from themescope.core.text.word_vectors import STORAGES, NumberedTexts, Storage, WordVectors, numbered
 from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
@@ -51,12 +42,56 @@ if TYPE_CHECKING:
     from themescope.core.models.contrastive.training import Examples
     from themescope.core.models.static_encoder.network import WordTable
 
-_TRAINING = "training.json"
-_READING, _TAUGHT = 0.1, 0.5  # shares of the progress after reading the sentences, and after a teacher has
+_READ = 0.1  # share of the progress after reading the sentences
 _BLOCK = 8_192  # sentences tokenised at once, which bounds the memory
 
 
-class StaticEncoder(BaseModel):
+@dataclass(frozen=True)
+class StaticEncoderConfig(DistillationConfig):
+    """Settings of ``static-encoder``."""
+
+    word_vectors: tuple[str, ...] = option(
+        ("glove-6b-50d",),
+        "Tables of word vectors to start from, concatenated: the id of a table, a file, or distilled:FOLDER of a "
+        "sentence encoder (distilled: alone uses the installed one).",
+        file=True,
+    )
+    vocabulary_limit: int = option(0, "Read only the first words of each table, this many; 0 reads all.", low=0)
+    vocabulary: int = option(
+        40_000, "Maximum number of words: the most frequent ones of the training articles, in lower case.",
+        low=1, high=1_000_000, unit="words",
+    )  # fmt: skip
+    least_count: int = option(5, "Ignore words that occur less often in the training articles.", low=1, high=1_000_000)
+    dim: int = option(
+        128, "Maximum number of dimensions of a vector; starts with the principal components of the tables.",
+        low=2, high=4_096,
+    )  # fmt: skip
+    train_vectors: bool = option(
+        True, "Train the vector of every word. Otherwise only the weights of words and one linear map of all vectors "
+        "are trained, which is several times as fast.",
+    )  # fmt: skip
+    frequency: float = option(
+        1e-3, "Parameter a of the initial weight a / (a + p) of a word, where p is its share of all words; the weights "
+        "are learned.",
+        low=1e-6, high=1e3,
+    )  # fmt: skip
+    word_dropout: float = option(0.1, "Share of words that is left out in training.", low=0.0, high=0.95)
+    articles_per_batch: int = option(16, "Number of articles in a batch.", low=1, high=1_024)
+    epochs: int = option(3, "Maximum number of visits to each article.", low=1, high=10_000)
+    learning_rate: float = option(1e-3, "Highest learning rate of AdamW.", low=1e-7, high=1.0)
+    weight_decay: float = option(0.0, "Weight decay of AdamW.", low=0.0, high=10.0)
+    precision: str = option("fp32", "Number format of the vectors in training.", choices=("fp32",))
+    storage: str = option(
+        "fp16", "Number format of the vectors in the saved model; int8 needs half of fp16.", choices=STORAGES
+    )
+
+    def validate(self) -> None:
+        """Refuse an empty list of tables."""
+        if not self.word_vectors:
+            raise ConfigError(f"{self.named('word_vectors')} is empty. Name at least one table.")
+
+
+class StaticEncoder(TrainedModel):
     """Weighted sum of trained word vectors, cosine distance."""
 
     config_class: ClassVar[type[Config]] = StaticEncoderConfig
@@ -64,10 +99,6 @@ class StaticEncoder(BaseModel):
 
     def __init__(self, config: StaticEncoderConfig, seed: int) -> None:
         super().__init__(config, seed)
-        self.metrics: dict[str, float] = {}
-        """Training metrics: validation precision, steps, seconds, sentences/s, words."""
-        self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
         self._words: WordVectors | None = None
 
     def fit(self, corpus: Corpus, report: Report = SILENT) -> Self:
@@ -76,28 +107,27 @@ class StaticEncoder(BaseModel):
         Raises ``DataError`` without sections, without words that are frequent enough, and for a teacher with sparse
         vectors.
         """
-        from themescope.core.models.contrastive.distillation import drop_teacher, teacher_of
-        from themescope.core.models.contrastive.training import train
+        from themescope.core.models.contrastive.training import train_with_teacher
         from themescope.core.models.device import pick_device
 
-        parts = training_and_validation(corpus, "The static encoder")
-        limits = (self.config.training_limit, self.config.validation_limit)
-        articles = [
-            sectioned_articles(part).limited(limit, self.seed) for part, limit in zip(parts, limits, strict=True)
+        parts = split_articles(corpus, self.config, self.seed, "The static encoder")
+        texts = [
+            numbered(
+                (tokenize(sentences[i].text) for i in articles.sentences.tolist()),
+                lambda: report.progress(0, 1, "Reading the sentences"),
+            )
+            for sentences, articles in parts
         ]
-        texts = [_texts(part, found.sentences, report) for part, found in zip(parts, articles, strict=True)]
         report.progress(0, 1, "Reading word vectors")
         words, network = self._initial(*texts[0])
         network.to(pick_device(self.config.device))
         training, validation = (
-            _source(network, found, read.only(rows_of(distinct, words)))
-            for found, (distinct, read) in zip(articles, texts, strict=True)
+            _source(network, articles, read.only(rows_of(distinct, words)))
+            for (_, articles), (distinct, read) in zip(parts, texts, strict=True)
         )
-        stage = SubReport(report, _READING, _TAUGHT)
-        teacher = teacher_of(corpus, parts[0], articles[0], self.config, self.seed, stage)
-        stage = SubReport(report, _TAUGHT if teacher else _READING, 1.0)
-        trained = train(self.config, self.seed, network, replace(training, teacher=teacher), validation, stage)
-        drop_teacher(report)
+        stage = SubReport(report, _READ, 1.0)
+        teaching = corpus, parts[0][0]
+        trained = train_with_teacher(self.config, self.seed, network, training, validation, teaching, stage)
         storage: Storage = self.config.storage  # type: ignore[assignment]  # one of the choices
         self._words = WordVectors(words.words, network.weighted()).stored_as(storage)
         self.metrics, self.history = trained.metrics | {"words": float(len(words))}, trained.history
@@ -105,11 +135,11 @@ class StaticEncoder(BaseModel):
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
         """Return (n, dim) vectors of length 1; a sentence without known words is the zero vector."""
-        words = self._fitted()
+        words = self._fitted(self._words)
         sums = np.zeros((len(sentences), words.dim), np.float32)
         for start in range(0, len(sentences), _BLOCK):
             block = sentences[start : start + _BLOCK]
-            distinct, read = read_words((s.text for s in block), lambda: None)
+            distinct, read = numbered(tokenize(s.text) for s in block)
             rows = rows_of(distinct, words)
             read = read.only(np.where(rows >= 0, np.cumsum(rows >= 0) - 1, -1))
             table = words.vectors(rows[rows >= 0])
@@ -119,21 +149,12 @@ class StaticEncoder(BaseModel):
             sums[start : start + len(block)] = counts @ table
         return unit_length(sums)
 
-    def save(self, folder: Path) -> None:
-        """Write settings, words, vectors and the training history."""
-        words = self._fitted()
-        write_settings(folder, self.config, self.seed)
-        write_word_vectors(folder, words)
-        write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
-
     def save_for_sentence_transformers(self, folder: Path) -> None:
         """Write words and vectors as a folder that sentence-transformers loads.
 
         Raises ``MissingExtraError`` without the packages of the extra encoder.
         """
-        from themescope.core.models.static_encoder.tokenizer import spellings, tokenizer_of
-
-        table = self._fitted()
+        table = self._fitted(self._words)
         known = spellings(table.words)
         vectors = table.vectors(np.array([table.row(word) for word in known], np.int64))
         tokenizer_of([*known]).save(str(folder / "tokenizer.json"))
@@ -141,53 +162,38 @@ class StaticEncoder(BaseModel):
         write_tensors(folder / WEIGHTS, {"embedding.weight": np.concatenate([vectors, unknown])})
         write_steps(folder, {"": "StaticEmbedding", "1_Normalize": "Normalize"})
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote."""
-        model = cls(*read_settings(folder, StaticEncoderConfig))
-        details = read_json(folder / _TRAINING)
-        model.metrics, model.history = details.get("metrics", {}), details.get("history", [])
-        model._words = read_word_vectors(folder)
-        if not len(model._words):
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: it has no words.")
-        return model
+    def _write(self, folder: Path) -> None:
+        write_word_vectors(folder, self._fitted(self._words))
 
-    def _initial(self, distinct: Sequence[str], read: Words) -> tuple[WordVectors, WordTable]:
+    def _read(self, folder: Path) -> None:
+        self._words = read_word_vectors(folder)
+        if not len(self._words):
+            raise damaged(folder, "it has no words")
+
+    def _initial(self, distinct: Sequence[str], read: NumberedTexts) -> tuple[WordVectors, WordTable]:
         """Return the vocabulary of the training articles with its initial vectors, and the initial network."""
         from themescope.core.models.static_encoder.network import WordTable
 
-        found = vocabulary_of(distinct, read, self.config.vocabulary, self.config.least_count)
+        found, shares = vocabulary_of(distinct, read, self.config.vocabulary, self.config.least_count)
         limit = self.config.vocabulary_limit or None
-        vectors = initial_vectors(found.words, [load_word_vectors(name, limit) for name in self.config.word_vectors])
-        weights = self.config.frequency / (self.config.frequency + found.shares)
+        vectors = initial_vectors(found, [load_word_vectors(name, limit) for name in self.config.word_vectors])
+        weights = self.config.frequency / (self.config.frequency + shares)
         network = WordTable(
             vectors, weights, self.config.dim, self.config.word_dropout, train_vectors=self.config.train_vectors
         )
-        return WordVectors(found.words, vectors), network
-
-    def _fitted(self) -> WordVectors:
-        if self._words is None:
-            raise DataError("The static encoder is not trained yet. Call fit() first, or load a saved model.")
-        return self._words
+        return WordVectors(found, vectors), network
 
 
-def _texts(sentences: Sequence[Sentence], rows: Index, report: Report) -> tuple[list[str], Words]:
-    """Return the distinct words of some sentences, and these sentences by number of word."""
-    texts = (sentences[i].text for i in rows.tolist())
-    return read_words(texts, lambda: report.progress(0, 1, "Reading the sentences"))
-
-
-def _source(network: WordTable, articles: SectionedArticles, words: Words) -> Examples:
+def _source(network: WordTable, articles: SectionedArticles, words: NumberedTexts) -> Examples:
     """Return articles as training data of the network."""
     from themescope.core.models.contrastive.training import Examples
 
-    digest = hashlib.blake2b(digest_size=8)
-    for array in (words.ids, words.starts, articles.sections, network.vectors.detach().cpu().numpy()):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return Examples(articles, partial(_similarities, network, words), digest.hexdigest())
+    vectors = network.vectors.detach().cpu().numpy()
+    digest = digest_of_arrays(words.ids, words.starts, articles.sections, vectors)
+    return Examples(articles, partial(_similarities, network, words), digest)
 
 
-def _similarities(network: WordTable, words: Words, batch: Batch) -> Tensor:
+def _similarities(network: WordTable, words: NumberedTexts, batch: Batch) -> Tensor:
     """Return the (m, m) cosines of the sentences of a batch."""
     from themescope.core.models.static_encoder.network import bags
 

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from themescope.core.models.static_encoder.vocabulary import Floats, Index, Words
+from themescope.core.text.word_vectors import NumberedTexts
+from themescope.core.types import Float32, Index
 
 
-def bags(words: Words, sentences: Index) -> tuple[Tensor, Tensor]:
+def bags(words: NumberedTexts, sentences: Index) -> tuple[Tensor, Tensor]:
     """Return the (words,) rows of the words of some sentences, and the (m,) position of the first word of each."""
     counts = words.starts[sentences + 1] - words.starts[sentences]
     ends = np.cumsum(counts)
@@ -29,7 +30,7 @@ _WEIGHT_RATE = 10.0  # log weights learn this many times as fast as vectors, who
 class WordTable(nn.Module):
     """Vectors and weights of words, and a linear map."""
 
-    def __init__(self, vectors: Floats, weights: Floats, dim: int, dropout: float, *, train_vectors: bool) -> None:
+    def __init__(self, vectors: Float32, weights: Float32, dim: int, dropout: float, *, train_vectors: bool) -> None:
         """Start with (words, width) vectors and (words,) weights above 0, mapped to at most ``dim`` dimensions.
 
         ``dropout`` is the share of words left out in training.
@@ -48,7 +49,7 @@ class WordTable(nn.Module):
         sums = functional.embedding_bag(ids, self.vectors, starts, mode="sum", per_sample_weights=weights)
         return functional.normalize(sums @ self.map, dim=1)
 
-    def weighted(self) -> Floats:
+    def weighted(self) -> Float32:
         """Return (words, dim) mapped vectors times their weights: all that embedding needs."""
         return np.asarray(((self.vectors * self._weights().unsqueeze(1)) @ self.map).detach().cpu().numpy())
 
@@ -56,7 +57,7 @@ class WordTable(nn.Module):
         return (_WEIGHT_RATE * self.log_weights).exp()
 
 
-def principal_directions(vectors: Floats, weights: Floats, dim: int) -> Floats:
+def principal_directions(vectors: Float32, weights: Float32, dim: int) -> Float32:
     """Return (width, at most dim) orthogonal directions in which the weighted vectors differ most."""
     if vectors.shape[1] <= dim:
         return np.eye(vectors.shape[1], dtype=np.float32)

@@ -7,26 +7,19 @@ base encoder contains only what was learned; that of another encoder contains th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from themescope.core.config import Config
-from themescope.core.errors import ArtifactError, ConfigError, DataError, ReadError
-from themescope.core.models.base import BaseModel
-from themescope.core.models.contrastive.sampling import training_and_validation
-from themescope.core.models.storage import (
-    half_precision,
-    read_json,
-    read_settings,
-    read_tensors,
-    write_json,
-    write_settings,
-    write_tensors,
-)
-from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
+from themescope.core.config import Config, option
+from themescope.core.errors import ArtifactError, ConfigError, ReadError
+from themescope.core.models.base import TrainedModel
+from themescope.core.models.checkpoints import digest_of_arrays
+from themescope.core.models.contrastive.sampling import ContrastiveConfig, SectionedArticles, split_articles
+from themescope.core.models.storage import damaged, half_precision, read_json, read_tensors, write_json, write_tensors
 from themescope.core.paths import expand_home
 from themescope.core.protocols import SILENT, Report, SubReport
 from themescope.core.text.encoders import (
@@ -47,9 +40,10 @@ if TYPE_CHECKING:
 
     from themescope.core.models.contrastive.sampling import Batch
     from themescope.core.models.contrastive.training import Examples
-    from themescope.core.models.thematic_encoder.network import Pieces, TextNetwork
+    from themescope.core.models.thematic_encoder.network import TextNetwork
+    from themescope.core.text.word_vectors import NumberedTexts
 
-_DELTA, _BASE, _TRAINING = "delta.safetensors", "base-encoder.json", "training.json"
+_DELTA, _BASE = "delta.safetensors", "base-encoder.json"
 _INSTALLED = "installed"
 _FEATURE = "The thematic encoder"
 _READING = 0.05  # share of the progress that reading the sentences takes
@@ -57,7 +51,40 @@ _BLOCK = 8_192  # sentences tokenised and sorted by length at once
 _PROCESSOR_TOKENS = 512  # word pieces at once on a processor; the states of more do not fit into its cache
 
 
-class ThematicEncoder(BaseModel):
+@dataclass(frozen=True)
+class ThematicEncoderConfig(ContrastiveConfig):
+    """Settings of ``thematic-encoder``."""
+
+    folder: str = option(
+        "", "Folder of the sentence encoder to fine-tune, as sentence-transformers writes it; empty uses the installed "
+        "all-MiniLM-L6-v2.",
+        file=True,
+    )  # fmt: skip
+    prefix: str = option(
+        "", "Text put before every sentence, for encoders that were trained with one, such as “query: ” of E5."
+    )
+    adapter: str = option(
+        "lora", "lora: learn a low-rank change of every linear layer, which makes a small file; full: learn all "
+        "weights of the transformer's layers.",
+        choices=("lora", "full"),
+    )  # fmt: skip
+    rank: int = option(16, "With lora: rank of the change of a layer.", low=1, high=1_024)
+    alpha: float = option(32.0, "With lora: the change is multiplied by alpha over rank.", low=1e-3, high=1e4)
+    lora_dropout: float = option(0.05, "With lora: share of inputs of the change that is masked.", low=0.0, high=0.95)
+    max_tokens: int = option(64, "Word pieces after which a sentence is cut off.", low=4, high=8_192)
+    chunk_tokens: int = option(
+        2_048, "Word pieces, padding included, that pass through the encoder at once when embedding; more use more "
+        "memory.",
+        low=16, high=1_000_000,
+    )  # fmt: skip
+    epochs: int = option(3, "Maximum number of visits to each article.", low=1, high=10_000)
+    learning_rate: float = option(
+        2e-4, "Highest learning rate of AdamW; with full fine-tuning about 5e-5 is better.", low=1e-7, high=1.0
+    )
+    evaluations_per_epoch: int = option(4, "Number of validations in each epoch.", low=1, high=100)
+
+
+class ThematicEncoder(TrainedModel):
     """Pooled states of a fine-tuned transformer, cosine distance."""
 
     config_class: ClassVar[type[Config]] = ThematicEncoderConfig
@@ -65,10 +92,6 @@ class ThematicEncoder(BaseModel):
 
     def __init__(self, config: ThematicEncoderConfig, seed: int) -> None:
         super().__init__(config, seed)
-        self.metrics: dict[str, float] = {}
-        """Training metrics: validation precision, steps, seconds, sentences/s."""
-        self.history: list[dict[str, float]] = []
-        """One row for each validation, see :class:`themescope.core.models.training_loop.Trained`."""
         self._encoder: Encoder | None = None
         self._pooling = Pooling()
         self._delta: dict[str, Any] = {}
@@ -81,22 +104,14 @@ class ThematicEncoder(BaseModel):
         ``ConfigError`` if the encoder reads fewer word pieces than the setting allows.
         """
         from themescope.core.models.contrastive.training import train
-        from themescope.core.models.device import pick_device, pick_precision
-        from themescope.core.models.thematic_encoder.network import TextNetwork, learned, merged, prepare
+        from themescope.core.models.thematic_encoder.network import learned, merged, prepare
 
-        parts = training_and_validation(corpus, _FEATURE)
+        parts = split_articles(corpus, self.config, self.seed, _FEATURE)
         report.progress(0, 1, "Reading the encoder")
         encoder = self._read_base()
-        device = pick_device(self.config.device)
-        adapted = prepare(encoder.network, self.config, self.seed).to(device)
-        text = TextNetwork(
-            adapted, self._pooling, encoder.tokenizer.pad_token_id or 0, pick_precision(self.config.precision, device)
-        )
-        limits = (self.config.training_limit, self.config.validation_limit)
-        training, validation = (
-            self._source(text, encoder.tokenizer, part, limit, report)
-            for part, limit in zip(parts, limits, strict=True)
-        )
+        adapted = prepare(encoder.network, self.config, self.seed)
+        text = self._text_network(Encoder(encoder.tokenizer, adapted))
+        training, validation = (self._source(text, encoder.tokenizer, *part, report) for part in parts)
         trained = train(self.config, self.seed, adapted, training, validation, SubReport(report, _READING, 1.0))
         self._delta = half_precision(learned(adapted))  # as saved, so that a loaded model returns the same vectors
         self._encoder = Encoder(encoder.tokenizer, merged(adapted.cpu(), self._delta))
@@ -111,7 +126,7 @@ class ThematicEncoder(BaseModel):
         from themescope.core.models.device import thread_count
         from themescope.core.models.thematic_encoder.network import word_pieces
 
-        encoder = self._fitted()
+        encoder = self._fitted(self._encoder)
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
         filled = np.array([i for i, s in enumerate(sentences) if any(map(str.isalnum, s.text))], np.int64)
         with thread_count(self.config.threads), torch.inference_mode():
@@ -127,11 +142,9 @@ class ThematicEncoder(BaseModel):
                 out[rows] = functional.normalize(found, dim=1).cpu().numpy()
         return out
 
-    def save(self, folder: Path) -> None:
-        """Write settings, training history and, in float16, what was learned; the whole encoder if it is a folder."""
-        encoder = self._fitted()
-        write_settings(folder, self.config, self.seed)
-        write_json(folder / _TRAINING, {"metrics": self.metrics, "history": self.history})
+    def _write(self, folder: Path) -> None:
+        """Write what was learned in float16, and the whole encoder if it is not the installed one."""
+        encoder = self._fitted(self._encoder)
         write_json(folder / _BASE, self._base)
         if self._base["source"] == _INSTALLED:
             write_tensors(folder / _DELTA, self._delta)
@@ -140,32 +153,27 @@ class ThematicEncoder(BaseModel):
 
     def save_for_sentence_transformers(self, folder: Path) -> None:
         """Write the whole encoder, with what was learned, as a folder that sentence-transformers loads."""
-        encoder = self._fitted()
+        encoder = self._fitted(self._encoder)
         encoder.save(folder)
         reading = Reading(self._pooling, self.config.max_tokens, self.config.prefix)
         write_reading(folder, reading, int(encoder.network.config.hidden_size))
 
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the model that :meth:`save` wrote.
+    def _read(self, folder: Path) -> None:
+        """Read what :meth:`_write` wrote.
 
         Raises ``MissingExtraError`` when its base encoder is not installed, and ``ArtifactError`` when the installed
         one has other weights.
         """
-        model = cls(*read_settings(folder, ThematicEncoderConfig))
-        details = read_json(folder / _TRAINING)
-        model.metrics, model.history = details.get("metrics", {}), details.get("history", [])
         try:
             base = read_json(folder / _BASE)
-            model._base = {key: str(base[key]) for key in ("source", "name", "digest", "pooling")}
-            model._pooling = Pooling(model._base["pooling"])
-            installed = model._base["source"] == _INSTALLED
-            model._encoder = model._with_delta(folder) if installed else load_encoder(folder, _FEATURE)
+            self._base = {key: str(base[key]) for key in ("source", "name", "digest", "pooling")}
+            self._pooling = Pooling(self._base["pooling"])
+            installed = self._base["source"] == _INSTALLED
+            self._encoder = self._with_delta(folder) if installed else load_encoder(folder, _FEATURE)
         except KeyError as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: it has no {error}.") from None
+            raise damaged(folder, f"it has no {error}") from None
         except (ValueError, RuntimeError, ReadError) as error:
-            raise ArtifactError(f"The saved model in {folder.name} is damaged: {error}") from None
-        return model
+            raise damaged(folder, error) from None
 
     def _with_delta(self, folder: Path) -> Encoder:
         """Return the installed base encoder with the learned weights in ``folder``."""
@@ -199,21 +207,23 @@ class ThematicEncoder(BaseModel):
         return encoder
 
     def _source(
-        self, text: TextNetwork, tokenizer: Any, sentences: Sequence[Sentence], limit: int, report: Report
+        self,
+        text: TextNetwork,
+        tokenizer: Any,
+        sentences: Sequence[Sentence],
+        articles: SectionedArticles,
+        report: Report,
     ) -> Examples:
-        """Return at most ``limit`` of the articles as training data of the network."""
-        from themescope.core.models.contrastive.sampling import sectioned_articles
+        """Return ``articles``, which are rows of ``sentences``, as training data of the network."""
         from themescope.core.models.contrastive.training import Examples
         from themescope.core.models.thematic_encoder.network import word_pieces
 
         def tick() -> None:
             report.progress(0, 1, "Reading the sentences")
 
-        articles = sectioned_articles(sentences).limited(limit, self.seed)
         pieces = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
-        return Examples(
-            articles, partial(_similarities, text, pieces), f"{self._base['digest']} {pieces.fingerprint()}"
-        )
+        digest = f"{self._base['digest']} {digest_of_arrays(pieces.ids, pieces.starts)}"
+        return Examples(articles, partial(_similarities, text, pieces), digest)
 
     def _texts(self, sentences: Sequence[Sentence], rows: Any) -> Iterator[str]:
         return (self.config.prefix + sentences[i].text for i in rows.tolist())
@@ -227,13 +237,8 @@ class ThematicEncoder(BaseModel):
         padding = encoder.tokenizer.pad_token_id or 0
         return TextNetwork(encoder.network.to(device), self._pooling, padding, precision)
 
-    def _fitted(self) -> Encoder:
-        if self._encoder is None:
-            raise DataError("The thematic encoder is not trained yet. Call fit() first, or load a saved model.")
-        return self._encoder
 
-
-def _similarities(text: TextNetwork, pieces: Pieces, batch: Batch) -> Tensor:
+def _similarities(text: TextNetwork, pieces: NumberedTexts, batch: Batch) -> Tensor:
     """Return the (m, m) cosines of the sentences of a batch."""
     from torch.nn import functional
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,42 +13,20 @@ import torch
 from torch import Tensor, nn
 
 from themescope.core.errors import MissingExtraError
-from themescope.core.models.device import seeded
-from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
-from themescope.core.models.triplet_network.batching import Index, length_chunks
+from themescope.core.models.device import autocast, seeded
+from themescope.core.models.triplet_network.batching import length_chunks
 from themescope.core.text.encoders import Pooling
+from themescope.core.text.word_vectors import NumberedTexts
+from themescope.core.types import Index
+
+if TYPE_CHECKING:
+    from themescope.core.models.thematic_encoder.model import ThematicEncoderConfig
 
 _TEXTS = 1_024  # tokenised at once
 _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest sentence
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """Word pieces of texts, one after the other."""
-
-    ids: npt.NDArray[np.int32]
-    starts: Index
-    """(n + 1,) first word piece of each text."""
-
-    @property
-    def lengths(self) -> Index:
-        """(n,) number of word pieces."""
-        return np.diff(self.starts)
-
-    def fingerprint(self) -> str:
-        """Return a digest of the word pieces."""
-        return hashlib.blake2b(self.ids.tobytes() + self.starts.tobytes(), digest_size=8).hexdigest()
-
-    def padded(self, rows: Index, padding: int) -> tuple[Tensor, Tensor]:
-        """Return (n, t) ids of ``rows`` and their attention mask, 1 for word pieces and 0 for padding."""
-        lengths = self.lengths[rows]
-        steps = np.arange(int(lengths.max()))
-        real = steps < lengths[:, None]
-        ids = np.where(real, self.ids[np.where(real, self.starts[rows][:, None] + steps, 0)], padding)
-        return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(real.astype(np.int64))
-
-
-def word_pieces(tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]) -> Pieces:
+def word_pieces(tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]) -> NumberedTexts:
     """Tokenise ``texts``, cutting each off after ``limit`` word pieces; ``tick`` is called between blocks."""
     ids: list[npt.NDArray[np.int32]] = []
     lengths: list[int] = []
@@ -60,7 +36,7 @@ def word_pieces(tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable
         lengths.extend(map(len, found))
         ids.append(np.array([piece for pieces in found for piece in pieces], np.int32))
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Pieces(np.concatenate(ids) if ids else np.zeros(0, np.int32), starts)
+    return NumberedTexts(np.concatenate(ids) if ids else np.zeros(0, np.int32), starts)
 
 
 @dataclass(frozen=True)
@@ -78,7 +54,7 @@ class TextNetwork:
         """The device of the weights."""
         return next(self.network.parameters()).device
 
-    def encode(self, pieces: Pieces, rows: Index, tokens: int = 0) -> Tensor:
+    def encode(self, pieces: NumberedTexts, rows: Index, tokens: int = 0) -> Tensor:
         """Return (n, dim) float32 vectors of ``rows``, in chunks of ``tokens`` word pieces; 0 makes four chunks.
 
         Sentences of similar length share a chunk, so that there is little padding.
@@ -89,17 +65,13 @@ class TextNetwork:
         back = np.argsort(np.concatenate(chunks), kind="stable")
         return vectors[torch.from_numpy(back).to(vectors.device)]
 
-    def _chunk(self, pieces: Pieces, rows: Index) -> Tensor:
-        ids, mask = (part.to(self.device) for part in pieces.padded(rows, self.padding))
-        with self._autocast():
+    def _chunk(self, pieces: NumberedTexts, rows: Index) -> Tensor:
+        ids, lengths = (torch.from_numpy(part).to(self.device) for part in pieces.padded(rows, self.padding))
+        mask = (torch.arange(ids.shape[1], device=self.device) < lengths.unsqueeze(1)).long()
+        with autocast(self.device, self.precision):
             states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
         vectors: Tensor = self.pooling(states.float(), mask)
         return vectors
-
-    def _autocast(self) -> AbstractContextManager[object]:
-        if self.precision == torch.float32:
-            return nullcontext()
-        return torch.autocast(self.device.type, self.precision)
 
 
 def prepare(network: nn.Module, config: ThematicEncoderConfig, seed: int) -> nn.Module:
@@ -141,14 +113,9 @@ def merged(network: nn.Module, weights: Mapping[str, npt.NDArray[Any]]) -> nn.Mo
         for name, parameter in network.named_parameters():
             if parameter.requires_grad:
                 parameter.copy_(torch.from_numpy(weights[name]))
-    _merge_adapters(network)
-    return network.requires_grad_(False).eval()
-
-
-def _merge_adapters(network: nn.Module) -> None:
-    """Add the change of each LoRA adapter to the weights of its layer, and remove the adapter."""
     for name, module in list(network.named_modules()):
-        if hasattr(module, "lora_A"):
+        if hasattr(module, "lora_A"):  # add the change of the adapter to the weights of its layer, and remove it
             module.merge()
             parent, _, last = name.rpartition(".")
             setattr(network.get_submodule(parent), last, module.get_base_layer())
+    return network.requires_grad_(False).eval()

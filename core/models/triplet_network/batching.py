@@ -6,19 +6,17 @@ therefore has few distinct sentences, each of which is encoded once, which multi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.text.word_vectors import TokenIds, WordVectors, token_ids
-from themescope.core.types import Ids, TripletTexts
+from themescope.core.types import Ids, Index, TripletTexts
 
-Index = npt.NDArray[np.int64]
-_TICK = 5_000
-_POOL = 32  # number of batches whose triplets are sorted by length together
+_POOL = 32  # number of batches whose items are sorted by length together
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,11 @@ class TripletData:
 
 
 def triplet_data(
-    texts: TripletTexts, vectors: WordVectors, limit: int = 0, seed: int = 0, tick: Callable[[], None] | None = None
+    texts: TripletTexts, vectors: WordVectors, limit: int = 0, seed: int = 0, tick: Callable[[], None] = lambda: None
 ) -> TripletData:
     """Tokenise each distinct sentence once. ``limit`` keeps that many triplets, sampled with ``seed``; 0 keeps all.
 
-    ``tick`` is called every few thousand sentences and may raise ``Cancelled``.
+    ``tick`` is called every thousand sentences and may raise ``Cancelled``.
     """
     chosen: Sequence[int] = range(len(texts))
     if limit and limit < len(texts):
@@ -63,17 +61,10 @@ def triplet_data(
     columns = (texts.pivots, texts.positives, texts.negatives)
     triplets = [[rows.setdefault(column[i], len(rows)) for column in columns] for i in chosen]
     groups = np.asarray(texts.groups)[list(chosen)].astype(np.int64)
-    return TripletData(token_ids(_ticking(rows, tick), vectors), np.array(triplets, np.int64).reshape(-1, 3), groups)
+    return TripletData(token_ids(rows, vectors, tick=tick), np.array(triplets, np.int64).reshape(-1, 3), groups)
 
 
-def _ticking(texts: Iterable[str], tick: Callable[[], None] | None) -> Iterator[str]:
-    for number, text in enumerate(texts):
-        if tick and number % _TICK == 0:
-            tick()
-        yield text
-
-
-def epoch_batches(data: TripletData, config: TrainingConfig, seed: int, epoch: int) -> list[Index]:
+def epoch_batches(data: TripletData, config: TripletNetConfig, seed: int, epoch: int) -> list[Index]:
     """Return the batches of an epoch as indices of triplets; they depend only on data, ``seed`` and ``epoch``."""
     random = np.random.default_rng([seed, epoch])
     known = _of_whole_articles(data.groups, config.training_limit, seed)
@@ -83,7 +74,7 @@ def epoch_batches(data: TripletData, config: TrainingConfig, seed: int, epoch: i
         batches = [order[i : i + config.batch_size] for i in range(0, wanted, config.batch_size)]
     else:
         order = known[random.permutation(len(known))][:wanted]
-        batches = list(_by_length(order, data.lengths, config.batch_size))
+        batches = list(length_batches(order, data.lengths, config.batch_size))
     return [batches[i] for i in random.permutation(len(batches))]
 
 
@@ -110,8 +101,8 @@ def _runs(groups: Ids, length: int, random: np.random.Generator) -> Index:
     return np.asarray(order[np.argsort(shuffled, kind="stable")], np.int64)
 
 
-def _by_length(order: Index, lengths: Index, size: int) -> Iterator[Index]:
-    """Yield batches of triplets of similar length: pools of random triplets, each sorted by length and cut."""
+def length_batches(order: Index, lengths: Index, size: int) -> Iterator[Index]:
+    """Yield batches of items of similar length: pools of the ``order``, each sorted by length and cut."""
     for start in range(0, len(order), size * _POOL):
         pool = order[start : start + size * _POOL]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
@@ -128,13 +119,3 @@ def length_chunks(lengths: Index, tokens: int) -> list[Index]:
         chunks.append(order[start : start + count])
         start += count
     return chunks
-
-
-def padded_ids(tokens: TokenIds, rows: Index) -> tuple[Index, Index]:
-    """Return (n, t) word ids of ``rows``, padded with 0, and their (n,) lengths; t is at least 1."""
-    lengths = tokens.lengths[rows]
-    steps = np.arange(max(int(lengths.max(initial=1)), 1))
-    real = steps < lengths[:, None]
-    places = np.where(real, tokens.starts[rows][:, None] + steps, 0)
-    ids = tokens.ids[places] if len(tokens.ids) else np.zeros_like(places)
-    return np.where(real, ids, 0).astype(np.int64), lengths

@@ -5,9 +5,8 @@ This module imports no torch, so that a form can be drawn without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError
@@ -19,13 +18,42 @@ SITES = ("input", "states", "output")
 
 
 @dataclass(frozen=True)
-class TrainingConfig(Config):
-    """Sizes and training of a triplet network."""
+class BiLstmConfig(Config):
+    """Settings of the network and its word vectors."""
 
     hidden: int = option(
         300, "Units of the LSTM in each direction; a sentence vector has twice as many dimensions.", low=2, high=2_000
     )
     attention: int = option(200, "Units of the attention layer.", low=1, high=2_000)
+    dropout_rate: float = option(0.2, "Share of dimensions that is masked in training.", low=0, high=0.95)
+    dropout_sites: tuple[str, ...] = option(
+        ("input", "states"),
+        "Where dropout is applied: word vectors, LSTM states or the sentence vector.",
+        choices=SITES,
+    )
+    mask: str = option(
+        "per-token", "Sample a new mask for every token, or one for the whole sentence.",
+        choices=("per-token", "per-sequence"),
+    )  # fmt: skip
+    word_vectors: str = option(
+        "glove-6b-50d",
+        "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
+        "uses the installed one).",
+        file=True,
+    )
+    vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)
+    storage: str = option(
+        "int8", "Number format of the word vectors in training and in the saved model; int8 needs half of fp16.",
+        choices=STORAGES,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TripletNetConfig(BiLstmConfig):
+    """Settings of the triplet network methods."""
+
+    removed: ClassVar[frozenset[str]] = frozenset({"devices"})
+
     loss: str = option(
         "paper", "paper: 2σ(Δ/τ), robust to wrong labels; log: softplus(Δ/τ), which also learns from triplets far on "
         "the wrong side; section: the log loss over all sentences of a batch that its triplets relate; facenet: a "
@@ -47,16 +75,6 @@ class TrainingConfig(Config):
         low=1e-4, high=1e4,
     )  # fmt: skip
     learned_scale: bool = option(False, "Learn the temperature, within a factor of 20.")
-    dropout_rate: float = option(0.2, "Share of dimensions that is masked in training.", low=0, high=0.95)
-    dropout_sites: tuple[str, ...] = option(
-        ("input", "states"),
-        "Where dropout is applied: word vectors, LSTM states or the sentence vector.",
-        choices=SITES,
-    )
-    mask: str = option(
-        "per-token", "Sample a new mask for every token, or one for the whole sentence.",
-        choices=("per-token", "per-sequence"),
-    )  # fmt: skip
     batching: str = option(
         "by-article", "by-article: a batch consists of runs of triplets of a few articles and encodes shared sentences "
         "once; shuffled: triplets in random order.",
@@ -99,11 +117,6 @@ class TrainingConfig(Config):
     )
     checkpoint_seconds: float = option(15.0, "Interval between checkpoints.", low=0, high=30, unit="s")
 
-    @classmethod
-    def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return stored settings as today; ``devices`` of version 0.2 had no effect on results."""
-        return {name: value for name, value in super().current_names(values).items() if name != "devices"}
-
     @property
     def measured(self) -> str:
         """The distance the model is evaluated with: cosine with facenet, whose loss uses unit vectors."""
@@ -121,20 +134,3 @@ class TrainingConfig(Config):
                 f"With distance mean-l1, temperature {self.temperature:g} makes the loss almost constant. Leave the "
                 "temperature empty, switch learned scale on, or choose a temperature near 0.002."
             )
-
-
-@dataclass(frozen=True)
-class TripletNetConfig(TrainingConfig):
-    """Settings of the triplet network methods."""
-
-    word_vectors: str = option(
-        "glove-6b-50d",
-        "Table of word vectors: the id of a table, a file, or distilled:FOLDER of a sentence encoder (distilled: alone "
-        "uses the installed one).",
-        file=True,
-    )
-    vocabulary_limit: int = option(0, "Read only the first words of the table, this many; 0 reads all.", low=0)
-    storage: str = option(
-        "int8", "Number format of the word vectors in training and in the saved model; int8 needs half of fp16.",
-        choices=STORAGES,
-    )  # fmt: skip

@@ -19,9 +19,9 @@ from numba import njit
 from torch import Tensor, nn
 
 from themescope.core.errors import ConfigError
-from themescope.core.models.triplet_network.batching import Index
 from themescope.core.models.triplet_network.network import BiLstmAttention
 from themescope.core.text.word_vectors import TokenIds
+from themescope.core.types import Float32, Index
 
 Precision: TypeAlias = Literal["fp32", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -29,7 +29,6 @@ BATCH = 192
 """Number of sentences in a batch: enough for fast matrix products, few enough for the processor's cache."""
 
 _Product: TypeAlias = Callable[[Tensor], Tensor]
-Floats: TypeAlias = npt.NDArray[np.float32]
 
 
 class Inference:
@@ -44,7 +43,7 @@ class Inference:
             self._project = _product(net.project.weight, precision)
         self._bias, self._context = (w.detach().numpy() for w in (net.project.bias, net.context.weight[0]))
 
-    def encode(self, tokens: TokenIds, tick: Callable[[], None]) -> Floats:
+    def encode(self, tokens: TokenIds, tick: Callable[[], None]) -> Float32:
         """Return (n, width) float32 vectors; a sentence without tokens is zero. ``tick`` is called between batches."""
         vectors = np.zeros((len(tokens), self.net.width), np.float32)
         with torch.inference_mode():
@@ -54,7 +53,7 @@ class Inference:
                 vectors[rows] = self._batch(tokens, rows, words)
         return vectors
 
-    def _batch(self, tokens: TokenIds, rows: Index, words: list[Floats]) -> Floats:
+    def _batch(self, tokens: TokenIds, rows: Index, words: list[Float32]) -> Float32:
         """Return the vectors of non-empty sentences, which are in order of falling length."""
         lengths = tokens.lengths[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -64,10 +63,6 @@ class Inference:
         onward, backward = self._directions
         onward.run(words[0], ids, states[:, :half], starts[:-1], lengths, 1)
         backward.run(words[1], ids, states[:, half:], starts[1:] - 1, lengths, -1)
-        return self._attend(states, starts)
-
-    def _attend(self, states: Floats, starts: Index) -> Floats:
-        """Return (sentences, width) attention-weighted means of (tokens, width) states."""
         projected = self._project(torch.from_numpy(states)).numpy()
         return np.asarray(attend(projected, self._bias, self._context, states, starts))
 
@@ -81,12 +76,12 @@ class _Direction:
         self._recurrent = _product(lstm.get_parameter("weight_hh_l0"), precision)
         self._hidden = int(lstm.hidden_size)
 
-    def words(self, tokens: TokenIds) -> Floats:
+    def words(self, tokens: TokenIds) -> Float32:
         """Return (words, 4·hidden) contributions of each distinct word to the gates."""
         return np.asarray(torch.addmm(self._bias, torch.from_numpy(tokens.table), self._words).numpy())
 
     def run(
-        self, words: Floats, ids: npt.NDArray[np.int32], states: Floats, begin: Index, lengths: Index, stride: int
+        self, words: Float32, ids: npt.NDArray[np.int32], states: Float32, begin: Index, lengths: Index, stride: int
     ) -> None:
         """Fill ``states`` (tokens, hidden) from token ``begin`` of each sentence on, ``stride`` tokens per step."""
         h, c = (np.zeros((len(begin), self._hidden), np.float32) for _ in range(2))

@@ -10,7 +10,6 @@ sequences, with the faster fused kernels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TypeAlias
 
@@ -18,9 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from themescope.core.models.triplet_network.batching import Index, length_chunks, padded_ids
-from themescope.core.models.triplet_network.losses import bounded
-from themescope.core.text.word_vectors import Float32, TokenIds
+from themescope.core.models.device import autocast
+from themescope.core.models.triplet_network.batching import length_chunks
+from themescope.core.text.word_vectors import TokenIds
+from themescope.core.types import Float32, Index
 
 Masking: TypeAlias = Callable[[Tensor], Tensor]
 _MIN_CHUNK = 1_024
@@ -37,8 +37,10 @@ class BiLstmAttention(nn.Module):
         self.backward_ = nn.LSTM(dim, hidden, batch_first=True)
         self.project = nn.Linear(2 * hidden, attention)
         self.context = nn.Linear(attention, 1, bias=False)
-        for lstm in (self.onward, self.backward_):
-            _open_forget_gate(lstm, hidden)
+        with torch.no_grad():  # the bias of the forget gate is 1, so that memory is kept at the start of training
+            for lstm in (self.onward, self.backward_):
+                lstm.get_parameter("bias_ih_l0")[hidden : 2 * hidden] = 1.0
+                lstm.get_parameter("bias_hh_l0")[hidden : 2 * hidden] = 0.0
 
     @property
     def dim(self) -> int:
@@ -83,12 +85,13 @@ def reversal(lengths: Tensor, steps: int) -> Tensor:
     return torch.where(turned >= 0, turned, steps_)
 
 
-def _open_forget_gate(lstm: nn.LSTM, hidden: int) -> None:
-    """Set the bias of the forget gate to 1, so that memory is kept at the start of training."""
-    with torch.no_grad():
-        for name, value in (("bias_ih_l0", 1.0), ("bias_hh_l0", 0.0)):
-            bias = lstm.get_parameter(name)
-            bias[hidden : 2 * hidden] = value
+def bounded(vectors: Tensor, bound: float) -> Tensor:
+    """Return (n, dim) rows, those longer than ``bound`` scaled to that length; a bound of 0 changes nothing."""
+    if not bound:
+        return vectors
+    norms = torch.linalg.vector_norm(vectors.float(), dim=1, keepdim=True)
+    scales: Tensor = bound / norms.clamp(min=bound)
+    return vectors * scales.to(vectors.dtype)
 
 
 class Dropout:
@@ -150,18 +153,13 @@ class NetworkEncoder:
         return torch.cat(vectors)[torch.from_numpy(back).to(self.device)]
 
     def _chunk(self, rows: Index, drop: Dropout | None) -> Tensor:
-        ids, lengths = padded_ids(self._tokens, rows)
+        ids, lengths = self._tokens.padded(rows)
         on_device = torch.from_numpy(lengths).to(self.device)
         words = torch.nn.functional.embedding(torch.from_numpy(ids).to(self.device), self._table)
-        with self._autocast():
+        with autocast(self.device, self._precision):
             masked = _masked(words, drop, "input")
             vectors = bounded(self.net(masked, on_device, drop.at("states") if drop else None), self._bound)
             return _masked(vectors, drop, "output").float()
-
-    def _autocast(self) -> AbstractContextManager[object]:
-        if self._precision == torch.float32:
-            return nullcontext()
-        return torch.autocast(self.device.type, self._precision)
 
 
 def _masked(x: Tensor, drop: Dropout | None, site: str) -> Tensor:
@@ -177,7 +175,7 @@ def attention_weights(net: BiLstmAttention, tokens: TokenIds) -> list[Float32]:
     chunks = length_chunks(tokens.lengths, _CELLS) if len(tokens.table) else []
     with torch.inference_mode():
         for rows in chunks:
-            ids, lengths = padded_ids(tokens, rows)
+            ids, lengths = tokens.padded(rows)
             on_device = torch.from_numpy(lengths).to(device)
             words = torch.nn.functional.embedding(torch.from_numpy(ids).to(device), table)
             found = net.attention(net.states(words, on_device), on_device).cpu().numpy()

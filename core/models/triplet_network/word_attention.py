@@ -18,8 +18,7 @@ from scipy.stats import spearmanr
 
 from themescope.core.errors import DataError
 from themescope.core.text.tokens import tokenize
-from themescope.core.text.word_vectors import Float32
-from themescope.core.types import Vectors
+from themescope.core.types import Float32, Vectors
 
 MOST_WORDS = 600
 """Maximum number of words of a triplet, because the sentence is embedded once for each of its words."""

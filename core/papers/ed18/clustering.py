@@ -1,4 +1,4 @@
-"""Table 4 of Ein Dor et al. 2018 (clustering by theme), variants of its k-means, and the poster."""
+"""Table 4 of Ein Dor et al. 2018 (clustering by theme), variants of its k-means, the poster, and the whole paper."""
 
 from __future__ import annotations
 
@@ -6,20 +6,31 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from themescope.core.papers.ed18.data import SCB
+from themescope.core.papers.ed18.data import BENCHMARKS, MODELS, PROFILES, SCB, TRIPLETS
 from themescope.core.papers.ed18.tables import (
-    HYBRID,
+    CURVE_TABLE,
     JOINED_RAW,
-    JOINED_UNIT,
-    OWN_LOSS,
-    PRETRAINED,
+    OTHER_WORDS,
+    OWN,
     SICK_ROWS,
     SMALL_SKIP_THOUGHT,
     SMALLER_DATA,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
     TABLE_5,
+    TABLE_6,
 )
-from themescope.core.papers.measures import ClusteringMeasures
-from themescope.core.papers.spec import SIMILAR, Claim, MetricColumn, ResultTable, Row
+from themescope.core.papers.spec import (
+    SIMILAR,
+    Claim,
+    ClusteringMeasures,
+    MetricColumn,
+    Paper,
+    ResultTable,
+    Row,
+    claims,
+)
 
 _COLUMNS = (
     MetricColumn("mi", "MI (nats)"),
@@ -28,8 +39,7 @@ _COLUMNS = (
     MetricColumn("ari", "ARI"),
 )
 AMI = "ami"
-_ICLUST: Mapping[str, Any] = {"restarts": 50}
-_SETTINGS: Mapping[str, Mapping[str, Any]] = {"iclust": _ICLUST}
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {"iclust": {"restarts": 50}}
 _CLUSTERERS = {"iclust": "Iclust", "kmeans": "k-means"}
 _SKIP_CS = "skip-thoughts-CS"
 
@@ -53,7 +63,7 @@ _PUBLISHED: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
 }
 _MODELS = {_SKIP_CS: "skip-thought"}
 _DEVIATIONS = {
-    "mean-vectors": "Other word vectors than GloVe 840B (see data).",
+    "mean-vectors": OTHER_WORDS,
     _SKIP_CS: SMALL_SKIP_THOUGHT,
     "triplets-sen-titles": JOINED_RAW,
 }
@@ -67,54 +77,39 @@ def _clustering(id: str, title: str, deviation: str, model: str, clusterer: str)
     return Row(id, title, ClusteringMeasures(model, clusterer, SCB, _SETTINGS.get(clusterer, {})), deviation)
 
 
-def _published_rows(clusterer: str) -> tuple[Row, ...]:
-    return tuple(
+def _rows(clusterer: str) -> tuple[Row, ...]:
+    title, metrics = _CLUSTERERS[clusterer], [column.metric for column in _COLUMNS]
+    published = (
         Row(
             f"{clusterer}:{name}",
-            f"{name}, {_CLUSTERERS[clusterer]}",
+            f"{name}, {title}",
             ClusteringMeasures(_MODELS.get(name, name), clusterer, SCB, _SETTINGS.get(clusterer, {})),
             f"{_DEVIATIONS.get(name, SMALLER_DATA)} {_HOW[clusterer]}",
-            dict(zip((column.metric for column in _COLUMNS), numbers, strict=True)),
+            dict(zip(metrics, numbers, strict=True)),
         )
         for name, numbers in _PUBLISHED[clusterer].items()
     )
-
-
-_OWN = (
-    ("triplets-sen-titles-unit", "triplets-sen-titles, unit components", JOINED_UNIT),
-    ("triplets-sen-measured", "triplets-sen, τ measured", "Not in the paper: a temperature of its own."),
-    ("triplets-sen-log", "triplets-sen, log loss", "Not in the paper: softplus instead of the sigmoid."),
-    ("triplets-sen-section", "triplets-sen, section loss", OWN_LOSS),
-    ("triplets-titles-section", "triplets-titles, section loss", OWN_LOSS),
-    ("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
-    ("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components", OWN_LOSS),
-    ("default", "the pretrained triplet networks of Themescope", PRETRAINED),
-    ("tfidf", "Tf-idf within the article", "Not in the paper: a baseline without training."),
-    ("hybrid-section", "triplets-sen, section loss, with Tf-idf", HYBRID),
-    ("hybrid-default", "the pretrained triplet networks of Themescope, with Tf-idf", HYBRID),
-)
-
-
-def _own_rows(clusterer: str) -> tuple[Row, ...]:
-    return tuple(
-        _clustering(f"{clusterer}:{id}", f"{title}, {_CLUSTERERS[clusterer]}", deviation, id, clusterer)
-        for id, title, deviation in _OWN
+    own = (
+        _clustering(f"{clusterer}:{id}", f"{own_title}, {title}", deviation, id, clusterer)
+        for id, (own_title, deviation) in OWN.items()
     )
+    return (*published, *own)
 
 
 _ORDER = ("triplets-sen-titles", "triplets-sen", "triplets-sen-rand-art", "mean-vectors", _SKIP_CS)
 
 
-def _orders(clusterer: str) -> tuple[Claim, ...]:
-    """Return claims about the order of consecutive published rows."""
-    steps = tuple(pairwise(_ORDER))
-    steps += (("triplets-sen", "triplets-titles"), ("triplets-titles", "mean-vectors"))
-    return tuple(Claim(f"{clusterer}:{a}", f"{clusterer}:{b}", AMI) for a, b in steps)
-
-
-def _iclust_above_kmeans() -> tuple[Claim, ...]:
-    return tuple(Claim(f"iclust:{name}", f"kmeans:{name}", AMI) for name in _PUBLISHED["iclust"])
-
+_BETTER = {
+    "triplets-sen-measured": ("mean-vectors",),
+    "triplets-sen-section": ("triplets-sen", "triplets-sen-rand-art-section", "mean-vectors"),
+    "triplets-sen-titles-section": ("triplets-sen-section",),
+    "triplets-sen-rand-art-section": ("mean-vectors",),
+    "default": ("triplets-sen-section", "mean-vectors", "tfidf"),
+    "hybrid-section": ("triplets-sen-section", "tfidf", "mean-vectors"),
+    "hybrid-default": ("default", "mean-vectors"),
+}
+_STEPS = (*pairwise(_ORDER), ("triplets-sen", "triplets-titles"), ("triplets-titles", "mean-vectors"))
+"""Claims about the order of published rows."""
 
 TABLE_4 = ResultTable(
     "4",
@@ -124,30 +119,14 @@ TABLE_4 = ResultTable(
     "AMI normalised by the larger entropy, the variants that the published numbers imply.",
     _COLUMNS,
     (
-        *_published_rows("iclust"),
-        *_published_rows("kmeans"),
-        *_own_rows("iclust"),
-        *_own_rows("kmeans"),
+        *_rows("iclust"),
+        *_rows("kmeans"),
         Row("random", "random labels", ClusteringMeasures("", "random", SCB), "Not in the paper: the lower baseline."),
     ),
     (
-        *_orders("iclust"),
-        *_orders("kmeans"),
-        *_iclust_above_kmeans(),
-        Claim("iclust:triplets-sen-measured", "iclust:mean-vectors", AMI),
-        Claim("iclust:triplets-sen-section", "iclust:triplets-sen", AMI),
-        Claim("iclust:triplets-sen-titles-section", "iclust:triplets-sen-section", AMI),
-        Claim("iclust:triplets-sen-section", "iclust:triplets-sen-rand-art-section", AMI),
-        Claim("iclust:triplets-sen-rand-art-section", "iclust:mean-vectors", AMI),
-        Claim("iclust:triplets-sen-section", "iclust:mean-vectors", AMI),
-        Claim("iclust:default", "iclust:triplets-sen-section", AMI),
-        Claim("iclust:default", "iclust:mean-vectors", AMI),
-        Claim("iclust:default", "iclust:tfidf", AMI),
-        Claim("iclust:hybrid-section", "iclust:triplets-sen-section", AMI),
-        Claim("iclust:hybrid-section", "iclust:tfidf", AMI),
-        Claim("iclust:hybrid-section", "iclust:mean-vectors", AMI),
-        Claim("iclust:hybrid-default", "iclust:default", AMI),
-        Claim("iclust:hybrid-default", "iclust:mean-vectors", AMI),
+        *(Claim(f"{clusterer}:{a}", f"{clusterer}:{b}", AMI) for clusterer in _CLUSTERERS for a, b in _STEPS),
+        *(Claim(f"iclust:{name}", f"kmeans:{name}", AMI) for name in _PUBLISHED["iclust"]),
+        *claims(AMI, _BETTER, "iclust:"),
     ),
 )
 
@@ -200,3 +179,14 @@ POSTER = ResultTable(
         for row in SICK_ROWS
     ),
 )  # fmt: skip
+
+ED18 = Paper(
+    id="ed18",
+    title="Learning Thematic Similarity Metric Using Triplet Networks",
+    citation="Ein Dor, Mass, Halfon, Venezian, Shnayderman, Aharonov, Slonim. ACL 2018 (short papers), 49–54.",
+    triplets=TRIPLETS,
+    benchmarks=BENCHMARKS,
+    models=MODELS,
+    tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6, CURVE_TABLE, CLUSTERERS, POSTER),
+    profiles=PROFILES,
+)

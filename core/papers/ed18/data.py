@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from themescope.core.papers.measures import Settings
-from themescope.core.papers.spec import PAIR_WORDS, TEXT_WORDS, BenchmarkData, ModelSpec, RunProfile, TripletSource
+from themescope.core.papers.spec import (
+    PAIR_WORDS,
+    TEXT_WORDS,
+    BenchmarkData,
+    ModelSpec,
+    RunProfile,
+    Settings,
+    TripletSource,
+)
 
 SENTENCES, TITLES, SAME_ART, RAND_ART = "sentences", "titles", "same-article", "random-article"
 SCB = "scb"

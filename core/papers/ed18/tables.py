@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from themescope.core.papers.ed18.data import CURVE_SIZES, RAND_ART, SAME_ART, SCB, SENTENCES, TITLES
-from themescope.core.papers.measures import Accuracy, CountBenchmark, CountTriplets, Measure, RelatednessMeasures
-from themescope.core.papers.spec import SIMILAR, Claim, MetricColumn, Numbers, ResultTable, Row
+from themescope.core.papers.spec import (
+    SIMILAR,
+    Accuracy,
+    Claim,
+    CountBenchmark,
+    CountTriplets,
+    MetricColumn,
+    RelatednessMeasures,
+    ResultTable,
+    Row,
+    claims,
+)
 from themescope.core.tasks.scb import PUBLISHED as SCB_PUBLISHED
 
 SMALLER_DATA = (
@@ -23,13 +35,25 @@ PRETRAINED = (
 )
 HYBRID = "Not in the paper: the network's cosine and, with twice the weight, that of Tf-idf within the article."
 OWN_LOSS = "Not in the paper: all related sentences of a batch are compared (section loss)."
+OTHER_WORDS = "Other word vectors than GloVe 840B (see data)."
+OWN: Mapping[str, tuple[str, str]] = {
+    "triplets-sen-titles-unit": ("triplets-sen-titles, unit components", JOINED_UNIT),
+    "triplets-sen-measured": ("triplets-sen, τ measured", "Not in the paper: τ is the spread of Δ before training."),
+    "triplets-sen-log": ("triplets-sen, log loss", "Not in the paper: softplus instead of the sigmoid."),
+    "triplets-sen-section": ("triplets-sen, section loss", OWN_LOSS),
+    "triplets-titles-section": ("triplets-titles, section loss", OWN_LOSS),
+    "triplets-sen-rand-art-section": ("triplets-sen-rand-art, section loss", OWN_LOSS),
+    "triplets-sen-titles-section": ("triplets-sen-titles, section loss, unit components", OWN_LOSS),
+    "default": ("the pretrained triplet networks of Themescope", PRETRAINED),
+    "tfidf": ("Tf-idf within the article", "Not in the paper: a baseline without training."),
+    "hybrid-section": ("triplets-sen, section loss, with Tf-idf", HYBRID),
+    "hybrid-default": ("the pretrained triplet networks of Themescope, with Tf-idf", HYBRID),
+}
+"""Model of our own → title and remark of its rows."""
 
 ACCURACY = "accuracy"
 _ACCURACY_COLUMN = (MetricColumn(ACCURACY, "Accuracy"),)
-
-
-def _published(value: float) -> Numbers:
-    return {ACCURACY: value}
+_WITHOUT_ACCURACY = ("triplets-sen-titles-unit", "triplets-titles-section")
 
 
 TABLE_1 = ResultTable(
@@ -72,8 +96,9 @@ TABLE_1 = ResultTable(
 )
 
 
-def _accuracy(id: str, title: str, deviation: str, published: Numbers | None = None, *, model: str = "") -> Row:
-    return Row(id, title, Accuracy(model or id, SENTENCES), deviation, published or {})
+def _accuracy(id: str, title: str, deviation: str, published: float = 0.0, *, model: str = "") -> Row:
+    numbers = {ACCURACY: published} if published else {}
+    return Row(id, title, Accuracy(model or id, SENTENCES), deviation, numbers)
 
 
 TABLE_2 = ResultTable(
@@ -84,51 +109,32 @@ TABLE_2 = ResultTable(
     "sentence of an adjacent section. Intervals over articles.",
     _ACCURACY_COLUMN,
     (
-        _accuracy("mean-vectors", "mean-vectors", "Other word vectors than GloVe 840B (see data).", _published(0.65)),
-        _accuracy("skip-thoughts-cs", "skip-thoughts-CS", SMALL_SKIP_THOUGHT, _published(0.615), model="skip-thought"),
+        _accuracy("mean-vectors", "mean-vectors", OTHER_WORDS, 0.65),
+        _accuracy("skip-thoughts-cs", "skip-thoughts-CS", SMALL_SKIP_THOUGHT, 0.615, model="skip-thought"),
         Row(
             "skip-thoughts-sick",
             "skip-thoughts-SICK",
             Accuracy("skip-thought", SENTENCES, regressor=True),
             f"{SMALL_SKIP_THOUGHT} Its regressor is trained on SICK.",
-            _published(0.547),
+            {ACCURACY: 0.547},
         ),
-        _accuracy("triplets-sen", "triplets-sen", SMALLER_DATA, _published(0.74)),
-        _accuracy(
-            "triplets-sen-measured",
-            "triplets-sen, τ measured",
-            "Not in the paper: the published loss divided by the spread of distances before training.",
-        ),
-        _accuracy("triplets-sen-log", "triplets-sen, log loss", "Not in the paper: softplus instead of the sigmoid."),
-        _accuracy("triplets-sen-section", "triplets-sen, section loss", OWN_LOSS),
-        _accuracy("triplets-sen-rand-art-section", "triplets-sen-rand-art, section loss", OWN_LOSS),
+        _accuracy("triplets-sen", "triplets-sen", SMALLER_DATA, 0.74),
         _accuracy("triplets-titles", "triplets-titles", "Not in the paper's table: trained on titles only."),
         _accuracy("triplets-sen-titles", "triplets-sen-titles", f"Not in the paper's table. {JOINED_RAW}"),
-        _accuracy(
-            "triplets-sen-titles-section",
-            "triplets-sen-titles, section loss, unit components",
-            f"{OWN_LOSS} Each component has length 1.",
-        ),
         _accuracy("triplets-sen-rand-art", "triplets-sen-rand-art", "Not in the paper's table."),
-        _accuracy("default", "the pretrained triplet networks of Themescope", PRETRAINED),
-        _accuracy("tfidf", "Tf-idf within the article", "Not in the paper: a baseline without training."),
-        _accuracy("hybrid-section", "triplets-sen, section loss, with Tf-idf", HYBRID),
-        _accuracy("hybrid-default", "the pretrained triplet networks of Themescope, with Tf-idf", HYBRID),
+        *(_accuracy(id, *own) for id, own in OWN.items() if id not in _WITHOUT_ACCURACY),
     ),
-    (
-        Claim("triplets-sen", "mean-vectors", ACCURACY),
-        Claim("mean-vectors", "skip-thoughts-cs", ACCURACY),
-        Claim("skip-thoughts-cs", "skip-thoughts-sick", ACCURACY),
-        Claim("triplets-sen", "triplets-sen-rand-art", ACCURACY),
-        Claim("triplets-sen-section", "triplets-sen", ACCURACY),
-        Claim("triplets-sen-section", "triplets-sen-rand-art-section", ACCURACY),
-        Claim("default", "triplets-sen-section", ACCURACY),
-        Claim("default", "mean-vectors", ACCURACY),
-        Claim("default", "tfidf", ACCURACY),
-        Claim("hybrid-section", "triplets-sen-section", ACCURACY),
-        Claim("hybrid-section", "mean-vectors", ACCURACY),
-        Claim("hybrid-default", "default", ACCURACY),
-        Claim("hybrid-default", "mean-vectors", ACCURACY),
+    claims(
+        ACCURACY,
+        {
+            "triplets-sen": ("mean-vectors", "triplets-sen-rand-art"),
+            "mean-vectors": ("skip-thoughts-cs",),
+            "skip-thoughts-cs": ("skip-thoughts-sick",),
+            "triplets-sen-section": ("triplets-sen", "triplets-sen-rand-art-section"),
+            "default": ("triplets-sen-section", "mean-vectors", "tfidf"),
+            "hybrid-section": ("triplets-sen-section", "mean-vectors"),
+            "hybrid-default": ("default", "mean-vectors"),
+        },
     ),
 )
 
@@ -167,42 +173,35 @@ _PAIR_COLUMNS = (
     MetricColumn("spearman", "Spearman ρ"),
     MetricColumn("mse", "MSE", lower_is_better=True),
 )
-SICK_TEST = "Our SICK test part has 3,942 of the 4,927 pairs unless a full copy is given."
+_SICK_TEST = "Our SICK test part has 3,942 of the 4,927 pairs unless a full copy is given."
 
 
-def related(id: str, title: str, measure: Measure, deviation: str, *numbers: float) -> Row:
+def _related(id: str, title: str, deviation: str, *numbers: float, model: str = "", regressor: bool = True) -> Row:
     """Return a row of relatedness with its published Pearson, Spearman and MSE."""
-    metrics = (column.metric for column in _PAIR_COLUMNS)
-    return Row(id, title, measure, f"{deviation} {SICK_TEST}", dict(zip(metrics, numbers, strict=False)))
+    published = dict(zip((column.metric for column in _PAIR_COLUMNS), numbers, strict=False))
+    return Row(id, title, RelatednessMeasures(model or id, regressor), f"{deviation} {_SICK_TEST}", published)
 
 
 SICK_ROWS = (
-    related(
+    _related(
         "mean-vectors",
         "mean-vectors",
-        RelatednessMeasures("mean-vectors-840b"),
         "The same word vectors as in the paper, whose row equals that of Tai et al. 2015 and was evidently copied.",
         *(0.757, 0.673, 0.4557),
+        model="mean-vectors-840b",
     ),
-    related(
+    _related(
         "skip-thoughts-sick",
         "skip-thoughts-SICK",
-        RelatednessMeasures("skip-thought"),
         f"{SMALL_SKIP_THOUGHT} The published MSE and correlations seem to be those of different models.",
         *(0.858, 0.791, 0.287),
+        model="skip-thought",
     ),
-    related("triplets-sen", "triplets-sen", RelatednessMeasures("triplets-sen"), SMALLER_DATA, 0.797, 0.704, 0.372),
-    related(
-        "triplets-titles", "triplets-titles", RelatednessMeasures("triplets-titles"), SMALLER_DATA, 0.786, 0.685, 0.393
-    ),
-    related(
-        "triplets-sen-titles",
-        "triplets-sen-titles",
-        RelatednessMeasures("triplets-sen-titles"),
-        JOINED_RAW,
-        *(0.818, 0.724, 0.339),
-    ),
+    _related("triplets-sen", "triplets-sen", SMALLER_DATA, 0.797, 0.704, 0.372),
+    _related("triplets-titles", "triplets-titles", SMALLER_DATA, 0.786, 0.685, 0.393),
+    _related("triplets-sen-titles", "triplets-sen-titles", JOINED_RAW, 0.818, 0.724, 0.339),
 )
+_NO_TRAINING = "Not in the paper: no training on SICK."
 TABLE_5 = ResultTable(
     "5",
     "Relatedness of sentence pairs (SICK)",
@@ -211,23 +210,19 @@ TABLE_5 = ResultTable(
     _PAIR_COLUMNS,
     (
         *SICK_ROWS,
-        related("mean-vectors-text", "mean-vectors, words of the text", RelatednessMeasures("mean-vectors"),
-                "Not in the paper: the word vectors of the networks."),
-        related("triplets-sen-titles-unit", "triplets-sen-titles, unit components",
-                RelatednessMeasures("triplets-sen-titles-unit"), JOINED_UNIT),
-        related("triplets-sen-titles-section", "triplets-sen-titles, section loss, unit components",
-                RelatednessMeasures("triplets-sen-titles-section"), OWN_LOSS),
-        related("default", "the pretrained triplet networks of Themescope", RelatednessMeasures("default"), PRETRAINED),
-        related("cosine-mean-vectors", "mean-vectors, cosine only",
-                RelatednessMeasures("mean-vectors-840b", regressor=False), "Not in the paper: no training on SICK."),
-        related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine only",
-                RelatednessMeasures("triplets-sen-titles", regressor=False), "Not in the paper: no training on SICK."),
+        _related("mean-vectors-text", "mean-vectors, words of the text", "Not in the paper: the words of the networks.",
+                 model="mean-vectors"),
+        *(_related(id, *OWN[id]) for id in ("triplets-sen-titles-unit", "triplets-sen-titles-section", "default")),
+        _related("cosine-mean-vectors", "mean-vectors, cosine only", _NO_TRAINING, model="mean-vectors-840b",
+                 regressor=False),
+        _related("cosine-triplets-sen-titles", "triplets-sen-titles, cosine only", _NO_TRAINING,
+                 model="triplets-sen-titles", regressor=False),
     ),
 )  # fmt: skip
 
 
 def _variant(id: str, title: str, deviation: str) -> Row:
-    return Row(id, title, Accuracy(f"ablation-{id}", SENTENCES), deviation)
+    return _accuracy(id, title, deviation, model=f"ablation-{id}")
 
 
 _NO_NUMBER = "The paper states the order, not the number."
@@ -254,25 +249,18 @@ TABLE_6 = ResultTable(
         _variant("dropout-80", "dropout 0.8", "One literal interpretation: rate 0.8 on words and states."),
         _variant("dropout-output", "dropout 0.8 on the sentence vector", "The other literal interpretation."),
         _variant("mask", "one dropout mask per sentence", "Not in the paper."),
-        Row(
+        _accuracy(
             "same-article",
             "negatives from the whole article",
-            Accuracy("triplets-sen-same-art", SENTENCES),
             "The paper reports no difference from adjacent sections; full budget, to be compared with triplets-sen.",
+            model="triplets-sen-same-art",
         ),
-        Row(
-            "adjacent",
-            "negatives from adjacent sections",
-            Accuracy("triplets-sen", SENTENCES),
-            "The row triplets-sen of Table 2.",
+        _accuracy(
+            "adjacent", "negatives from adjacent sections", "The row triplets-sen of Table 2.", model="triplets-sen"
         ),
     ),
     (
-        Claim("l1", "l2", ACCURACY),
-        Claim("l1", "cosine", ACCURACY),
-        Claim("l1", "facenet", ACCURACY),
-        Claim("l1", "l1-measured", ACCURACY),
-        Claim("cosine-measured", "cosine", ACCURACY),
+        *claims(ACCURACY, {"l1": ("l2", "cosine", "facenet", "l1-measured"), "cosine-measured": ("cosine",)}),
         Claim("adjacent", "same-article", ACCURACY, SIMILAR),
     ),
 )
@@ -286,22 +274,17 @@ CURVE_TABLE = ResultTable(
     _ACCURACY_COLUMN,
     (
         *(
-            Row(f"{size // 1_000}k", f"{size:,} triplets", Accuracy(f"curve-{size // 1_000}k", SENTENCES), OWN_LOSS)
+            _accuracy(f"{size // 1_000}k", f"{size:,} triplets", OWN_LOSS, model=f"curve-{size // 1_000}k")
             for size in CURVE_SIZES
         ),
-        Row(
+        _accuracy(
             "all",
             "all triplets of the set, with the budget of Table 2",
-            Accuracy("triplets-sen-section", SENTENCES),
             f"{OWN_LOSS} The row of Table 2.",
+            model="triplets-sen-section",
         ),
-        Row("default", "the pretrained triplet networks of Themescope", Accuracy("default", SENTENCES), PRETRAINED),
-        Row("mean-vectors", "mean-vectors", Accuracy("mean-vectors", SENTENCES), "The row of Table 2: no triplets."),
+        _accuracy("default", *OWN["default"]),
+        _accuracy("mean-vectors", "mean-vectors", "The row of Table 2: no triplets."),
     ),
-    (
-        Claim("30k", "10k", ACCURACY),
-        Claim("100k", "30k", ACCURACY),
-        Claim("all", "100k", ACCURACY),
-        Claim("default", "all", ACCURACY),
-    ),
+    claims(ACCURACY, {"30k": ("10k",), "100k": ("30k",), "all": ("100k",), "default": ("all",)}),
 )

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from themescope.core.papers.ed18 import data as ed18
-from themescope.core.papers.measures import Settings
 from themescope.core.papers.sjh17 import data as sjh17
-from themescope.core.papers.spec import STATIC_WORDS, TEXT_WORDS, BenchmarkData, CorpusData, ModelSpec, RunProfile
+from themescope.core.papers.spec import (
+    STATIC_WORDS,
+    TEXT_WORDS,
+    BenchmarkData,
+    CorpusData,
+    ModelSpec,
+    RunProfile,
+    Settings,
+)
 from themescope.core.types import Split
 
 SENTENCES, TITLES, SCB = ed18.SENTENCES, ed18.TITLES, ed18.SCB

@@ -6,21 +6,11 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from themescope.core.models import REGISTRY as METHODS
-from themescope.core.papers.measures import (
-    Accuracy,
-    ClusteringMeasures,
-    Combined,
-    Cost,
-    CountBenchmark,
-    Measure,
-    RelatednessMeasures,
-    Topics,
-)
+from themescope.core.papers.modern import data
 from themescope.core.papers.modern.data import (
     CLAIMS,
     CURVE_SIZES,
     ENCODER,
-    MODELS,
     SCB,
     SENTENCES,
     SET,
@@ -33,7 +23,21 @@ from themescope.core.papers.modern.data import (
     with_words_id,
 )
 from themescope.core.papers.sjh17.data import BILLS, LABELS, NEWSGROUPS, PAPERS, REUTERS, TASK, model_id
-from themescope.core.papers.spec import Claim, MetricColumn, ResultTable, Row
+from themescope.core.papers.spec import (
+    Accuracy,
+    Claim,
+    ClusteringMeasures,
+    Combined,
+    Cost,
+    CountBenchmark,
+    Measure,
+    MetricColumn,
+    Paper,
+    RelatednessMeasures,
+    ResultTable,
+    Row,
+    Topics,
+)
 
 _SOURCE = "Themescope"
 _PAPER = "A model of Ein Dor et al. 2018"
@@ -67,7 +71,7 @@ _ROWS: Mapping[str, tuple[str, str]] = {
     "ensemble-set": ("set-encoder of all seeds, with tf-idf", "The models of all seeds, concatenated."),
 }
 """Model → title and remark of its row."""
-_TAGS = {model.id: METHODS.get(model.method).tags for model in MODELS if model.method in METHODS}
+_TAGS = {model.id: METHODS.get(model.method).tags for model in data.MODELS if model.method in METHODS}
 _ALONE = tuple(id for id in _ROWS if "per-article" not in _TAGS.get(id, frozenset()))
 """Models that read one sentence at a time."""
 _BEST = with_words_id(SET)
@@ -346,6 +350,17 @@ SIZES = ResultTable(
     tuple(MetricColumn(metric, title, digits) for metric, title, digits in _COUNTS),
     tuple(Row(id, title, CountBenchmark(id), remark) for id, (title, remark) in _SIZES.items()),
 )
-TABLES: tuple[ResultTable, ...] = (
-    OVERVIEW, SIZES, CLUSTERS, TRIPLETS, SICK, CLAIMS_TABLE, *TOPICS, *SECTIONS, COSTS, ABLATION, CURVE,
+MODERN = Paper(
+    id="modern",
+    title="Thematic similarity of sentences: both papers and newer models",
+    citation="Themescope. Rows of Ein Dor et al. 2018 and Saha et al. 2017 beside newer models, on the same data.",
+    triplets=data.TRIPLETS,
+    benchmarks=data.BENCHMARKS,
+    models=data.MODELS,
+    tables=(
+        OVERVIEW, SIZES, CLUSTERS, TRIPLETS, SICK, CLAIMS_TABLE, *TOPICS, *SECTIONS, COSTS, ABLATION, CURVE,
+    ),
+    profiles=data.PROFILES,
+    corpora=data.CORPORA,
 )  # fmt: skip
+"""Experiment specs of the comparison."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from themescope.core.papers.measures import Settings
-from themescope.core.papers.spec import TEXT_WORDS, CorpusData, ModelSpec, RunProfile
+from themescope.core.papers.spec import TEXT_WORDS, CorpusData, ModelSpec, RunProfile, Settings
 
 REUTERS, NEWSGROUPS, PAPERS, BILLS = "reuters", "newsgroups", "scisummnet", "billsum"
 TOPIC_CORPORA = (REUTERS, NEWSGROUPS)

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from themescope.core.papers.measures import ChosenSetting, CountSummaries, CountTopics, SummaryMeasures, Topics
 from themescope.core.papers.sjh17.data import (
     BILLS,
+    CORPORA,
     LABELS,
     METHODS,
+    MODELS,
     NEWSGROUPS,
     OWN_METHODS,
     PAPERS,
+    PROFILES,
     REUTERS,
     STRENGTHS,
     SUMMARY_FILES,
     TASK,
+    TOPIC_CORPORA,
     model_id,
     tried_id,
 )
-from themescope.core.papers.spec import Claim, MetricColumn, Numbers, ResultTable, Row
+from themescope.core.papers.spec import (
+    ChosenSetting,
+    Claim,
+    CountSummaries,
+    CountTopics,
+    MetricColumn,
+    Numbers,
+    Paper,
+    ResultTable,
+    Row,
+    SummaryMeasures,
+    Topics,
+    claims,
+)
 from themescope.core.tasks.topic_data import PUBLISHED as PUBLISHED_SIZES
 
 BY_DOCUMENT = "accuracy by document"
@@ -185,15 +201,14 @@ def _topics(corpus: str) -> ResultTable:
         ),
         (
             *(Claim(better, worse, BY_DOCUMENT) for better, worse in pairwise(_ORDER)),
-            Claim("con-s2v-sim", "reg-sim", BY_DOCUMENT),
-            Claim("reg-sim", "sen2vec", BY_DOCUMENT),
-            Claim("con-s2v-dis", "neighbour-mean", BY_DOCUMENT),
-            Claim("con-s2v-dis", "doc-mean", BY_DOCUMENT),
-            Claim("ours-white", "con-s2v-dis", BY_DOCUMENT),
-            Claim("ours-reg-white", "con-s2v-dis", BY_DOCUMENT),
-            Claim("ours", "con-s2v-dis", BY_DOCUMENT),
-            Claim("ours", "ours-tfidf", BY_DOCUMENT),
-            Claim("ours", "ours-con-s2v", BY_DOCUMENT),
+            *claims(BY_DOCUMENT, {
+                "con-s2v-sim": ("reg-sim",),
+                "reg-sim": ("sen2vec",),
+                "con-s2v-dis": ("neighbour-mean", "doc-mean"),
+                "ours-white": ("con-s2v-dis",),
+                "ours-reg-white": ("con-s2v-dis",),
+                "ours": ("con-s2v-dis", "ours-tfidf", "ours-con-s2v"),
+            }),
         ),
     )  # fmt: skip
 
@@ -222,13 +237,18 @@ def _summaries(corpus: str) -> ResultTable:
               for method in _RANKED),
             *plain,
         ),
-        (
-            Claim("con-s2v-sim", "sen2vec", "recall"),
-            Claim("reg-sim", "sen2vec", "recall"),
-            Claim("tfidf", "sen2vec", "recall"),
-            Claim("lead", "random", "recall"),
-        ),
+        claims("recall", {**dict.fromkeys(("con-s2v-sim", "reg-sim", "tfidf"), ("sen2vec",)), "lead": ("random",)}),
     )  # fmt: skip
 
 
-TABLES = (TABLE_1, TABLE_2, TABLE_3, _topics(REUTERS), _topics(NEWSGROUPS), _summaries(PAPERS), _summaries(BILLS))
+SJH17 = Paper(
+    id="sjh17",
+    title="CON-S2V: A Generic Framework for Incorporating Extra-Sentential Context into Sen2Vec",
+    citation="Saha, Joty, Al Hasan. ECML-PKDD 2017.",
+    triplets=(),
+    benchmarks=(),
+    models=MODELS,
+    tables=(TABLE_1, TABLE_2, TABLE_3, *map(_topics, TOPIC_CORPORA), *map(_summaries, (PAPERS, BILLS))),
+    profiles=PROFILES,
+    corpora=CORPORA,
+)

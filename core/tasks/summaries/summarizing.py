@@ -1,25 +1,116 @@
-"""Extractive summaries: scores of sentences, extraction up to a word limit, and ROUGE-1 over documents.
+"""Extractive summaries: documents, scores of sentences, extraction up to a word limit, and ROUGE-1 over documents.
 
 A summarizer is built as ``Cls(config)`` and scores the sentences of a document; larger scores come first.
+
+Documents with reference summaries are read from JSON lines or from a folder of a DUC collection. The folder contains
+``documents/`` with one file per document, and ``references/`` with the summaries, both with any subfolders. A document
+is plain text, or the ``<TEXT>`` of an SGML file; its id is the file name without suffix. A reference is a plain file
+named after its document, with anything after a further dot (``d061j.txt``, ``d061j.A.txt``), or a file of DUC with
+several ``<SUM … DOCREF="id">`` elements.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope.core.config import Config, option
-from themescope.core.errors import DataError
+from themescope.core.errors import DataError, ReadError
 from themescope.core.metrics.rouge import RougeSettings, rouge_1
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
-from themescope.core.protocols import Model
+from themescope.core.protocols import SILENT, Model, Report
+from themescope.core.readers.jsonl import summary_records
+from themescope.core.readers.streams import whole_text
 from themescope.core.tasks.lexrank import Scores, lexrank, ranked, tfidf_lexrank_vectors
-from themescope.core.tasks.summaries.documents import SummaryDocument
-from themescope.core.types import Estimate, Matrix, Sentence
+from themescope.core.text.splitting import SentenceSplitter, split_article
+from themescope.core.types import Estimate, Floats, Matrix, Sentence
+
+_TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.S | re.I)
+_SUM = re.compile(r"<SUM\b([^>]*)>(.*?)</SUM>", re.S | re.I)
+_DOCREF = re.compile(r"""\bDOCREF\s*=\s*["']?([^"'\s>]+)""", re.I)
+_TAG = re.compile(r"<[^>]{1,200}>")
+_BLANK = re.compile(r"\n\s*\n|</P>", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryDocument:
+    """Sentences of a document, and its reference summaries."""
+
+    id: str
+    title: str
+    sentences: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def read_summary_documents(path: Path, language: str = "en", report: Report | None = None) -> list[SummaryDocument]:
+    """Read a file of JSON lines (see ``themescope.core.readers.jsonl``) or a folder (see above), in order of ids.
+
+    A document without references is kept, because it can be summarised, although not scored. Raises
+    :class:`ReadError` for invalid files, and :class:`DataError` if no document has a sentence.
+    """
+    report, splitter = report or SILENT, SentenceSplitter(language)
+    found = list((_folder if path.is_dir() else _file)(path, splitter, report))
+    if not found:
+        raise DataError(f"No document in {path.name!r} has a sentence.")
+    return sorted(found, key=lambda document: document.id)
+
+
+def _file(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[SummaryDocument]:
+    for record in summary_records(path, report):
+        if record.article is not None:
+            sections = split_article(record.article, splitter).sections
+            sentences = tuple(s for section in sections for p in section.paragraphs for s in p.sentences)
+            yield SummaryDocument(record.id, record.article.title, sentences, record.references)
+
+
+def _folder(path: Path, splitter: SentenceSplitter, report: Report) -> Iterator[SummaryDocument]:
+    for name in ("documents", "references"):
+        if not (path / name).is_dir():
+            advice = "Put the documents into documents/ and their summaries into references/."
+            raise ReadError(path, f"the folder does not contain a folder {name!r}.", advice=advice)
+    files = _files(path / "documents")
+    ids = {_id(file) for file in files}
+    references = _references(path / "references", ids)
+    for number, file in enumerate(files):
+        report.progress(number, len(files), f"{number:,} documents read")
+        text = whole_text(file, SILENT, "latin-1")
+        inside = " \n\n ".join(_TEXT.findall(text)) or text
+        blocks = (" ".join(_TAG.sub(" ", block).split()) for block in _BLANK.split(inside))
+        sentences = tuple(sentence for block in blocks for sentence in splitter.split(block))
+        if sentences:
+            yield SummaryDocument(_id(file), file.name, sentences, tuple(references.get(_id(file), ())))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.rglob("*") if f.is_file() and not f.name.startswith(".") and f.stat().st_size)
+
+
+def _id(file: Path) -> str:
+    return file.stem if file.suffix.lower() in (".txt", ".sgm", ".sgml", ".xml", ".html") else file.name
+
+
+def _references(folder: Path, ids: set[str]) -> dict[str, list[str]]:
+    """Return document id → summaries. Raises :class:`ReadError` for a file that belongs to no document."""
+    found: dict[str, list[str]] = {}
+    for file in _files(folder):
+        text = whole_text(file, SILENT, "latin-1")
+        elements = _SUM.findall(text)
+        for attributes, inner in elements:
+            named = _DOCREF.search(attributes)
+            if named:
+                found.setdefault(named.group(1), []).append(" ".join(_TAG.sub(" ", inner).split()))
+        if not elements:
+            id = next((i for i in sorted(ids, key=len, reverse=True) if f"{_id(file)}.".startswith(f"{i}.")), None)
+            if id is None:
+                advice = "Name it after its document, such as d061j.txt or d061j.A.txt."
+                raise ReadError(file, "this summary belongs to no document.", advice=advice)
+            found.setdefault(id, []).append(" ".join(text.split()))
+    return found
 
 
 @dataclass(frozen=True)
@@ -30,11 +121,15 @@ class LexrankConfig(Config):
     damping: float = option(0.85, "Probability that the random walk follows an edge.", low=0.0, high=0.999)
 
 
-class Lexrank:
-    """Centrality by the cosines of given vectors."""
+class Summarizer:
+    """Base of the summarizers."""
 
-    def __init__(self, config: LexrankConfig) -> None:
+    def __init__(self, config: Any) -> None:
         self.config = config
+
+
+class Lexrank(Summarizer):
+    """Centrality by the cosines of given vectors."""
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
         """Return (n,) scores of n sentences with (n, dim) vectors."""
@@ -43,22 +138,16 @@ class Lexrank:
         return lexrank(vectors, self.config.threshold, self.config.damping)
 
 
-class TfidfLexrank:
+class TfidfLexrank(Summarizer):
     """Centrality by shared words, with inverse document frequency within the document."""
-
-    def __init__(self, config: LexrankConfig) -> None:
-        self.config = config
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
         """Return (n,) scores; ``vectors`` are ignored."""
         return lexrank(tfidf_lexrank_vectors(sentences), self.config.threshold, self.config.damping)
 
 
-class Lead:
+class Lead(Summarizer):
     """The first sentences of a document."""
-
-    def __init__(self, config: Config) -> None:
-        self.config = config
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
         """Return (n,) scores that fall from the first sentence to the last; they sum to 1."""
@@ -66,19 +155,14 @@ class Lead:
         return np.asarray(falling / max(falling.sum(), 1.0), np.float64)
 
 
-class RandomOrder:
+class RandomOrder(Summarizer):
     """Sentences in random order, as a baseline."""
-
-    def __init__(self, config: Config) -> None:
-        self.config = config
 
     def scores(self, sentences: Sequence[str], vectors: Matrix | None, seed: int) -> Scores:
         """Return (n,) random scores; they sum to 1."""
         drawn = np.random.default_rng(seed).permutation(len(sentences)) + 1.0
         return np.asarray(drawn / max(drawn.sum(), 1.0), np.float64)
 
-
-Floats = npt.NDArray[np.float64]
 
 MEASURES = ("recall", "precision", "f1")
 

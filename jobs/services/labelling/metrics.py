@@ -23,7 +23,7 @@ from themescope.jobs.services.search import vectors_of
 if TYPE_CHECKING:
     from themescope.core.labelling.metric_learning import MetricEffect
     from themescope.core.labelling.operations import Operation
-    from themescope.core.models.linear_metric.directions import Directions, LinearMetricConfig
+    from themescope.core.models.linear_metric.model import Directions, LinearMetricConfig
 
 _LEARNS_METRIC = "learns-metric"
 FEWEST = 10
@@ -69,7 +69,7 @@ def learn_from_labels(store: Store, record: LabellingRecord, partition: Partitio
     from threadpoolctl import threadpool_limits
 
     from themescope.core.labelling.metric_learning import effect_on_articles, effect_on_sentences, learn_metric
-    from themescope.core.models.linear_metric.directions import LinearMetricConfig
+    from themescope.core.models.linear_metric.model import LinearMetricConfig
 
     begun = time.monotonic()
     judged, ids = judged_pairs(store, record, partition), partition.ids

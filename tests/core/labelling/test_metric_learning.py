@@ -23,7 +23,7 @@ from themescope.core.labelling.metric_learning import (
 )
 from themescope.core.labelling.partition import Cluster, Partition, start
 from themescope.core.models.base import unit_length
-from themescope.core.models.linear_metric.directions import LinearMetricConfig
+from themescope.core.models.linear_metric.model import LinearMetricConfig
 from themescope.core.types import Estimate
 
 CONFIG = LinearMetricConfig()

@@ -12,13 +12,11 @@ from tests.tiny_encoder import write_encoder
 from themescope import load
 from themescope.core.errors import ConfigError, ReadError
 from themescope.core.models import REGISTRY
-from themescope.core.models.sentence_transformers_folder import is_foreign, save_for_sentence_transformers, save_foreign
-from themescope.core.models.static_encoder.config import StaticEncoderConfig
-from themescope.core.models.static_encoder.model import StaticEncoder
-from themescope.core.models.static_encoder.tokenizer import spellings, tokenizer_of
+from themescope.core.models.artifact import is_foreign, save_for_sentence_transformers, save_foreign
+from themescope.core.models.static_encoder.model import StaticEncoder, StaticEncoderConfig
+from themescope.core.models.static_encoder.vocabulary import spellings, tokenizer_of
 from themescope.core.models.thematic_encoder import model as thematic
-from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
-from themescope.core.models.thematic_encoder.model import ThematicEncoder
+from themescope.core.models.thematic_encoder.model import ThematicEncoder, ThematicEncoderConfig
 from themescope.core.text.tokens import tokenize
 from themescope.core.types import Corpus, Sentence, Split
 

@@ -10,8 +10,7 @@ from themescope.core.errors import ConfigError, DuplicateNameError, UnknownNameE
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers import PAPERS, paper
-from themescope.core.papers.measures import Accuracy, ClusteringMeasures
-from themescope.core.papers.spec import Claim, Row
+from themescope.core.papers.spec import Accuracy, Claim, ClusteringMeasures, Row
 from themescope.core.tasks.scb import ScbRules
 from themescope.core.triplets.rules import TripletRules
 

@@ -14,7 +14,7 @@ import pytest
 import themescope.jobs.papers.measurements as measuring
 from tests.jobs.helpers import WORDS
 from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
-from themescope.core.papers.measures import ClusteringMeasures
+from themescope.core.papers.spec import ClusteringMeasures
 from themescope.core.records.stored import JobStatus
 from themescope.core.types import Split
 from themescope.db.store import Store

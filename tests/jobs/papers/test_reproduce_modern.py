@@ -22,11 +22,10 @@ from tests.tiny_encoder import write_encoder
 from themescope.core.errors import ConfigError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.thematic_encoder import model as thematic
-from themescope.core.papers.measures import Accuracy, Combined, Measure
-from themescope.core.papers.modern import MODERN
 from themescope.core.papers.modern.data import CLAIMS, FULL, QUICK, VALIDATION
+from themescope.core.papers.modern.tables import MODERN
 from themescope.core.papers.sjh17.data import BILLS
-from themescope.core.papers.spec import Paper, ResultTable
+from themescope.core.papers.spec import Accuracy, Combined, Measure, Paper, ResultTable
 from themescope.core.types import Split
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main

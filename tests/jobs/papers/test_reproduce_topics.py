@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from themescope.core.papers.sjh17 import SJH17
 from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, REUTERS, TUNING
+from themescope.core.papers.sjh17.tables import SJH17
 from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import resume_here

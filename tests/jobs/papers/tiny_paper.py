@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from themescope.core.papers.measures import (
+from themescope.core.papers.spec import (
+    SIMILAR,
     Accuracy,
+    BenchmarkData,
+    Claim,
     ClusteringMeasures,
     CountBenchmark,
     CountTriplets,
-    RelatednessMeasures,
-)
-from themescope.core.papers.spec import (
-    SIMILAR,
-    BenchmarkData,
-    Claim,
     MetricColumn,
     ModelSpec,
     Paper,
+    RelatednessMeasures,
     ResultTable,
     Row,
     RunProfile,

@@ -54,7 +54,7 @@ def test_sparse_models_are_refused() -> None:
 def test_missing_models_are_explained() -> None:
     with pytest.raises(DataError, match="Name one or more"):
         Hybrid(HybridConfig(), 0).fit(Corpus("none"), SILENT)
-    with pytest.raises(DataError, match="no models yet"):
+    with pytest.raises(DataError, match="not fitted yet"):
         Hybrid(HybridConfig(), 0).embed([Sentence("A town.")])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.contracts.test_models import corpus, sentences
 from tests.contracts.test_models import trained_nets as net
 from themescope.core.errors import DataError
-from themescope.core.models.composite.order import WithOrder, WithOrderConfig, position_rows
+from themescope.core.models.composite.hybrid import WithOrder, WithOrderConfig, position_rows
 from themescope.core.types import Corpus, Sentence
 
 
@@ -48,5 +48,5 @@ def test_inner_products_are_weighted_means(weight):
 def test_missing_models_are_explained():
     with pytest.raises(DataError, match="Name one or more"):
         WithOrder(WithOrderConfig(), 0).fit(Corpus())
-    with pytest.raises(DataError, match="no models yet"):
+    with pytest.raises(DataError, match="not fitted yet"):
         WithOrder(WithOrderConfig(), 0).embed([Sentence("A town.")])

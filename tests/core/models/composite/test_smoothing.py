@@ -26,7 +26,7 @@ def test_sparse_models_are_reduced_before_smoothing(corpus, id):
     control = build(id, corpus, (words,), lsa=12)
     mixed = control.embed(corpus[0].sentences)
     assert mixed.shape == (len(corpus[0].sentences), 12) and mixed.dtype == np.float32
-    reduced = control._submodels[0].embed(corpus[0].sentences)
+    reduced = control._latent[0].project(control.submodels[0].embed(corpus[0].sentences))
     assert accuracy(mixed, corpus[1]) > accuracy(reduced, corpus[1])
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.models.con_s2v import graphs
-from themescope.core.models.con_s2v.graphs import discourse_graph, similarity_graph
+from themescope.core.models.con_s2v import text
+from themescope.core.models.con_s2v.text import discourse_graph, similarity_graph
 from themescope.core.protocols import SILENT
 
 
@@ -45,7 +45,7 @@ def brute_force(vectors, articles):
 
 @pytest.mark.parametrize("block", [7, 64, 2_048])
 def test_the_similarity_graph_equals_brute_force(monkeypatch, block):
-    monkeypatch.setattr(graphs, "_BLOCK", block)
+    monkeypatch.setattr(text, "_BLOCK", block)
     random = np.random.default_rng(1)
     centres = random.normal(size=(4, 6))
     vectors = (centres[random.integers(0, 4, 150)] + 0.45 * random.normal(size=(150, 6))).astype(np.float32)

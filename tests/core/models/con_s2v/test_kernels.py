@@ -13,7 +13,6 @@ from themescope.core.models.con_s2v.arrays import (
     node_noise,
     word_noise,
 )
-from themescope.core.models.con_s2v.graphs import discourse_graph
 from themescope.core.models.con_s2v.kernels import (
     descend,
     infer,
@@ -23,6 +22,7 @@ from themescope.core.models.con_s2v.kernels import (
     train_memory,
     train_sentences,
 )
+from themescope.core.models.con_s2v.text import discourse_graph
 
 DIM = 8
 

@@ -4,12 +4,10 @@ import pytest
 from tests.core.models.con_s2v.topics import accuracy, topic_sentences
 from themescope.core.config import config_from_dict
 from themescope.core.errors import Cancelled, ConfigError, TrainingError
-from themescope.core.models.con_s2v import training
+from themescope.core.models.con_s2v import batched, training
 from themescope.core.models.con_s2v.config import FastSentConfig, MemoryConfig, SentVecConfig
-from themescope.core.models.con_s2v.graphs import discourse_graph
-from themescope.core.models.con_s2v.learn import learn_bags, learn_memory, learn_sentences
-from themescope.core.models.con_s2v.text import encode_text
-from themescope.core.models.con_s2v.training import drop_checkpoints
+from themescope.core.models.con_s2v.text import discourse_graph, encode_text
+from themescope.core.models.con_s2v.training import drop_checkpoints, learn_bags, learn_memory, learn_sentences
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Sentence
 
@@ -25,7 +23,8 @@ def corpus():
 
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch):
-    monkeypatch.setattr(training, "BLOCK_WORDS", 700)
+    for module in (training, batched):
+        monkeypatch.setattr(module, "BLOCK_WORDS", 700)
 
 
 def learned(corpus, report=None, seed=1, **settings):

@@ -13,10 +13,9 @@ from scipy import sparse
 from tests.core.models.contrastive.test_training import Interrupted
 from themescope.core.errors import Cancelled, DataError
 from themescope.core.models.contrastive import distillation
-from themescope.core.models.contrastive.config import DistillationConfig
 from themescope.core.models.contrastive.distillation import Teacher, drop_teacher, teacher_of
 from themescope.core.models.contrastive.loss import Mean, contrastive_loss, distillation_loss, section_masks
-from themescope.core.models.contrastive.sampling import Batch, EpochBatches, sectioned_articles
+from themescope.core.models.contrastive.sampling import Batch, DistillationConfig, EpochBatches, sectioned_articles
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Corpus, Sentence
 

@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from themescope.core.errors import Cancelled, TrainingError
-from themescope.core.models.contrastive.config import ContrastiveConfig
-from themescope.core.models.contrastive.sampling import sectioned_articles
+from themescope.core.models.contrastive.sampling import ContrastiveConfig, sectioned_articles
 from themescope.core.models.contrastive.training import VALIDATION, Examples, train
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Sentence

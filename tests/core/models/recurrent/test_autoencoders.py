@@ -10,9 +10,8 @@ from tests.core.models.recurrent.test_skip_thought import running_text
 from tests.core.models.triplet_network.test_training import Interrupting
 from themescope.core.errors import Cancelled, DataError, TrainingError
 from themescope.core.models import REGISTRY
-from themescope.core.models.recurrent.config import SaeConfig, SdaeConfig
-from themescope.core.models.recurrent.data import END, SPECIAL, word_rows
-from themescope.core.models.recurrent.networks import corrupted, train_autoencoder
+from themescope.core.models.recurrent.data import END, SPECIAL, SaeConfig, SdaeConfig, word_rows
+from themescope.core.models.recurrent.training import corrupted, train_autoencoder
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.types import Corpus, Sentence
 

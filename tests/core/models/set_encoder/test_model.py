@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.models.set_encoder.config import SetEncoderConfig
-from themescope.core.models.set_encoder.model import SetEncoder
+from themescope.core.models.set_encoder.model import SetEncoder, SetEncoderConfig
 from themescope.core.protocols import NullReport
 from themescope.core.types import Corpus, Sentence, Split
 

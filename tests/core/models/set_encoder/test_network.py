@@ -6,8 +6,14 @@ import torch
 from scipy import sparse
 
 from themescope.core.models.contrastive.sampling import Batch, SectionedArticles
-from themescope.core.models.set_encoder.data import SetData, batch_similarities, encode_set, sets_of
-from themescope.core.models.set_encoder.network import SetTransformer, centred
+from themescope.core.models.set_encoder.network import (
+    SetData,
+    SetTransformer,
+    batch_similarities,
+    centred,
+    encode_set,
+    sets_of,
+)
 from themescope.core.types import Sentence
 
 CPU = torch.device("cpu")

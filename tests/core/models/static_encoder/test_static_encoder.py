@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from themescope.core.errors import Cancelled
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.base import cosine_distances
-from themescope.core.models.static_encoder.config import StaticEncoderConfig
-from themescope.core.models.static_encoder.model import StaticEncoder
+from themescope.core.models.static_encoder.model import StaticEncoder, StaticEncoderConfig
 from themescope.core.models.static_encoder.network import WordTable, bags, principal_directions
-from themescope.core.models.static_encoder.vocabulary import initial_vectors, read_words, rows_of, vocabulary_of
+from themescope.core.models.static_encoder.vocabulary import initial_vectors, rows_of, vocabulary_of
 from themescope.core.protocols import SILENT, NullReport
-from themescope.core.text.word_vectors import WordVectors
+from themescope.core.text.word_vectors import WordVectors, numbered
 from themescope.core.types import Corpus, Sentence, Split
 
 CONFIG = StaticEncoderConfig(
@@ -139,12 +138,12 @@ def test_progress_never_falls():
 
 
 def test_the_vocabulary_contains_the_frequent_words_in_lower_case():
-    distinct, words = read_words(["The cat saw the cat", "A dog the"], lambda: None)
+    distinct, words = numbered(text.split() for text in ("The cat saw the cat", "A dog the"))
     assert distinct == ["The", "cat", "saw", "the", "A", "dog"]
     assert words.ids.tolist() == [0, 1, 2, 3, 1, 4, 5, 3] and words.starts.tolist() == [0, 5, 8]
-    found = vocabulary_of(distinct, words, 2, 1)
-    assert found.words == ["the", "cat"] and found.shares.tolist() == pytest.approx([3 / 8, 2 / 8])
-    assert vocabulary_of(distinct, words, 10, 2).words == ["the", "cat"]
+    found, shares = vocabulary_of(distinct, words, 2, 1)
+    assert found == ["the", "cat"] and shares.tolist() == pytest.approx([3 / 8, 2 / 8])
+    assert vocabulary_of(distinct, words, 10, 2)[0] == ["the", "cat"]
     table = WordVectors(["the", "cat"], np.eye(2, dtype=np.float32))
     known = words.only(rows_of(distinct, table))
     assert known.ids.tolist() == [0, 1, 0, 1, 0] and known.starts.tolist() == [0, 4, 5]
@@ -175,7 +174,7 @@ def test_the_first_map_keeps_what_differs_most(dim):
 @pytest.mark.parametrize("train_vectors", [True, False])
 def test_the_vectors_of_words_are_trained_as_asked(train_vectors):
     table = WordTable(np.eye(3, dtype=np.float32), np.ones(3, np.float32), 2, 0.0, train_vectors=train_vectors)
-    ids, starts = bags(read_words(["a b", "b c"], lambda: None)[1], np.arange(2))
+    ids, starts = bags(numbered(["ab", "bc"])[1], np.arange(2))
     table(ids, starts)[:, 0].sum().backward()
     assert (table.vectors.grad is not None) == train_vectors
     assert table.log_weights.grad is not None and table.map.grad is not None
@@ -184,7 +183,7 @@ def test_the_vectors_of_words_are_trained_as_asked(train_vectors):
 def test_the_network_leaves_out_words_in_training_only():
     import torch
 
-    _, words = read_words(["a b c d e f g h", "", "a a"], lambda: None)
+    _, words = numbered(["abcdefgh", "", "aa"])
     table = WordTable(np.eye(8, dtype=np.float32), np.full(8, 0.5, np.float32), 8, 0.5, train_vectors=True)
     ids, starts = bags(words, np.array([2, 1, 0]))
     assert ids.tolist() == [0, 0, 0, 1, 2, 3, 4, 5, 6, 7] and starts.tolist() == [0, 2, 2]

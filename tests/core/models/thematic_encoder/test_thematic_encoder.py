@@ -17,8 +17,7 @@ from tests.tiny_encoder import write_encoder
 from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.thematic_encoder import model as module
-from themescope.core.models.thematic_encoder.config import ThematicEncoderConfig
-from themescope.core.models.thematic_encoder.model import ThematicEncoder
+from themescope.core.models.thematic_encoder.model import ThematicEncoder, ThematicEncoderConfig
 from themescope.core.protocols import SILENT
 from themescope.core.text.encoders import load_encoder
 from themescope.core.types import Corpus, Sentence, Split

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.models.triplet_network.themes import NO_WORDS, theme_data
-from themescope.core.models.triplet_network.batching import epoch_batches, length_chunks, padded_ids, triplet_data
-from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.batching import epoch_batches, length_chunks, triplet_data
+from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.types import TripletTexts
 
 
 @pytest.mark.parametrize("batching", ["by-article", "shuffled"])
 def test_an_epoch_contains_every_triplet_once(batching):
     data = theme_data(7, per_article=23)
-    config = TrainingConfig(batching=batching, batch_size=10, run_length=6)
+    config = TripletNetConfig(batching=batching, batch_size=10, run_length=6)
     first, again, other = (epoch_batches(data, config, 1, epoch) for epoch in (0, 0, 1))
     assert sorted(np.concatenate(first)) == list(range(len(data)))
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
@@ -23,20 +23,20 @@ def test_an_epoch_contains_every_triplet_once(batching):
 
 
 def test_an_epoch_can_be_a_sample():
-    config = TrainingConfig(batch_size=10, triplets_per_epoch=25)
+    config = TripletNetConfig(batch_size=10, triplets_per_epoch=25)
     drawn = np.concatenate(epoch_batches(theme_data(), config, 1, 0))
     assert len(drawn) == len(set(drawn)) == 25
 
 
 def test_a_limit_keeps_whole_articles_the_same_in_every_epoch():
     data = theme_data(7, per_article=10)
-    config = TrainingConfig(batch_size=8, training_limit=35)
+    config = TripletNetConfig(batch_size=8, training_limit=35)
     first, second = (np.sort(np.concatenate(epoch_batches(data, config, 1, epoch))) for epoch in (0, 1))
     assert np.array_equal(first, second)
     assert sorted(np.unique(data.groups[first], return_counts=True)[1]) == [10, 10, 10]
     other = np.concatenate(epoch_batches(data, config, 2, 0))
     assert set(data.groups[other]) != set(data.groups[first])
-    alone = np.concatenate(epoch_batches(data, TrainingConfig(training_limit=1), 1, 0))
+    alone = np.concatenate(epoch_batches(data, TripletNetConfig(training_limit=1), 1, 0))
     assert len(set(data.groups[alone])) == 1
 
 
@@ -53,7 +53,7 @@ def test_by_article_shares_sentences():
     assert len(data.tokens) == 240
 
     def distinct(batching):
-        config = TrainingConfig(batching=batching, batch_size=64, run_length=32)
+        config = TripletNetConfig(batching=batching, batch_size=64, run_length=32)
         return np.mean([len(np.unique(data.triplets[b])) / len(b) for b in epoch_batches(data, config, 1, 0)])
 
     assert distinct("by-article") < distinct("shuffled") / 2
@@ -79,7 +79,7 @@ def test_chunks_contain_every_row_once_within_the_limit(lengths, tokens):
 
 def test_padded_ids_are_the_words():
     data = triplet_data(TripletTexts(["a b c"], ["a"], [""], np.array([0])), NO_WORDS)
-    ids, lengths = padded_ids(data.tokens, np.array([0, 1, 2]))
+    ids, lengths = data.tokens.padded(np.array([0, 1, 2]))
     assert lengths.tolist() == [3, 1, 0]
     assert ids.tolist() == [[0, 1, 2], [0, 0, 0], [0, 0, 0]]
 

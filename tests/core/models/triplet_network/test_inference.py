@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from themescope.core.errors import ConfigError
 from themescope.core.models.triplet_network import inference
-from themescope.core.models.triplet_network.batching import padded_ids
 from themescope.core.models.triplet_network.inference import Inference
 from themescope.core.models.triplet_network.network import BiLstmAttention
 from themescope.core.text.word_vectors import TokenIds
@@ -27,7 +26,7 @@ def tokens_of(lengths: list[int]) -> TokenIds:
 
 
 def by_network(tokens: TokenIds) -> np.ndarray:
-    ids, lengths = padded_ids(tokens, np.arange(len(tokens)))
+    ids, lengths = tokens.padded(np.arange(len(tokens)))
     with torch.inference_mode():
         return NET(torch.from_numpy(tokens.table[ids]), torch.from_numpy(lengths)).numpy()
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import ConfigError
-from themescope.core.models.triplet_network.config import TrainingConfig
-from themescope.core.models.triplet_network.losses import (
+from themescope.core.models.triplet_network.config import TripletNetConfig
+from themescope.core.models.triplet_network.network import bounded
+from themescope.core.models.triplet_network.training import (
     TripletLoss,
-    bounded,
     distances,
     gradient_share,
     triplet_losses,
@@ -80,8 +80,8 @@ def test_learned_scale_is_bounded_and_weights_count():
 
 def test_settings_with_an_almost_constant_loss_are_refused():
     with pytest.raises(ConfigError, match="almost constant"):
-        TrainingConfig(distance="mean-l1", temperature=1.0)
-    TrainingConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
+        TripletNetConfig(distance="mean-l1", temperature=1.0)
+    TripletNetConfig(distance="mean-l1", temperature=1.0, learned_scale=True)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.2, 1.0])

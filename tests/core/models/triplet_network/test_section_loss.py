@@ -8,7 +8,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.models.triplet_network.losses import TripletLoss, all_distances, distances, relations, section_loss
+from themescope.core.models.triplet_network.training import (
+    TripletLoss,
+    all_distances,
+    distances,
+    relations,
+    section_loss,
+)
 
 SENTENCES = 12
 

@@ -9,7 +9,7 @@ import torch
 from tests.core.models.triplet_network.themes import theme_data
 from themescope.core.errors import Cancelled
 from themescope.core.models.device import native_bf16
-from themescope.core.models.triplet_network.config import TrainingConfig
+from themescope.core.models.triplet_network.config import TripletNetConfig
 from themescope.core.models.triplet_network.network import BiLstmAttention, NetworkEncoder
 from themescope.core.models.triplet_network.training import train
 from themescope.core.protocols import SILENT, NullReport
@@ -21,7 +21,7 @@ SETTINGS = {
 
 
 def config(**changes):
-    return TrainingConfig(**(SETTINGS | changes))
+    return TripletNetConfig(**(SETTINGS | changes))
 
 
 class Interrupting(NullReport):

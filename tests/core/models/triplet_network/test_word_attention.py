@@ -77,12 +77,11 @@ def test_attention_does_not_depend_on_other_sentences(models):
 def test_the_vector_is_the_attention_weighted_mean_of_states(models):
     import torch
 
-    from themescope.core.models.triplet_network.batching import padded_ids
     from themescope.core.text.word_vectors import token_ids
 
     model = models["net"]
     tokens = token_ids(TEXTS[:1], model.words)
-    ids, lengths = padded_ids(tokens, np.arange(1))
+    ids, lengths = tokens.padded(np.arange(1))
     with torch.inference_mode():
         words = torch.from_numpy(tokens.table)[torch.from_numpy(ids)]
         states = model.network.states(words, torch.from_numpy(lengths))[0].numpy()

@@ -10,8 +10,12 @@ from themescope.core.errors import DataError, ReadError
 from themescope.core.metrics.rouge import RougeSettings
 from themescope.core.tasks.lexrank import ranked
 from themescope.core.tasks.summaries import REGISTRY
-from themescope.core.tasks.summaries.documents import SummaryDocument, read_summary_documents
-from themescope.core.tasks.summaries.summarizing import extract, score_summaries
+from themescope.core.tasks.summaries.summarizing import (
+    SummaryDocument,
+    extract,
+    read_summary_documents,
+    score_summaries,
+)
 
 SENTENCES = ["Ada is a town.", "The town of Ada is old.", "Bees fly.", "Old towns like Ada grow."]
 
