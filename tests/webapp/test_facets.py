@@ -16,12 +16,8 @@ from tests.webapp.filled import CORPUS
 from tests.webapp.hands import press
 from themescope.core.columns import ColumnType
 from themescope.db.store import Store
-from themescope.webapp.features.map import colourings, state
-from themescope.webapp.features.map.colourings import ColouredView
+from themescope.webapp.features.map import state
 from themescope.webapp.features.map.facets import Facet, masks, read_filters
-from themescope.webapp.map_view import scene as map_scene
-from themescope.webapp.shared import queries
-from themescope.webapp.shared.figures import tones
 
 Open = Callable[..., AppTest]
 LETTERS = ("a", "b", "c")
@@ -66,26 +62,6 @@ def test_filters_are_combined_with_and(n: int, letters: list[str | None], number
 def columned(filled_store: Store) -> Store:
     add_columns(filled_store)
     return filled_store
-
-
-def view_of(store: Store) -> ColouredView:
-    (record,) = queries.maps()
-    scene = map_scene.opened(record)
-    return ColouredView(queries.corpora()[0], scene, scene)
-
-
-def test_points_are_coloured_by_columns(columned: Store, open_page: Open) -> None:
-    view = view_of(columned)
-    found = colourings.options(view)
-    assert {"side", "score", "day"} <= set(found) and "note (article)" not in found
-    side = found["side"].make()
-    assert set(side.names) == {"left", "right", "<b>*centre*</b>"} and (side.categories == -1).sum() == 18
-    score = found["score"].make()
-    assert score.sequential and score.shades[0] == 0 and score.shades[-1] == 1 and score.other == "no value"
-    assert len({score.paint(tones("light"), i)[0] for i in range(len(score.names))}) == len(score.names)
-    assert found["day"].make().names[0].startswith("1970-01-01 – 01-0")
-    at = open_page("map", corpus=CORPUS, colour="score")
-    assert not at.exception
 
 
 def test_a_facet_filters_the_sentences_and_the_address_keeps_it(columned: Store, open_page: Open) -> None:

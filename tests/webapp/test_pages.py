@@ -215,14 +215,6 @@ def test_a_page_that_fails_says_so_in_words(
     assert "\\<b\\>" in at.error[0].value
 
 
-def test_an_empty_store_offers_the_demo(sqlite_store: Store, open_page: Open) -> None:
-    at = open_page("home")
-    next(b for b in at.button if b.label == "Build the demo").click().run()
-    assert not at.exception
-    assert any(b.label == "Follow its jobs" for b in at.button)
-    assert jobs_of(sqlite_store, "import-corpus")
-
-
 def test_a_good_end_is_told_once_beside_the_page(filled_store: Store, open_page: Open) -> None:
     with filled_store.writing() as w:
         job = w.jobs.add("cluster", "Cluster rivers", {})

@@ -18,7 +18,7 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel import toolbar
 from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
-from themescope.webapp.features.relabel.cluster_map import canvas_of, columns_data
+from themescope.webapp.features.relabel.cluster_map import canvas_of
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import PlottedMap
 from themescope.webapp.features.relabel.toolbar import toolbar_data
@@ -144,17 +144,6 @@ def test_queues_and_searches_come_in_their_order(
     state.show_similar(None)
     words = state.session.texts[sentence][:12]
     assert sentence in toolbar.in_view(state, toolbar.ALL, words).tolist()
-
-
-def test_columns_that_a_search_leaves_empty_come_last(state: RelabelState) -> None:
-    course = state.partition.members(3)
-    shown = columns_data(state, course)["columns"]
-    assert shown[0]["number"] == 3
-    assert [one["id"] for one in shown[0]["sentences"]] == course.tolist()
-    assert not any(column["sentences"] for column in shown[1:])
-    assert [column["number"] for column in columns_data(state, state.partition.ids)["columns"]] == sorted(
-        state.partition.clusters
-    )
 
 
 def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) -> None:

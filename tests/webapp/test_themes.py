@@ -90,17 +90,6 @@ def test_the_example_is_loaded_and_asked_about(filled_store: Store, open_page: O
     assert jobs["find-themes"].args["corpus"] == jobs["import-list"].args["corpus"] == "My sentences"
 
 
-def test_a_corpus_that_is_here(filled_store: Store, open_page: Open) -> None:
-    at = open_page("themes", source="Existing corpus")
-    next(t for t in at.toggle if t.label == "Also use word overlap").set_value(False).run()
-    press(at, "Find themes")
-    assert queued(filled_store)[-2:] == ["find-themes", "project"]
-    with filled_store.reading() as r:
-        (job,) = [job for job in r.jobs.list(status=JobStatus.QUEUED) if job.kind == "find-themes"]
-    assert job.args["corpus"] == CORPUS
-    assert job.args["settings"] == {"k": 0, "shared": 0}
-
-
 def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", view="Results", corpus="My list")
     assert not at.exception and not at.error

@@ -121,17 +121,6 @@ def test_what_only_one_model_gets_right_has_an_address_with_both(
     assert words_of(elsewhere) == words_of(at)
 
 
-def test_a_range_of_margins_has_an_address(filled_store: Store, open_page: Open) -> None:
-    at = open_page("triplets", set=SET, margin_model=MODEL, **{"margin_min": "0.5", "margin_max": "2"})
-    assert "Triplet 1 of 2" in words_of(at)
-    assert "from 0.5 to 2" in words_of(at)
-    assert "correct" in words_of(at)
-    at = open_page("triplets", set=SET, margin_model=MODEL, words="Nile", margin_max="2")
-    assert "No matching triplets" in words_of(at)
-    at = open_page("triplets", set=SET, margin_model="none", split="else", triplet="1e9", **{"margin_min": "nonsense"})
-    assert "Triplet 1 of 8" in words_of(at)
-
-
 def test_pairs_of_sections_are_counted_and_read(filled_store: Store, open_page: Open) -> None:
     frequent = {"triplets_min_triplets": "1", "triplets_min_articles": "1", "triplets_pair_order": "Most frequent"}
     at = open_page("triplets", **BY_PAIR, **frequent)
