@@ -9,10 +9,10 @@ import pytest
 
 from tests.jobs.helpers import write_articles
 from themescope.db.store import Store
-from themescope.jobs.common import indexes
-from themescope.jobs.kinds import embed, project
+from themescope.jobs.common import vectors
+from themescope.jobs.kinds import project
 from themescope.jobs.queue.foreground import run_here
-from themescope.webapp.features.map import search
+from themescope.webapp.features.map import controls as search
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.shared import queries
 
@@ -20,7 +20,7 @@ from themescope.webapp.shared import queries
 def test_the_index_finds_what_the_exact_search_finds(
     sqlite_store: Store, tmp_path: Path, usearch: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (indexes, embed, project):
+    for module in (vectors, project):
         monkeypatch.setattr(module, "INDEX_FROM", 20)
     run_here(sqlite_store, "import-corpus", {"files": [str(write_articles(tmp_path, 12))], "corpus": "C"}, quiet=True)
     run_here(sqlite_store, "train", {"method": "mean-vectors", "name": "mean", "corpus": "C"}, quiet=True)
