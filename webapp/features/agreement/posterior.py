@@ -12,8 +12,7 @@ import streamlit as st
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Estimate, Labels
 from themescope.db.records import NewLabelling
-from themescope.jobs.cli.labels import methods
-from themescope.jobs.services.labelling import adjudication, starts
+from themescope.jobs.services.labelling import adjudication, methods, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement.groups import ALL, BOTH, LabellingGroup, Rater, TextScope, judged

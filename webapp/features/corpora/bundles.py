@@ -13,7 +13,7 @@ from themescope.db.access import Right
 from themescope.jobs.bundles.parts import BUNDLE, Contents, contents
 from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.kinds import export_bundle
-from themescope.jobs.kinds.exports import export_dataset
+from themescope.jobs.kinds import exports as export_dataset
 from themescope.webapp.features.corpora import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, download

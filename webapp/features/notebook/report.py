@@ -14,9 +14,9 @@ from themescope.core.labelling import markup
 from themescope.core.labelling.markup import Block
 from themescope.core.records.stored import CorpusRecord, ErrorCase
 from themescope.db.records import Notebook
+from themescope.jobs.services.notebook import counts as service
 from themescope.jobs.services.notebook import report
 from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, analysts, count_categories
-from themescope.jobs.services.notebook.counts import agreement as service
 from themescope.jobs.services.notebook.report import ReportOptions
 from themescope.jobs.services.notebook.report import report as write_report
 from themescope.jobs.services.table_files import csv_text

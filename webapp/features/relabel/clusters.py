@@ -12,7 +12,7 @@ import streamlit as st
 from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling.starts import clusters as service
+from themescope.jobs.services.labelling import session as service
 from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (

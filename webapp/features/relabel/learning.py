@@ -20,7 +20,7 @@ from themescope.db.access import Right
 from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.models import built_on
 from themescope.jobs.common.naming.theme_naming import materials_of_partition
-from themescope.jobs.kinds.triplets import learn_labels
+from themescope.jobs.kinds import triplets
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
 from themescope.webapp.features.relabel import queries as cluster_queries
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -42,7 +42,7 @@ def show(record: LabellingRecord) -> None:
     """Draw the form that trains on a labelling, and the results of earlier trainings."""
     with st.expander("Train on these labels", icon=":material/school:"):
         names = (record.name, *_other_labellings(record))
-        found = learn_labels.training_labels(queries.store(), names)
+        found = triplets.training_labels(queries.store(), names)
         placed = sum(len(part.ids) for part in found.placed)
         st.markdown(
             f"{count(placed, 'sentence')} placed by people. Each is the pivot of triplets with a sentence of its "
@@ -51,7 +51,7 @@ def show(record: LabellingRecord) -> None:
         )
         if found.contradictions:
             _contradictions(found)
-        training = learn_labels.placed_for_training(queries.store(), found)
+        training = triplets.placed_for_training(queries.store(), found)
         if placed and not training:
             st.warning(
                 "None of these sentences is in an article of the training split, so there is nothing to train on. "
@@ -80,7 +80,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     )
 
 
-def _contradictions(found: learn_labels.TrainingLabels) -> None:
+def _contradictions(found: triplets.TrainingLabels) -> None:
     shown = found.contradictions[:_MAX_CONTRADICTIONS]
     texts = queries.read(
         lambda r: r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
@@ -246,7 +246,7 @@ def effect_on_unplaced(record: LabellingRecord, before: ModelRecord, after: Mode
         If one of the models has no vectors of the sentences yet.
     """
     store = queries.store()
-    (placed,) = learn_labels.training_labels(store, (record.name,)).placed
+    (placed,) = triplets.training_labels(store, (record.name,)).placed
     ids = np.setdiff1d(placed.partition.ids, placed.ids)
     if not 1 < len(ids) <= MOST_WITH_VECTORS:
         return None

@@ -31,10 +31,11 @@ from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services import search
 from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling import session as clusters
 from themescope.jobs.services.labelling.assistance import prepare_vectors
 from themescope.jobs.services.labelling.metrics import model_in_use
 from themescope.jobs.services.labelling.session import Reclustered
-from themescope.jobs.services.labelling.starts import LEAD, clusters
+from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped

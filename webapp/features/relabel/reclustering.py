@@ -15,8 +15,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.operations import NAME_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import assistance
-from themescope.jobs.services.labelling.starts import clusters
+from themescope.jobs.services.labelling import assistance, session
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.relabel import queries as cluster_queries
 from themescope.webapp.features.relabel.actions import clusters_of_selection
@@ -104,7 +103,7 @@ def _settings(sentences: int) -> tuple[int | None, str]:
     k = None
     if how != AUTOMATIC:
         k = int(middle.number_input("Clusters", 2, most, 2, key=PARTS))
-    titles = clusters.clusterers()
+    titles = session.clusterers()
     ids = list(titles)
     place = ids.index(CLUSTERERS.tagged("compared")[0].id)
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key=CLUSTERER)
