@@ -113,12 +113,13 @@ class SetEncoder(TrainedModel, CombiningModel):
         dim = base_vectors([], self._models).shape[1]
         with seeded(self.seed):
             network = self._new_network(dim).to(pick_device(self.config.device))
-        examples = []
+        examples: list[Examples] = []
         for (sentences, articles), low, high in zip(parts, (0.0, *_READ), _READ, strict=False):
             kept = self.config.embedded_per_article if not examples else 0
             data = set_data(sentences, articles.thinned(kept, self.seed), self._models, SubReport(report, low, high))
             examples.append(Examples(data.articles, partial(batch_similarities, network, data), data.fingerprint()))
-        trained = train(self.config, self.seed, network, *examples, SubReport(report, _READ[1], 1.0))
+        training, validation = examples
+        trained = train(self.config, self.seed, network, training, validation, SubReport(report, _READ[1], 1.0))
         self._network = self._restored(_half_weights(network), Path())  # as saved: loading does not change vectors
         self.metrics = trained.metrics | {"tf-idf weight": self.words_weight}
         self.history = trained.history

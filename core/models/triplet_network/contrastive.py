@@ -64,7 +64,8 @@ class ContrastiveNet(BiLstmModel):
             digest = digest_of_arrays(tokens.ids, tokens.starts, tokens.table, articles.sections)
             examples.append(Examples(articles, partial(_similarities, encoder, drop), digest))
         teaching, stage = (corpus, parts[0][0]), SubReport(report, _READ, 1.0)
-        trained = train_with_teacher(self.config, self.seed, net, *examples, teaching, stage)
+        training, validation = examples
+        trained = train_with_teacher(self.config, self.seed, net, training, validation, teaching, stage)
         self._net = net.cpu().eval()
         self.metrics, self.history = trained.metrics, trained.history
         return self

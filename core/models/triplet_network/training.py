@@ -219,7 +219,7 @@ class _Training(ValidatedLoop[Index]):
         start: Weights | None,
     ) -> None:
         tokens, initial = training.tokens, sorted((start or {}).items())
-        data = [training.triplets, training.groups, tokens.ids, tokens.starts, tokens.table]
+        data: list[npt.NDArray[Any]] = [training.triplets, training.groups, tokens.ids, tokens.starts, tokens.table]
         digest = digest_of_arrays(*data, *(tensor.detach().cpu().numpy() for _, tensor in initial))
         super().__init__(config, seed, [digest], report, rate=config.learning_rate)
         self.config, self.data, self.validation = config, training, validation

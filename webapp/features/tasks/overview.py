@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -28,7 +29,9 @@ from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, ends, interval, p_text, plain, score, time_left
 
 _MOST_SENT = 50
-_VERSION = {Task: lambda task: (task.record.id, [(item.id, item.person, item.done) for item in task.items])}
+_VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
+    Task: lambda task: (task.record.id, [(item.id, item.person, item.done) for item in task.items])
+}
 """What identifies a task until items are added, given to others, done or taken back (``hash_funcs``)."""
 
 

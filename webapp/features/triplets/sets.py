@@ -210,16 +210,16 @@ def show_reviews(listed: Sequence[TripletSetRecord]) -> None:
         found = [t for t, listed in reviews.items() if any(r.person in whose and r.verdict in verdicts for r in listed)]
         gone = np.array(sorted(found), dtype=np.int64)
         by_split = {split: int(np.isin(gone, triplet_queries.ids(source, split)).sum()) for split in Split}
-        out = {split: n for split, n in by_split.items() if split.value in splits}
-        kept = [f"{n:,} {split.value}" for split, n in by_split.items() if n and split not in out]
-        parts = [f"**{n:,}** {split.value}" for split, n in out.items()]
+        excluded = {split: n for split, n in by_split.items() if split.value in splits}
+        kept = [f"{n:,} {split.value}" for split, n in by_split.items() if n and split not in excluded]
+        parts = [f"**{n:,}** {split.value}" for split, n in excluded.items()]
         message = f"Excludes triplets: {', '.join(parts) or 'none'}."
         if kept:
             message += f" Kept despite their verdict: {', '.join(kept)}."
-        if Split.TEST in out:
+        if Split.TEST in excluded:
             message += " Results on a changed test split are not comparable. Evaluate on the original set."
         st.caption(message)
-        removed = sum(out.values())
+        removed = sum(excluded.values())
         _form(source, {"leave_out": [v.value for v in verdicts], "people": whose, "splits": splits}, removed)
     elif not made:
         nothing(
