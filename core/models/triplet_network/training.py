@@ -9,7 +9,7 @@ norms of the vectors, and with them the share of triplets with almost no gradien
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
