@@ -292,7 +292,7 @@ def dataset() -> None:
     """Write corpora as Hugging Face datasets; `import` reads them."""
 
 
-@dataset.command()
+@dataset.command("export")
 @click.argument("corpus")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--labelling", default="", help="Labelling whose clusters become the column “label”.")

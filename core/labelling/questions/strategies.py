@@ -123,8 +123,8 @@ def _best_split(state: QuestionState, least: float) -> Scored | None:
         if key not in state.cache:
             x = state.vectors.unit[rows]
             compared = np.sort(np.random.default_rng(state.seed).permutation(len(rows))[:_MOST_SPLIT])
-            halves = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], 2, state.seed)
-            state.cache[key] = extended_labels(x, compared, halves, 2)
+            parts = Iclust(IclustConfig(restarts=3)).fit_predict(x[compared], 2, state.seed)
+            state.cache[key] = extended_labels(x, compared, parts, 2)
         first, second = rows[state.cache[key] == 0], rows[state.cache[key] == 1]
         question = _question(state, Effect.SPLIT, state.vectors.central(first), state.vectors.central(second))
         if state.may_ask(question) and not state.links.are_together(*question.sentences):

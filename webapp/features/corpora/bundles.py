@@ -46,7 +46,7 @@ def exports(corpus: CorpusRecord) -> None:
             labellings = st.toggle(
                 "Include labellings with history", value=True, key=f"{state.BUNDLE}_labellings_{corpus.id}"
             )
-            _create("bundle", ":material/inventory_2:", corpus, {"labellings": labellings, "models": chosen})
+            _create("bundle", "Create bundle", ":material/inventory_2:", corpus, {"labellings": labellings, "models": chosen})
         _fetch(corpus, "bundle", export_bundle.FOLDER, "labelling")
     with st.expander("Export dataset", icon=":material/dataset:"):
         st.caption(
@@ -64,14 +64,14 @@ def exports(corpus: CorpusRecord) -> None:
                 format_func=lambda choice: str(names.get(choice, choice)), key=f"{state.DATASET}_labels_{corpus.id}",
             )  # fmt: skip
             args = {"labelling": names.get(labels, ""), "themes": labels == _THEMES}
-            _create("dataset", ":material/dataset:", corpus, args)
+            _create("dataset", "Create dataset", ":material/dataset:", corpus, args)
         _fetch(corpus, "dataset", export_dataset.FOLDER, "sentence")
 
 
-def _create(what: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:
+def _create(what: str, label: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:
     st.space("stretch")
     key = f"{state.BUNDLE if what == 'bundle' else state.DATASET}_create_{corpus.id}"
-    if st.button(f"Create {what}", icon=icon, key=key):
+    if st.button(label, icon=icon, key=key):
         title = f"{what.capitalize()} of “{corpus.name}”"
         if submit(f"export-{what}", {"corpus": corpus.name, **args}, title):
             st.rerun()
