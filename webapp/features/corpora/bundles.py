@@ -46,7 +46,8 @@ def exports(corpus: CorpusRecord) -> None:
             labellings = st.toggle(
                 "Include labellings with history", value=True, key=f"{state.BUNDLE}_labellings_{corpus.id}"
             )
-            _create("bundle", "Create bundle", ":material/inventory_2:", corpus, {"labellings": labellings, "models": chosen})
+            args = {"labellings": labellings, "models": chosen}
+            _create("bundle", "Create bundle", ":material/inventory_2:", corpus, args)
         _fetch(corpus, "bundle", export_bundle.FOLDER, "labelling")
     with st.expander("Export dataset", icon=":material/dataset:"):
         st.caption(
