@@ -135,7 +135,7 @@ def test_the_converted_table_of_word_vectors_is_readable(files_of_a_release: Pat
 
 @pytest.mark.parametrize("module", MODULES)
 def test_doctests_pass(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    result = doctest.testmod(importlib.import_module(f"themescope.{module}"), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
 

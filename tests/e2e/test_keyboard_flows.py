@@ -227,8 +227,7 @@ def test_shortcuts_of_a_single_key_can_be_switched_off(page: Page, labelled: App
     before = steps(labelled)
     page.keyboard.press("2")
     page.keyboard.press("/")
-    page.locator(".columns li").nth(1).focus()
-    page.keyboard.press("Space")
+    page.locator(".columns li").nth(1).press("Space")
     expect(page.locator(".columns li[aria-selected=true]")).to_have_count(2)
     status(page, "All changes saved")
     assert steps(labelled) == before
