@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,19 @@ class SelectedSentences:
         """Return the name of the theme of a row; "" without one."""
         label = int(self.themes[row])
         return self.theme_names[label] if label != NO_THEME else ""
+
+    def counts(self, kind: str) -> Counter[str]:
+        """Return the number of sentences of each "Theme", "Section" or "Article" by its name."""
+        parts: dict[str, tuple[npt.NDArray[np.integer], Mapping[int, str]]] = {
+            "Theme": (self.themes, dict(enumerate(self.theme_names))),
+            "Section": (self.sections, dict(enumerate(self.titles))),
+            "Article": (self.articles, self.article_titles),
+        }
+        codes, named = parts[kind]
+        found: Counter[str] = Counter()
+        for code, number in zip(*np.unique(codes[codes >= 0], return_counts=True), strict=True):
+            found[named[int(code)]] += int(number)
+        return found
 
     def rows_of(self, ids: Ids) -> npt.NDArray[np.intp]:
         """Return the rows of those of ``ids`` that are selected, in the order of ``ids``."""
@@ -179,29 +193,6 @@ def _distinctive(store: Store, first: Ids, second: Ids, seed: int) -> tuple[tupl
     labels = np.repeat(np.array([0, 1], dtype=np.int32), [len(part) for part in samples])
     here, there = theme_words(texts, labels, 2, MANY_WORDS)
     return here, there
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A theme, section or article with its number of sentences in two sets."""
-
-    name: str
-    first: int
-    second: int
-
-
-def shares(names: Sequence[str], first: npt.NDArray[np.integer], second: npt.NDArray[np.integer]) -> list[Share]:
-    """Return the counts of codes (indices into ``names``; negative ones are ignored), largest in ``first`` first.
-
-    Names that occur twice are counted together.
-    """
-    counts: dict[str, list[int]] = {}
-    for side, codes in enumerate((first, second)):
-        found = np.bincount(codes[codes >= 0], minlength=len(names))
-        for code in np.flatnonzero(found).tolist():
-            counts.setdefault(names[code], [0, 0])[side] += int(found[code])
-    listed = [Share(name, a, b) for name, (a, b) in counts.items()]
-    return sorted(listed, key=lambda share: (-share.first, -share.second, share.name))
 
 
 # ---------------------------------------------------------------- labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -116,8 +117,10 @@ def test_two_selections_are_compared(sqlite_store: Store) -> None:
     found = selections.compare(sqlite_store, one.ids, other.ids)
     assert found.sizes == (6, 6) and found.shared == 2
     assert selections.compare(sqlite_store, one.ids, one.ids).words == ((), ())
-    listed = selections.shares(["a", "b", "a"], np.array([0, 1, 2, -1]), np.array([1, 1]))
-    assert [(share.name, share.first, share.second) for share in listed] == [("a", 2, 0), ("b", 1, 2)]
+    read = selections.read_sentences(sqlite_store, one.ids)
+    themes = np.array([0, 1, 2, -1, -1, -1], dtype=np.int32)
+    assert replace(read, themes=themes, theme_names=["a", "b", "a"]).counts("Theme") == {"a": 2, "b": 1}
+    assert sum(read.counts("Section").values()) == sum(read.counts("Article").values()) == 6
 
 
 def test_sentences_become_a_cluster_in_one_step_that_can_be_undone(sqlite_store: Store) -> None:

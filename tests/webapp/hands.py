@@ -12,6 +12,7 @@ def words_of(at: AppTest) -> str:
     """Everything that stands on a page as text."""
     kinds = (
         at.title, at.header, at.subheader, at.markdown, at.caption, at.text, at.info, at.warning, at.error, at.success,
+        at.toast,
     )  # fmt: skip
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 

@@ -253,4 +253,4 @@ def shows(at: AppTest, page: str, key: str, name: str) -> None:
     if key == "layout":
         assert next(group for group in at.button_group if group.label == "Layout").value == name
     else:
-        assert at.session_state[f"{page}_tab_widget" if key == "tab" else f"{page}_{key}"] == name
+        assert at.session_state[f"{page}_{key}"] == name

@@ -53,7 +53,7 @@ def test_a_case_is_coded_undone_and_noted(collected: Store, open_page: Open) -> 
     assert "ada" not in read(collected).coded()
     press(at, "None applies")
     assert read(collected).coded()["ada"] == {1: frozenset()}
-    at.text_area(key=f"{state.NOTE}_new_1").set_value("Mine")
+    at.text_area(key="notebook_note_new_1").set_value("Mine")
     press(at, "Add note")
     assert [n.text for n in read(collected).notes if n.person == "ada"] == ["Mine"]
     own = [b for b in at.button if b.label == "Delete"]
@@ -75,7 +75,7 @@ def test_what_others_gave_to_a_case_makes_no_difference_before_it_is_coded(colle
     assert not [box for box in at.selectbox if box.label == "Coded by"]
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Counts")
     assert not at.exception and "Nothing to count yet." in plain_words_of(at) and not at.dataframe
-    at.toggle(key=state.INCLUDE).set_value(True).run()
+    at.toggle(key="notebook_include").set_value(True).run()
     assert at.dataframe[0].value["Cases"].tolist() == [2, 1]
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Agreement")
     assert not at.exception and "needs two analysts" in plain_words_of(at)
@@ -114,7 +114,7 @@ def test_suggestions_are_accepted(collected: Store, open_page: Open) -> None:
             text = "The sections share the same words." if n % 2 else "A date misleads the model."
             w.error_notebook.add(case(1, (n, n + 1, n + 8), f"s {n}"), "Ben", f"{text} {n}")
     at = open_page("notebook", person="ada", corpus=CORPUS, view="Categories")
-    at.selectbox(key=f"{state.SUGGESTIONS}_by").set_value("Words (tf-idf)").run()
+    at.selectbox(key="notebook_suggestions_by").set_value("Words (tf-idf)").run()
     press(at, "Suggest categories")
     accept = [b for b in at.button if b.label == "Accept"]
     assert not at.exception and len(accept) >= 2

@@ -14,7 +14,6 @@ from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.pipeline import queue_pipeline
-from themescope.webapp.features.themes import state
 
 Open = Callable[..., AppTest]
 LINES = "\n".join(f"Sentence {i} about rivers and their towns." for i in range(8))
@@ -64,7 +63,7 @@ def test_steps_of_a_project_with_cancel_retry_and_dismiss(filled_store: Store, o
 
 def test_pasted_text_is_taken_by_the_click_that_sends_it(sqlite_store: Store, open_page: Open) -> None:
     at = open_page("themes")
-    at.text_area(key=state.PASTED).set_value(LINES)  # not sent yet, as before Ctrl+Enter
+    at.text_area(key="themes_pasted").set_value(LINES)  # not sent yet, as before Ctrl+Enter
     press(at, "Find themes")
     assert not at.exception
     assert kinds(sqlite_store) == ["import-list", "embed", "find-themes", "project"]

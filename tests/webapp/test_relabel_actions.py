@@ -16,10 +16,10 @@ from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel import toolbar
+from themescope.webapp.features.relabel import sentences
 from themescope.webapp.features.relabel.actions import ACTIONS, HANDLERS, NEXT_KEY_PAGE, dispatch
-from themescope.webapp.features.relabel.cluster_map import canvas_of
 from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.features.relabel.sentences import canvas_of
 from themescope.webapp.features.relabel.state import PlottedMap
 from themescope.webapp.features.relabel.toolbar import toolbar_data
 from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE
@@ -122,7 +122,7 @@ def test_dialogs_and_names_are_requested(state: RelabelState) -> None:
 def test_queues_and_searches_come_in_their_order(
     filled_store: Store, labelling: LabellingRecord, state: RelabelState
 ) -> None:
-    assert not len(toolbar.in_view(state, DIFFERS_FROM_PEOPLE))
+    assert not len(sentences.in_view(state, DIFFERS_FROM_PEOPLE))
     other = starts.begin(
         filled_store,
         NewLabelling(labelling.corpus_id, "Ben's", "Ben", Sharing.OWN, False, labelling.article_id),
@@ -131,7 +131,7 @@ def test_queues_and_searches_come_in_their_order(
     session = LabellingSession(filled_store, other.id, "Ben")
     moved = session.partition.members(2)[:1]
     session.do(op.assign(session.partition, moved, 3))
-    assert toolbar.in_view(state, DIFFERS_FROM_PEOPLE).tolist() == moved.tolist()
+    assert sentences.in_view(state, DIFFERS_FROM_PEOPLE).tolist() == moved.tolist()
     send(state, {"kind": "next", "number": 1})
     assert state.selected.tolist() == moved.tolist()
     assert state.selection_method == "queue “Differs from other people”"
@@ -140,10 +140,10 @@ def test_queues_and_searches_come_in_their_order(
     sentence = int(state.partition.ids[3])
     send(state, {"kind": "pick", "on": [sentence], "off": state.selected.tolist(), "number": 2})
     send(state, {"kind": "similar", "number": 3})
-    assert toolbar.in_view(state, toolbar.ALL)[0] == sentence
+    assert sentences.in_view(state, sentences.ALL)[0] == sentence
     state.show_similar(None)
     words = state.session.texts[sentence][:12]
-    assert sentence in toolbar.in_view(state, toolbar.ALL, words).tolist()
+    assert sentence in sentences.in_view(state, sentences.ALL, words).tolist()
 
 
 def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) -> None:

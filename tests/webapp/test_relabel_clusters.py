@@ -18,7 +18,7 @@ from themescope.db.records import NewLabelling, VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services import search as inference
 from themescope.jobs.services.labelling import starts
-from themescope.webapp.features.relabel import queries, toolbar
+from themescope.webapp.features.relabel import queries, sentences
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.clusters import tree_data
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -92,7 +92,7 @@ def test_clusters_are_chosen_grouped_and_moved_out(
     assert rows[-3]["count"].startswith("2 sub-themes · 0 of")
     state = state_of(at, labelling)
     state.clusters.numbers = (theme,)
-    shown = toolbar.in_view(state, toolbar.CHOSEN)
+    shown = sentences.in_view(state, sentences.CHOSEN)
     assert sorted(shown) == sorted([*now.members(2), *now.members(3)])
     at = send(at, labelling, "put_under", clusters=[1], theme=2)  # dropped on a sub-theme
     assert stored(filled_store, labelling).clusters[1].parent == theme

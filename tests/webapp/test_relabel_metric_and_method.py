@@ -18,7 +18,6 @@ from themescope.db.store import Store
 from themescope.jobs.queue.control import cancel
 from themescope.jobs.services.labelling import metrics
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.relabel.state import CHOICE, METRIC
 from themescope.webapp.shared.text import plain
 
 Open = Callable[..., AppTest]
@@ -57,13 +56,13 @@ def state_of(store: Store, record: LabellingRecord) -> LabellingSession:
 def test_a_method_is_ranked_previewed_and_used(copy_home: CopyHome, home: Path, open_page: Open) -> None:
     store = copy_home(home)
     record, session = labelling(store, each=ENOUGH, owner="")
-    at = click(opened(open_page, record, CHOICE), "Rank methods")
+    at = click(opened(open_page, record, "relabel_choice"), "Rank methods")
     with store.reading() as r:
         (job,) = r.jobs.list(status=JobStatus.QUEUED)
     assert (job.kind, job.args["labelling"]) == ("choose-method", "mine")
     cancel(store, job.id)
     do(store, "choose-method", labelling="mine", clusterers=["iclust", "ward"])
-    at = opened(open_page, record, CHOICE)
+    at = opened(open_page, record, "relabel_choice")
     table = next(d.value for d in at.dataframe if "Agreement" in d.value.columns)
     assert table["Rank"].is_monotonic_increasing and table["Remark"].str.contains("default").sum() == 1
     assert "Cohen’s kappa" in words_of(at)
@@ -85,7 +84,7 @@ def test_a_metric_is_learned_used_and_stopped(
     record, session = labelling(store, each=5, owner="")
     before = session.partition.to_bytes()
     monkeypatch.setattr(metrics.LearnedMetric, "helps", property(lambda self: True))
-    at = click(opened(open_page, record, METRIC), "Learn a metric")
+    at = click(opened(open_page, record, "relabel_metric"), "Learn a metric")
     table = next(d.value for d in at.dataframe if "Measured on" in d.value.columns)
     assert list(table["Measured on"]) == ["Other sentences"]
     assert "Learned from 20 judged sentences" in words_of(at) and "**It helps** with other sentences." in words_of(at)

@@ -31,7 +31,7 @@ def kept(filled_store: Store) -> int:
 
 def opened(at: AppTest, popover: str) -> AppTest:
     """Open a popover of the actions."""
-    at.session_state[f"{state.PANEL}-{popover}"] = True
+    at.session_state[f"selections_panel-{popover}"] = True
     return at.run()
 
 
@@ -42,7 +42,7 @@ def test_a_link_opens_the_sentences_with_their_origin(kept: int, open_page: Open
     assert [row["id"] for row in listed(at)] == [*range(25, 31)]
     assert listed(at)[0]["text"].startswith("Nile lead paragraph 0") and listed(at)[0]["place"] == "Nile › Introduction"
     assert "The Nile" in [b.label for b in at.button]
-    at.text_input(key=f"{state.PANEL}-search").set_value("sentence 1").run()
+    at.text_input(key="selections_panel-search").set_value("sentence 1").run()
     assert [row["id"] for row in listed(at)] == [26, 28, 30] and listing(at)["mark"] == "sentence 1"
     press(at, "Clear selection")
     assert not listing(at) and state.OPEN not in at.query_params
@@ -103,7 +103,7 @@ def test_a_shared_selection_opens_on_the_map_with_its_view(kept: int, open_page:
 def test_the_link_names_the_stored_selection(filled_store: Store, open_page: Open) -> None:
     shape = "0_0_65535_0_65535_65535_0_65535"
     at = open_page("map", person="ada", corpus=CORPUS, shape=shape)
-    at.session_state[f"{map_state.PANEL}-Share"] = True
+    at.session_state["map_panel-Share"] = True
     at.run()
     (link,) = [code.value for code in at.code]
     with filled_store.reading() as r:

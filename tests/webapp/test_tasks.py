@@ -90,11 +90,11 @@ def test_a_member_who_has_not_begun_blind_work_sees_no_labels_of_others(
 def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: Open) -> None:
     at = open_page("tasks", person="ada", view=state.NEW)
     assert not at.exception and "A task needs a name, articles and people." in words_of(at)
-    at.text_input(key=f"{state.FORM}_name").set_value("first task")
-    at.multiselect(key=f"{state.FORM}_people").set_value(["ada", " Jose\u0301  B"]).run()
-    at.number_input(key=f"{state.FORM}_share").set_value(100)
-    at.button_group(key=f"{state.FORM}_articles").set_value(form.FIRST).run()
-    at.number_input(key=f"{state.FORM}_number").set_value(2).run()
+    at.text_input(key="tasks_form_name").set_value("first task")
+    at.multiselect(key="tasks_form_people").set_value(["ada", " Jose\u0301  B"]).run()
+    at.number_input(key="tasks_form_share").set_value(100)
+    at.button_group(key="tasks_form_articles").set_value(form.FIRST).run()
+    at.number_input(key="tasks_form_number").set_value(2).run()
     button(at, "Create task").click().run()
     assert not at.exception and not at.error
     with filled_store.reading() as r:
@@ -114,11 +114,11 @@ def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open
     assert progress.loc["ada", "Items"] == "3 of 3" and progress.loc[HOSTILE, "Remaining"] == "done"
     assert at.dataframe[1].value["Agreement over time"].tolist() == ["3 items, too few"] * 2
     assert "this person has every item" in words_of(at).replace("\\", "")
-    at.text_input(key=f"{state.REASSIGN}_name").set_value("eve").run()
-    at.button(key=f"{state.REASSIGN}_add").click().run()
-    at.selectbox(key=f"{state.ROUTE}_person").set_value("eve").run()
-    at.number_input(key=f"{state.ROUTE}_most").set_value(1).run()
-    at.button(key=f"{state.ROUTE}_send").click().run()
+    at.text_input(key="tasks_reassign_name").set_value("eve").run()
+    at.button(key="tasks_reassign_add").click().run()
+    at.selectbox(key="tasks_route_person").set_value("eve").run()
+    at.number_input(key="tasks_route_most").set_value(1).run()
+    at.button(key="tasks_route_send").click().run()
     assert not at.exception and "1 item given to eve" in words_of(at)
     with filled_store.reading() as r:
         (item,) = r.tasks.items(task.id, "eve")

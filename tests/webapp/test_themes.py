@@ -19,6 +19,7 @@ from themescope.core.records.stored import JobStatus, Role
 from themescope.core.types import Article, Paragraph, Section, Split
 from themescope.db.records import MapPoints
 from themescope.db.store import Store
+from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.themes import results, state
 from themescope.webapp.features.themes.new_list import EXAMPLE
 from themescope.webapp.shared.results import partition_queries
@@ -107,7 +108,7 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
 
 def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) -> None:
     at = open_page("themes", corpus="My list", view="Results")
-    at.text_input(key=f"{state.NEW_THEME_NAME}_th1_1").set_value("Second *theme*").run()
+    at.text_input(key="themes_new_theme_name_th1_1").set_value("Second *theme*").run()
     assert not at.exception
     (analysis,) = partition_queries.analyses()
     assert [theme["name"] for theme in analysis.themes] == [HOSTILE, "Second *theme*"]
@@ -124,14 +125,14 @@ def test_labellers_do_not_rename_what_others_see(analysed: Store, open_page: Ope
     with analysed.writing() as w:
         w.people.set_role("root", Role.ADMIN, "")
     at = open_page("themes", person="lea", corpus="My list", view="Results")
-    assert not any(box.key == f"{state.NEW_THEME_NAME}_th1_1" for box in at.text_input)
+    assert not any(box.key == "themes_new_theme_name_th1_1" for box in at.text_input)
 
 
 def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
     (analysis,) = partition_queries.analyses()
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     rows = results.export(analysis, listed, np.arange(12))
-    written = list(csv.DictReader(io.StringIO(results.csv_text(results.HEADER, rows), newline="")))
+    written = list(csv.DictReader(io.StringIO(csv_text(results.HEADER, rows), newline="")))
     assert written[0]["sentence"].startswith("'=0") and rows[0][1].startswith("=0")
     assert {row["group"] for row in written} == {"talks"}
 

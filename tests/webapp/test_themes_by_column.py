@@ -50,10 +50,10 @@ def test_themes_are_compared_with_columns(themed: Store, open_page: Open) -> Non
     assert "54 sentences. Cramér’s V 1.00; chi-square 54.0 with 2 degrees of freedom, p < 0.001." in said
     assert "depend on each other" in said
     for shown in ("Shares", "Residuals"):
-        at.session_state[state.CELLS] = shown
+        at.session_state["themes_cells"] = shown
         at.run()
         assert not at.exception
-    at.session_state[state.COLUMN_VIEW] = state.OVER_TIME
+    at.session_state["themes_column_view"] = state.OVER_TIME
     at.run()
     assert not at.exception
     assert any(box.label == "Period" and box.value == "day" for box in at.selectbox)

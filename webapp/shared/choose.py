@@ -23,7 +23,7 @@ from themescope.db.store import Unit
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, language_note, within_article
 from themescope.jobs.common.models import NOT_STORED
 from themescope.webapp.shared import people, projects, queries
-from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.components import clickable_table, confirm
 from themescope.webapp.shared.navigation import View, page_link, write_parameter
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import distinct, plain
@@ -41,8 +41,39 @@ def by_name(label: str, records: Sequence[R], param: str, name: Callable[[R], st
     return named[value]
 
 
-def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
+def bound(label: str, options: Sequence[str], key: str, **more: Any) -> str:
+    """Choose one of ``options`` in a select box that Streamlit binds to its URL key; the first if that has no other."""
+    if st.session_state.get(key) not in options:
+        st.session_state.pop(key, None)
+    chosen = st.selectbox(label, options, key=key, bind="query-params", **more)
+    return chosen if chosen in options else options[0]
+
+
+def one_of(label: str, options: Sequence[str], param: str, default: str = "", help: str = "") -> str:
+    """Choose one of ``options`` in a select box with the URL key ``param``, which the address always names.
+
+    Its default may change: the best methods are others as soon as a better one is measured, and a link must keep
+    naming what it showed.
+    """
+    value, key = _held(param, options, default if default in options else options[0], named=True)
+    st.selectbox(label, options, key=key, help=help or None)
+    return value
+
+
+def segment(label: str, options: Mapping[str, str], param: str, default: str = "", help: str = "") -> str:
+    """Choose one of ``options`` (id → title) in a segmented control; see :func:`one_of`."""
+    value, key = _held(param, list(options), default if default in options else next(iter(options)), named=True)
+    titles = {id: plain(title) for id, title in options.items()}
+    st.segmented_control(
+        label, list(options), key=key, required=True, format_func=titles.__getitem__, help=help or None
+    )
+    return value
+
+
+def _held(param: str, known: Sequence[str], default: str, named: bool = False) -> tuple[str, str]:
     """Return the choice that the session holds for a URL key, and the key of the widget that shows it.
+
+    The address has it if it is not the default or, if ``named``, in any case.
 
     The widget is a new one whenever anything else than itself has changed the choice. A browser that has not drawn
     the change yet sends the old value of the old widget with every run of a fragment, and would undo it; nobody reads
@@ -58,19 +89,20 @@ def _held(param: str, known: Sequence[str], default: str) -> tuple[str, str]:
     st.session_state[param], st.session_state[f"{param}_drawn"] = value, (turn, value)
     if st.session_state.get(key) != value:
         st.session_state[key] = value
-    if st.query_params.get(param, default) != value:
+    if st.query_params.get(param, "" if named else default) != value:
         write_parameter(param, [value])
     return value, key
 
 
 def clickable(
-    records: Sequence[R], param: str, name: Callable[[R], str], frame: pd.DataFrame, columns: Mapping[str, Any]
-) -> R:
-    """Choose one of ``records`` (at least one) by a click in a table, whose rows are those of ``frame``.
+    records: Sequence[R], param: str, name: Callable[[R], str], columns: Mapping[str, Any],
+    config: Mapping[str, Any] | None = None,
+) -> R:  # fmt: skip
+    """Choose one of ``records`` (at least one) by a click in a table, each row of which is a record.
 
     The choice is the URL key ``param``; without it, the first record. A long table has a search box.
     """
-    names = [name(record) for record in records]
+    names, frame = [name(record) for record in records], pd.DataFrame(columns)
     rows = _searched(frame, param) if len(records) > _LONG else list(range(len(records)))
     table = f"table-{param}-{hash(tuple(names[row] for row in rows))}"
 
@@ -82,7 +114,7 @@ def clickable(
         frame.iloc[rows],
         table,
         choose,
-        column_config=dict(columns),
+        column_config=config or {},
         height="content" if len(rows) <= _ROWS else 310,
         placeholder="–",
     )
@@ -108,10 +140,6 @@ def open_tab(names: Sequence[str], param: str, default: str | None = None) -> tu
     value, key = _held(param, names, default or names[0])
     tabs = st.tabs(names, key=key, on_change="rerun")
     return value, tabs[names.index(value)]
-
-
-COUNTED = st.column_config.NumberColumn(format="localized")
-"""Column of counts with thousands separators."""
 
 
 def project() -> CorpusRecord | None:
@@ -251,19 +279,5 @@ def delete_button(noun: str, name: str, along: str, delete: Callable[[Unit], Non
     if may(Right.MANAGE) and st.button(
         f"Delete this {noun} …", icon=":material/delete:", type="tertiary", key=f"delete-{noun}"
     ):
-        st.dialog(f"Delete this {noun}?")(_confirm)(name, along, delete)
-
-
-def _confirm(name: str, along: str, delete: Callable[[Unit], None]) -> None:
-    outcome = st.session_state.pop("deletion", None)
-    if outcome == "":
-        st.rerun()
-    st.markdown(f"**{plain(name)}**{' with ' + plain(along) if along else ''}. This cannot be undone.")
-    if outcome:
-        st.error(plain(outcome), icon=":material/error:")
-    st.button("Delete", type="primary", icon=":material/delete:", on_click=_delete, args=(delete,))
-
-
-def _delete(delete: Callable[[Unit], None]) -> None:
-    """Delete, and keep the error message, or "" for success, for the next run of the dialog."""
-    st.session_state["deletion"] = queries.write(delete)
+        about = f"**{plain(name)}**{' with ' + plain(along) if along else ''}. This cannot be undone."
+        confirm(f"Delete this {noun}?", about, "Delete", lambda: queries.write(delete))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -37,6 +37,8 @@ _MIME = {
     ".zip": "application/zip",
 }
 _KEPT_DOWNLOADS = 16
+_NO_FIELDS: Mapping[str, Any] = {}
+_COUNTED = st.column_config.NumberColumn(format="localized")
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the scripts, styles and templates that pages share."""
 _download_numbers = count()
@@ -60,7 +62,19 @@ def draw_component(name: str, folder: Path = ASSETS, *scripts: str, **call: Any)
     draw(**call)
 
 
-def clickable_table(frame: pd.DataFrame | Styler, key: str, on_click: Callable[[int], None], **options: Any) -> None:
+Columns = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame | Styler
+"""A table: values by the title of their column, or its rows."""
+
+
+def draw_table(columns: Columns, *, column_config: Mapping[str, Any] = _NO_FIELDS, **options: Any) -> None:
+    """Draw a table; whole numbers have thousands separators, and more than ten rows scroll."""
+    found = columns if isinstance(columns, Styler | pd.DataFrame) else pd.DataFrame(columns)
+    frame: pd.DataFrame = found.data if isinstance(found, Styler) else found  # type: ignore[attr-defined]
+    config: dict[str, Any] = {str(name): _COUNTED for name, kind in frame.dtypes.items() if kind.kind in "iu"}
+    st.dataframe(found, hide_index=True, column_config=config | dict(column_config), **options)
+
+
+def clickable_table(columns: Columns, key: str, on_click: Callable[[int], None], **options: Any) -> None:
     """Draw a table; a click calls ``on_click`` with the number of the row, in a callback."""
 
     def choose() -> None:
@@ -68,7 +82,7 @@ def clickable_table(frame: pd.DataFrame | Styler, key: str, on_click: Callable[[
         if cells:
             on_click(cells[0][0])
 
-    st.dataframe(frame, hide_index=True, key=key, on_select=choose, selection_mode="single-cell", **options)
+    draw_table(columns, key=key, on_select=choose, selection_mode="single-cell", **options)
 
 
 def clicked_point(key: str) -> tuple[int, int] | None:
@@ -91,10 +105,39 @@ def attempt(call: Callable[[], T]) -> T | None:
 
 def toast_error(change: Callable[[], object]) -> None:
     """Call ``change`` in a callback; show its error as a toast."""
+    succeeds(change)
+
+
+def succeeds(change: Callable[[], object]) -> bool:
+    """Call ``change``, also in a callback; show its error as a toast, and return whether there was none."""
     try:
         change()
     except ThemescopeError as error:
         st.toast(plain(error), icon=":material/error:", duration="long")
+        return False
+    return True
+
+
+_CONFIRMED = "confirmed"
+
+
+def confirm(title: str, about: str, label: str, change: Callable[[], bool], icon: str = ":material/delete:") -> None:
+    """Ask in a dialog whether to make a change; call it in the run in which the button for that was clicked.
+
+    ``change`` is called in a callback. It returns whether it was made, which closes the dialog.
+    """
+    st.session_state.pop(_CONFIRMED, None)
+
+    def act() -> None:
+        st.session_state[_CONFIRMED] = change()
+
+    def ask() -> None:
+        if st.session_state.pop(_CONFIRMED, False):
+            st.rerun()
+        st.markdown(about)
+        st.button(label, type="primary", icon=icon, on_click=act)
+
+    st.dialog(title)(ask)()
 
 
 def download(label: str, data: Callable[[], str | bytes], file: str, **options: Any) -> None:
@@ -130,7 +173,6 @@ _WORDS = {
     "late": "Not saved yet: the server does not answer. Your keys are kept and sent again.",
     "lost": "The connection was lost. Check your last key, and press it again if its effect is missing.",
 }
-_NO_FIELDS: Mapping[str, str] = {}
 
 
 @dataclass

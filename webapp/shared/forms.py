@@ -1,19 +1,21 @@
-"""Forms generated from a config, one widget per setting; tables of settings, counts and results."""
+"""Forms generated from a config, one widget per setting; tables of settings, counts and results; tables as files."""
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from themescope.core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
-from themescope.webapp.shared import input_files
-from themescope.webapp.shared.components import attempt
+from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
+from themescope.webapp.shared import input_files, queries
+from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.text import duration, plain, words
 
 _ACROSS = 3
@@ -116,6 +118,35 @@ def _step(default: float | None) -> float:
     return float(10.0 ** (len(str(int(size))) - 2)) if size >= 1 else float(f"{size / 10:.0e}")
 
 
+Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
+"""Header and rows."""
+
+
+def table_files(
+    corpus_id: int, stem: str, table: Callable[[], Table], excel: Callable[..., bytes] = excel_bytes, json: bool = True,
+    help: str | None = None,
+) -> None:  # fmt: skip
+    """Draw a button for each format of a table of sentences, to which the file adds the columns of their corpus.
+
+    The table is made when a button is clicked.
+    """
+    formats: dict[str, Callable[..., Any]] = {
+        "CSV": csv_text,
+        "JSONL": json_lines,
+        "XLSX": excel,
+        "Parquet": parquet_bytes,
+    }
+    for label, write in formats.items():
+        if json or label != "JSONL":
+            made = partial(_written, corpus_id, write, table)
+            download(label, made, f"{stem}.{label.lower()}", key=f"file-{stem}-{label}", help=help)
+
+
+def _written(corpus_id: int, write: Callable[..., Any], table: Callable[[], Table]) -> str | bytes:
+    content: str | bytes = file_content(queries.store(), corpus_id, write, *table())
+    return content
+
+
 _BETWEEN = " · "
 
 
@@ -126,7 +157,7 @@ def facts_table(facts: Mapping[str, Any], names: tuple[str, str] = ("Setting", "
         st.caption("None")
         return
     frame = pd.DataFrame(rows, columns=list(names))
-    st.dataframe(frame, hide_index=True, height=height if len(rows) > height // 35 else "content")
+    draw_table(frame)
 
 
 def flat_facts(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

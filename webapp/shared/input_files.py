@@ -25,7 +25,7 @@ from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
 from themescope.jobs.services.selections import HEADER
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.text import count, plain, shorten
 
 UPLOAD, SERVER_PATH = "Upload", "Server path"
@@ -197,7 +197,7 @@ def optional_column(label: str, sheet: Sheet, used: Sequence[str], key: str, hel
 def draw_rows(sheet: Sheet) -> None:
     """Draw the first rows of a table."""
     frame = pd.DataFrame(sheet.rows[:_SHOWN], columns=list(sheet.columns))
-    st.dataframe(frame, hide_index=True, height=_HEIGHT)
+    draw_table(frame, height=_HEIGHT)
 
 
 def column_types(sheet: Sheet, used: Sequence[str], key: str) -> dict[str, str]:

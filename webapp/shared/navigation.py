@@ -288,24 +288,19 @@ def saved_views(page: str) -> None:
 
 
 def _delete(view_id: int) -> None:
-    st.session_state["view-refused"] = queries.write(lambda w: w.views.delete(view_id))
+    queries.write(lambda w: w.views.delete(view_id))
 
 
 def _save(page: str) -> None:
     def keep() -> None:
         query = urlencode(shown_view(), doseq=True)
         name = str(st.session_state[_NAME])
-        refused = queries.write(lambda w: w.views.add(page, name, query, current_person()))
-        if refused:
-            st.session_state["view-refused"] = refused
-        else:
+        if queries.write(lambda w: w.views.add(page, name, query, current_person())):
             st.session_state[_NAME] = ""
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("View name", key=_NAME, max_chars=200)
         st.button("Save", key="save-view", icon=":material/bookmark_add:", on_click=keep)
-    if refused := st.session_state.pop("view-refused", ""):
-        st.error(plain(refused), icon=":material/error:")
 
 
 def saved_line(

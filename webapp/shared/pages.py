@@ -1,11 +1,10 @@
-"""Declarations of pages: their cards, and their session and URL keys.
+"""Declarations of pages: their cards and their URL keys.
 
-Streamlit keeps the session state and the query parameters of all pages in one place each. Every page therefore
-declares its keys once, in ``webapp/features/<page>/state.py``, and each key begins with the id of the page ::
+Streamlit keeps the session state and the query parameters of all pages in one place each. Every key of a page therefore
+begins with the id of the page, and those of the address are declared in ``webapp/features/<page>/state.py`` ::
 
     KEYS = PageKeys("themes")
     VIEW = KEYS.url("view")           # "themes_view"
-    DRAFT = KEYS.session("draft")     # "themes_draft"
 
 The corpus, which the pages call project, is the only key that all pages share: it means the same everywhere.
 """
@@ -51,44 +50,31 @@ class UrlKey:
 
 
 class PageKeys:
-    """Session and URL keys of one page.
+    """URL keys of one page.
 
     Parameters
     ----------
     page
         Id of the page, the prefix of its keys.
+    viewed
+        Prefixes of the session keys that belong to a view, and that a link to another view therefore removes.
     """
 
-    def __init__(self, page: str) -> None:
-        self.page = page
+    def __init__(self, page: str, viewed: tuple[str, ...] = ()) -> None:
+        self.page, self.viewed = page, viewed
         self.urls: dict[str, UrlKey] = {CORPUS: UrlKey(CORPUS)}
-        self.sessions: set[str] = set()
-        self.viewed: tuple[str, ...] = ()
-        """Prefixes of the session keys that belong to a view, and that a link to another view therefore removes."""
 
     def url(self, name: str, *, kind: type = str, record: str = "") -> str:
         """Declare a URL key and return it."""
-        key = self._new(name)
+        key = f"{self.page}_{name}"
+        if key in self.urls:
+            raise DuplicateNameError("key of a page", key)
         self.urls[key] = UrlKey(key, kind, record)
-        return key
-
-    def session(self, name: str, *, viewed: bool = False) -> str:
-        """Declare a key of the session, or a prefix of keys, and return it; see :attr:`viewed`."""
-        key = self._new(name)
-        self.sessions.add(key)
-        if viewed:
-            self.viewed += (key,)
         return key
 
     def address(self, query: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
         """Return the query parameters of a link to this page; ``query`` names its URL keys without the prefix."""
         return {self._known(name): value for name, value in query.items()}
-
-    def _new(self, name: str) -> str:
-        key = f"{self.page}_{name}"
-        if key in self.urls or key in self.sessions:
-            raise DuplicateNameError("key of a page", key)
-        return key
 
     def _known(self, name: str) -> str:
         key = name if name in self.urls else f"{self.page}_{name}"

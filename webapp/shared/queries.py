@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
-from themescope.core.errors import ThemescopeError, UnknownNameError
+from themescope.core.errors import UnknownNameError
 from themescope.core.records.stored import (
     ArticleRecord,
     ColumnRecord,
@@ -35,6 +35,7 @@ from themescope.jobs.common import model_choice
 from themescope.jobs.common import models as stored
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
 from themescope.webapp.shared import people
+from themescope.webapp.shared.components import succeeds
 
 T = TypeVar("T")
 HEADLINE = "ami"
@@ -69,14 +70,14 @@ def read(query: Callable[[Unit], T]) -> T:
         return query(repositories)
 
 
-def write(change: Callable[[Unit], object]) -> str:
-    """Write to the store; return the error message, or "" for success."""
-    try:
+def write(change: Callable[[Unit], object]) -> bool:
+    """Write to the store, also in a callback; show the error as a toast, and return whether there was none."""
+
+    def make() -> None:
         with store().writing() as repositories:
             change(repositories)
-    except ThemescopeError as error:
-        return str(error)
-    return ""
+
+    return succeeds(make)
 
 
 # ---------------------------------------------------------------- corpora

@@ -93,14 +93,29 @@ def time_left(seconds: float) -> str:
 
 def file_name(name: str, suffix: str) -> str:
     """Return a name for a download: letters and digits of ``name`` in lower case, joined by hyphens."""
-    stem = "-".join(re.findall(r"\w+", name.casefold()))
-    return f"{stem[:_LONGEST_STEM] or 'themescope'}.{suffix}"
+    return f"{file_stem(name)}.{suffix}"
+
+
+def file_stem(name: str) -> str:
+    """Return :func:`file_name` without its suffix."""
+    return "-".join(re.findall(r"\w+", name.casefold()))[:_LONGEST_STEM] or "themescope"
 
 
 def score(value: float) -> str:
     """Return three decimals without the leading zero, as papers print scores: ``.312``, ``-.004``, ``1.000``."""
     text = f"{value:.3f}"
     return ".000" if text == "-0.000" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def signed_score(value: float) -> str:
+    """Return ``+.312`` or ``−.004``: a difference of scores."""
+    text = score(abs(value))
+    return text if text == ".000" else ("+" if value > 0 else "−") + text
+
+
+def signed_interval(found: Estimate) -> str:
+    """Return ``+.312 [+.290, +.334]``."""
+    return f"{signed_score(found.value)} [{signed_score(found.low)}, {signed_score(found.high)}]"
 
 
 def signed(value: float) -> str:
@@ -118,9 +133,11 @@ def ends(found: Estimate) -> tuple[float | None, float | None]:
     return (found.low, found.high) if found.n > 1 else (None, None)
 
 
-def with_interval(found: ScoreRecord | None) -> str:
+def with_interval(found: ScoreRecord | Estimate | None) -> str:
     """Return ``.312 [.290, .334]``, or a dash for no score."""
-    return "–" if found is None else interval(found.value, found.low, found.high)
+    if found is None:
+        return "–"
+    return interval(found.value, *(ends(found) if isinstance(found, Estimate) else (found.low, found.high)))
 
 
 def with_half_width(found: ScoreRecord | None) -> str:

@@ -5,7 +5,7 @@ import streamlit as st
 from themescope.db.records import HIDDEN
 from themescope.webapp.features.agreement import groups, results
 from themescope.webapp.features.agreement.groups import TextScope
-from themescope.webapp.features.agreement.state import LABELLINGS, REVEAL, SCOPE
+from themescope.webapp.features.agreement.state import SCOPE
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing
 from themescope.webapp.shared.people import current_person
@@ -16,14 +16,14 @@ def results_of(scope: TextScope) -> None:
     """Draw the choice of labellings and the results; nothing while the person labels the text blind."""
     found = groups.labellings(scope)
     names = [record.name for record in scope.labellings]
-    default, key = [name for name in names if name not in found.left_out], f"{LABELLINGS}_{scope.name}"
+    default, key = [name for name in names if name not in found.left_out], f"agreement_labellings_{scope.name}"
     held = st.session_state.get(key)
     if held is None or held == st.session_state.get(f"{key}_default"):  # the person has not changed it
         held = default
     st.session_state[key], st.session_state[f"{key}_default"] = [name for name in held if name in names], default
     chosen = st.multiselect("Labellings", names, help="The labellings to compare.", key=key)
     own = [r for r in scope.labellings if r.blind and r.owner == current_person()]
-    if own and not st.toggle("My blind labelling is finished; show the others", key=f"{REVEAL}_{scope.name}"):
+    if own and not st.toggle("My blind labelling is finished; show the others", key=f"agreement_reveal_{scope.name}"):
         st.info("You label this text blind. The other labellings are hidden until yours is finished.")
         return
     if left := [f"**{plain(name)}** ({plain(why)})" for name, why in found.left_out.items() if name not in chosen]:

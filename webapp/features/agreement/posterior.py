@@ -10,19 +10,18 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.records.stored import Sharing
-from themescope.core.types import Estimate, Labels
+from themescope.core.types import Labels
 from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import adjudication, methods, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement.groups import ALL, BOTH, LabellingGroup, Rater, TextScope, judged
-from themescope.webapp.features.agreement.state import GOLD_NAME, METHODS, METHODS_FILE, RELIABILITY_FILE
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.text import count, distinct, interval, score, shorten
+from themescope.webapp.shared.text import count, distinct, score, shorten, with_interval
 
 _DISPUTED = 500
 _NAME = 40
@@ -42,7 +41,9 @@ def show(scope: TextScope, found: LabellingGroup, which: str) -> None:
     st.subheader("Create gold labelling", anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.text_input(
-        "Name", value=f"{scope.name.removeprefix(partition_queries.TASK)} gold"[:180], key=f"{GOLD_NAME}_{scope.name}"
+        "Name",
+        value=f"{scope.name.removeprefix(partition_queries.TASK)} gold"[:180],
+        key=f"agreement_gold_name_{scope.name}",
     )
     if right.button(
         "Create gold labelling", type="primary", icon=":material/gavel:", disabled=not (name or "").strip()
@@ -84,9 +85,8 @@ def _reliabilities(found: LabellingGroup, result: Adjudication) -> None:
     rows = [_row(rater, place, result) for place, rater in enumerate(found.people)]
     remarks = {row[-1] for row in rows}
     shown = _HEADER if remarks != {""} and len(remarks) > 1 else _HEADER[:-1]
-    st.dataframe(
+    draw_table(
         pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
-        hide_index=True,
         column_config={
             "Sensitivity": st.column_config.Column(help="Probability of putting together what belongs together."),
             "Specificity": st.column_config.Column(help="Probability of putting apart what does not belong together."),
@@ -98,17 +98,13 @@ def _reliabilities(found: LabellingGroup, result: Adjudication) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_about(found, result))
         st.space("stretch")
-        download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key=RELIABILITY_FILE)
+        download("CSV", lambda: csv_text(_HEADER, rows), "reliability.csv", key="agreement_reliability_file")
 
 
 def _row(rater: Rater, place: int, result: Adjudication) -> tuple[str, str, str, int, str]:
     found = result.model.reliabilities[place]
     remark = f"undefined because {found.undefined}" if found.undefined else ""
-    return rater.name, _estimate(found.sensitivity), _estimate(found.specificity), found.shared, remark
-
-
-def _estimate(value: Estimate | None) -> str:
-    return "–" if value is None else interval(value.value, value.low, value.high)
+    return rater.name, with_interval(found.sensitivity), with_interval(found.specificity), found.shared, remark
 
 
 def _about(found: LabellingGroup, result: Adjudication) -> str:
@@ -145,9 +141,8 @@ def _disputed(found: LabellingGroup, result: Adjudication, which: str) -> None:
     names = distinct([*columns, *(shorten(r.name, _NAME) for r in found.people)])[len(columns) :]
     for name, rater in zip(names, found.people, strict=True):
         columns[name] = [rater.called(int(rater.labels[i])) for i in listed]
-    st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
+    draw_table(
+        columns,
         height=360,
         column_config={
             "Sentence": st.column_config.TextColumn(width=430),
@@ -210,7 +205,7 @@ def _start(result: Adjudication, which: str) -> str:
 
 def _methods(found: LabellingGroup) -> None:
     ids = [rater.labelling.id for rater in found.people if rater.labelling is not None]
-    part = st.expander("Methods section", icon=":material/description:", key=METHODS, on_change="rerun")
+    part = st.expander("Methods section", icon=":material/description:", key="agreement_methods", on_change="rerun")
     if not part.open:
         return
     with part:
@@ -220,7 +215,7 @@ def _methods(found: LabellingGroup) -> None:
             return
         st.code(section.markdown, language=None, wrap_lines=True)
         with st.container(horizontal=True):
-            download("Markdown", lambda: section.markdown, "methods.md", key=f"{METHODS_FILE}_markdown")
-            download("LaTeX", lambda: section.latex, "methods.tex", key=f"{METHODS_FILE}_latex")
-            download("BibTeX", lambda: section.bibtex, "methods.bib", key=f"{METHODS_FILE}_bibtex")
+            download("Markdown", lambda: section.markdown, "methods.md", key="agreement_methods_file_markdown")
+            download("LaTeX", lambda: section.latex, "methods.tex", key="agreement_methods_file_latex")
+            download("BibTeX", lambda: section.bibtex, "methods.bib", key="agreement_methods_file_bibtex")
         st.caption("Only what the store knows about the labellings chosen above. Check it before you publish it.")

@@ -20,7 +20,7 @@ from themescope.core.labelling.agreement import (
 )
 from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.matching import match_clusters
-from themescope.core.types import Estimate, Labels
+from themescope.core.types import Labels
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement import posterior
 from themescope.webapp.features.agreement.groups import (
@@ -33,10 +33,10 @@ from themescope.webapp.features.agreement.groups import (
     counted,
     judged,
 )
-from themescope.webapp.features.agreement.state import CODES_FILE, COUNTED, PAIRS
+from themescope.webapp.features.agreement.state import COUNTED
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import download
-from themescope.webapp.shared.text import count, distinct, ends, interval, plain, score, shorten
+from themescope.webapp.shared.components import download, draw_table
+from themescope.webapp.shared.text import count, distinct, plain, score, shorten, with_interval
 
 _NAME = 40
 _ONE_ARTICLE = "one article: no interval"
@@ -103,11 +103,11 @@ def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
     )
     names = distinct(["Code", *(shorten(person.name, _NAME) for person in people), "All", "Alpha", "Kappa"])
     rows = [(c.name, *c.counts, c.both, _coded(c.alpha), _coded(c.kappa)) for c in found.codes]
-    st.dataframe(pd.DataFrame(rows, columns=names), hide_index=True)
+    draw_table(pd.DataFrame(rows, columns=names))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("One code against all others: how often each labelling has it, where all have it, and agreement.")
         st.space("stretch")
-        download("CSV", lambda: csv_text(names, rows), "agreement_by_code.csv", key=CODES_FILE)
+        download("CSV", lambda: csv_text(names, rows), "agreement_by_code.csv", key="agreement_codes_file")
 
 
 def _coefficient(label: str, found: Agreement, help: str) -> None:
@@ -160,17 +160,11 @@ def pair_row(
 ) -> tuple[str, str, int, str, str, str]:
     """Return names, shared sentences, ARI, AMI, and a remark where a value or an interval is undefined."""
     result: PartitionComparison = compare(*counted(first, second, which), articles)
-    numbers = [_estimate(value) for value in (result.ari, result.ami)]
+    numbers = with_interval(result.ari), with_interval(result.ami)
     remark = f"undefined because {result.undefined}" if result.undefined else ""
     if not remark and result.articles == 1:
         remark = _ONE_ARTICLE
-    return first.name, second.name, result.shared, *numbers, remark  # type: ignore[return-value]
-
-
-def _estimate(value: object) -> str:
-    if not isinstance(value, Estimate):
-        return "–"
-    return interval(value.value, *ends(value))
+    return first.name, second.name, result.shared, *numbers, remark
 
 
 _HEADER = ("First", "Second", "Sentences", "ARI", "AMI", "Remark")
@@ -188,7 +182,7 @@ def _pairs(found: LabellingGroup, which: str) -> None:
     remarks = {row[-1] for row in rows}
     shown = _HEADER if len(remarks) > 1 else _HEADER[:-1]  # a remark on all rows is drawn once, below
     widths = _WIDTHS | (_WIDTHS_WITHOUT_INTERVALS if remarks == {_ONE_ARTICLE} else {})
-    key = f"{PAIRS}_{len(rows)}"
+    key = f"agreement_pairs_{len(rows)}"
     event = st.dataframe(
         pd.DataFrame(rows, columns=list(_HEADER))[list(shown)],
         hide_index=True,

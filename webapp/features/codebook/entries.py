@@ -15,7 +15,7 @@ from themescope.core.labelling.operations import Operation
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord
 from themescope.jobs.services.labelling.session import LabellingSession
-from themescope.webapp.features.codebook.state import EDIT, FORM, SEARCH, SHOWN, STATE
+from themescope.webapp.features.codebook.state import EDIT, SEARCH
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.figures import tones
@@ -97,7 +97,7 @@ class CodebookState:
 
 def codebook_state(record: LabellingRecord) -> CodebookState:
     """Return the state of this browser session for a labelling and the person who is present now, up to date."""
-    key, person = f"{STATE}_{record.id}", current_person()
+    key, person = f"codebook_state_{record.id}", current_person()
     held = st.session_state.get(key)
     if not isinstance(held, CodebookState) or held.session.person != person:
         held = CodebookState(LabellingSession(queries.store(), record.id, person))
@@ -132,14 +132,14 @@ def show(state: CodebookState) -> None:
     found = [code for code in listed if _matches(code, search, texts)]
     if not found:
         nothing("No matching codes.", "Clear the search to see all of them.")
-    limit = int(st.session_state.get(SHOWN, _AT_ONCE))
+    limit = int(st.session_state.get("codebook_shown", _AT_ONCE))
     for code in found[:limit]:
         _code(state, code, texts, may_edit)
     if len(found) > limit:
         st.button(
             f"Show {count(min(_AT_ONCE, len(found) - limit), 'more code')}",
             icon=":material/expand_more:",
-            on_click=lambda: st.session_state.update({SHOWN: limit + _AT_ONCE}),
+            on_click=lambda: st.session_state.update({"codebook_shown": limit + _AT_ONCE}),
         )
 
 
@@ -223,7 +223,7 @@ def _form(state: CodebookState, code: Code) -> None:
 
 
 def _form_key(state: CodebookState) -> str:
-    return f"{FORM}_{state.record.id}"
+    return f"codebook_form_{state.record.id}"
 
 
 def _edit(state: CodebookState, number: int | None) -> None:

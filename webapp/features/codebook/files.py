@@ -30,22 +30,13 @@ from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.webapp.features.codebook.entries import CodebookState, messages
-from themescope.webapp.features.codebook.state import (
-    CODE_FILE,
-    KEPT,
-    NEW,
-    OLD,
-    OPEN_NEXT,
-    PROJECT_FILE,
-    TEXTS_FORM,
-    VERSION_FORM,
-    VERSION_NAME,
-)
+from themescope.webapp.features.codebook.state import FILES
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, nothing
-from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.labelling.codebook_view import difference_html
+from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import ago, count, file_name, plain
 
@@ -88,11 +79,11 @@ def _code_import(state: CodebookState) -> None:
         )
         file = st.file_uploader(
             "REFI-QDA codebook, JSON or CSV file", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB,
-            key=f"{CODE_FILE}_{state.record.id}",
+            key=f"codebook_code_file_{state.record.id}",
         )  # fmt: skip
         if file is None:
             return
-        path = input_files.keep_one(f"{KEPT}_{CODE_FILE}", file)
+        path = input_files.keep_one("codebook_kept_codebook_code_file", file)
         found = attempt(lambda: _adoption(state, path))
         if found is None:
             return
@@ -120,10 +111,10 @@ def project_import() -> None:
             "A REFI-QDA project (.qdpx) of Themescope, NVivo, ATLAS.ti or MAXQDA whose texts are articles of this "
             "project. Its codes become the clusters of a new labelling, with codebook, notes and coded sentences."
         )
-        file = st.file_uploader("REFI-QDA project", type=["qdpx"], max_upload_size=_MAX_MB, key=PROJECT_FILE)
+        file = st.file_uploader("REFI-QDA project", type=["qdpx"], max_upload_size=_MAX_MB, key="codebook_project_file")
         if file is None:
             return
-        path = input_files.keep_one(f"{KEPT}_{PROJECT_FILE}", file)
+        path = input_files.keep_one("codebook_kept_codebook_project_file", file)
         with st.spinner("Reading the project …"):
             plan = attempt(lambda: qda_projects.plan_project(queries.store(), corpus.id, path))
         if plan is None:
@@ -148,8 +139,7 @@ def project_import() -> None:
             new = NewLabelling(corpus.id, name, current_person(), article_id=plan.article_id)
             made = attempt(lambda: starts.begin(queries.store(), new, qda_projects.from_project(plan, file.name)))
             if made is not None:
-                st.session_state[OPEN_NEXT] = made.name
-                st.rerun()
+                switch_page("codebook", {"labelling": made.name, "view": FILES})
 
 
 def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:
@@ -161,7 +151,7 @@ def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:
     )
     if not may(Right.MANAGE) or not plan.unmatched:
         return
-    with st.form(TEXTS_FORM, border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.form("codebook_texts_form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name of the new project", value=plan.name, max_chars=_NAME, width=320)
         language = st.selectbox("Language", LANGUAGES, format_func=language_name, width=200)
         pressed = st.form_submit_button("Import texts", icon=":material/library_books:")
@@ -185,8 +175,8 @@ def show_versions(state: CodebookState) -> None:
     """Draw the tab."""
     messages(state)
     if not state.read_only:
-        with st.form(VERSION_FORM, border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.text_input("Name of the version", key=VERSION_NAME, max_chars=NAME_LIMIT, width=320)
+        with st.form("codebook_version_form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Name of the version", key="codebook_version_name", max_chars=NAME_LIMIT, width=320)
             pressed = st.form_submit_button("Record version", icon=":material/bookmark_add:")
         if pressed:
             state.apply(lambda p: book.record_version(p, uuid4().hex, name or ""))
@@ -207,7 +197,7 @@ def show_versions(state: CodebookState) -> None:
             "Who": [(step.person or people.UNNAMED) if step else "" for step in shown],
         }
     )
-    st.dataframe(frame[::-1], hide_index=True, height="content" if len(known) < 8 else 310)
+    draw_table(frame[::-1])
     _compare(state, known)
 
 
@@ -228,9 +218,9 @@ def _compare(state: CodebookState, known: Sequence[Version]) -> None:
     by_name = {version.name: version for version in known}
     listed = list(by_name)[::-1]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        old = st.selectbox("From", listed, key=f"{OLD}_{state.record.id}", width=260)
+        old = st.selectbox("From", listed, key=f"codebook_old_{state.record.id}", width=260)
         new = st.selectbox(
-            "To", ["", *listed], format_func=lambda name: name or _NOW, key=f"{NEW}_{state.record.id}", width=260
+            "To", ["", *listed], format_func=lambda name: name or _NOW, key=f"codebook_new_{state.record.id}", width=260
         )
     before = by_name[old if old in by_name else listed[0]]
     after = codes(state.partition) if new not in by_name else by_name[new].codes

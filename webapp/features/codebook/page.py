@@ -4,14 +4,12 @@ import streamlit as st
 
 from themescope.webapp.features.codebook import entries, files, practice
 from themescope.webapp.features.codebook.entries import codebook_state
-from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, OPEN_NEXT, PRACTICE, VERSIONS, VIEW
+from themescope.webapp.features.codebook.state import CODES, FILES, LABELLING, PRACTICE, VERSIONS, VIEW
 from themescope.webapp.shared import projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
 from themescope.webapp.shared.labelling.codebook_view import STYLE
 from themescope.webapp.shared.results import partition_queries
 
-if OPEN_NEXT in st.session_state:
-    st.session_state[LABELLING] = st.session_state.pop(OPEN_NEXT)
 labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
 if not labellings:
     nothing(

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.codebook import operations as book
@@ -19,10 +18,10 @@ from themescope.core.labelling.task_items import EXPLANATION_LIMIT, TrainingItem
 from themescope.db.access import Right
 from themescope.jobs.services.labelling import codebook
 from themescope.webapp.features.codebook.entries import CodebookState, messages
-from themescope.webapp.features.codebook.state import ANSWER, ATTEMPT, ITEM
+from themescope.webapp.features.codebook.state import ATTEMPT
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling.codebook_view import entry_html, title_html
 from themescope.webapp.shared.people import current_person, may
@@ -126,7 +125,7 @@ def _question(state: CodebookState, going: Attempt) -> None:
         st.subheader(plain(state.texts([item.sentence]).get(item.sentence, "")), anchor=False)
         if going.checked:
             _feedback(item, going.answers[-1], names)
-            if st.button("Next", type="primary", icon=":material/arrow_forward:", key=f"{ANSWER}_{at}_next"):
+            if st.button("Next", type="primary", icon=":material/arrow_forward:", key=f"codebook_answer_{at}_next"):
                 # Go on to the next item; after the last one, store the attempt.
                 going.checked = False
                 if going.done and may(Right.LABEL):
@@ -148,8 +147,8 @@ def _question(state: CodebookState, going: Attempt) -> None:
 
 def _choice(going: Attempt, at: int, names: dict[int, str]) -> None:
     """Draw the clusters to choose from; many are a list that can be searched."""
-    with st.form(f"{ANSWER}_{at}", border=False):
-        label, key = "Which cluster is it?", f"{ANSWER}_{at}_choice"
+    with st.form(f"codebook_answer_{at}", border=False):
+        label, key = "Which cluster is it?", f"codebook_answer_{at}_choice"
         if len(names) > _MOST_BUTTONS:
             chosen = st.selectbox(label, list(names), format_func=names.__getitem__, index=None, key=key)
         else:
@@ -211,10 +210,12 @@ def _leave() -> None:
 
 
 def _explanation(state: CodebookState, item: TrainingItem) -> None:
-    with st.form(f"{ITEM}_{item.key}_{hash(item.explanation)}", border=False):
+    with st.form(f"codebook_item_{item.key}_{hash(item.explanation)}", border=False):
         text = st.text_area("Explanation", value=item.explanation, max_chars=EXPLANATION_LIMIT, height=80)
         saved = st.form_submit_button("Save explanation", icon=":material/save:")
-    removed = st.button("Remove item", key=f"{ITEM}_{item.key}_remove", icon=":material/delete:", type="tertiary")
+    removed = st.button(
+        "Remove item", key=f"codebook_item_{item.key}_remove", icon=":material/delete:", type="tertiary"
+    )
     if saved:
         state.apply(lambda p: book.explain_training(p, item, text or ""))
     if removed:
@@ -228,14 +229,14 @@ def _people(state: CodebookState) -> None:
     if not found:
         return
     st.subheader("Results", anchor=False)
-    frame = pd.DataFrame(
+    draw_table(
         {
             "Who": [one.person or people.UNNAMED for one in found],
             "Attempts": [len(one.attempts) for one in found],
             "Last": [f"{one.last.value:.0%} [{one.last.low:.0%}, {one.last.high:.0%}]" for one in found],
             "Best": [f"{one.best.value:.0%}" for one in found],
             "When": [ago(one.attempts[-1].created) for one in found],
-        }
+        },
+        height="content",
     )
-    st.dataframe(frame, hide_index=True, height="content")
     st.caption("Share of right answers of the last attempt with its 95 % interval (Wilson), and of the best one.")

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -30,10 +29,10 @@ from themescope.core.types import Ids
 from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import THEMES, Tones
 from themescope.webapp.shared.results.compare_queries import Method
-from themescope.webapp.shared.text import count, figure_text, interval, p_text, score
+from themescope.webapp.shared.text import count, figure_text, p_text, score, with_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +118,31 @@ def untested(family: Family) -> str:
     return f"No test: {count(articles, 'article')} are too few. Tests need at least {FEWEST_ARTICLES} articles."
 
 
-COMPARISON_COLUMNS = dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right"))
+_RIGHT = dict.fromkeys(("Difference", "p", "Corrected p"), st.column_config.TextColumn(alignment="right"))
 
 
-def comparisons_frame(family: Family, names: Mapping[int, str]) -> pd.DataFrame:
-    """Return all comparisons of a family as text, lowest p-value first; ``names`` maps columns to methods."""
+def comparisons(family: Family | None, names: Mapping[int, str], test: SignificanceTest, file: str) -> None:
+    """Draw all comparisons of a family, lowest p-value first; ``names`` maps columns to methods."""
+    if family is None or not len(family.ps):
+        return
+    label = f"All comparisons ({len(family.ps):,})"
+    # Drawn when opened: a long table takes the browser longer than the rest of the page.
+    folded = st.expander(label, icon=":material/compare_arrows:", key=f"compare_{file}", on_change="rerun")
+    if not folded.open:
+        return
     order = family.ps.argsort(kind="stable").tolist()
-    gaps = [family.differences[i] for i in order]
-    return pd.DataFrame(
-        {
-            "First": [names[int(family.first[i])] for i in order],
-            "Second": [names[int(family.second[i])] for i in order],
-            "Difference": [interval(d.value, d.low, d.high) for d in gaps],
-            "p": [_p_or_dash(family.ps[i]) for i in order],
-            "Corrected p": [_p_or_dash(family.corrected[i]) for i in order],
-        }
-    )
+    with folded:
+        draw_table(
+            {
+                "First": [names[int(family.first[i])] for i in order],
+                "Second": [names[int(family.second[i])] for i in order],
+                "Difference": [with_interval(family.differences[i]) for i in order],
+                "p": [_p_or_dash(family.ps[i]) for i in order],
+                "Corrected p": [_p_or_dash(family.corrected[i]) for i in order],
+            },
+            column_config=_RIGHT,
+        )
+        download("Download comparisons (CSV)", lambda: comparisons_csv(family, names, test), f"{file}.csv")
 
 
 def _p_or_dash(p: float) -> str:
@@ -308,7 +316,7 @@ def slices_figure(
                     "thickness": 1.6,
                     "width": 4,
                 },
-                hovertext=[interval(e.value, e.low, e.high) for e in found],
+                hovertext=[with_interval(e) for e in found],
                 hovertemplate=f"{figure_text(name, _LABEL)}: %{{hovertext}}<extra></extra>",
             )
         )

@@ -16,16 +16,14 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import exports, state
 from themescope.webapp.features.compare.exports import scatter_figure, slices_figure, untested
 from themescope.webapp.features.compare.method_table import TableScope
-from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import choose, queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import clickable_table, clicked_point, download
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.pages import CORPUS
 from themescope.webapp.shared.results import compare_queries
 from themescope.webapp.shared.results.compare_queries import Articles, Method
 from themescope.webapp.shared.results.partition_queries import partition_name
-from themescope.webapp.shared.text import count, ends, interval, p_text, plain, score
+from themescope.webapp.shared.text import count, p_text, plain, signed_interval, signed_score, with_interval
 
 _ORDERS = {"first": "First higher", "second": "Second higher", "either": "Largest difference"}
 
@@ -63,9 +61,9 @@ def choose_pair(scope: TableScope | None) -> PairOfMethods | None:
     names = {m.name: i for i, m in enumerate(tested)}
     left, right = st.columns(2)
     with left:
-        a = names[choice_in_url("First", list(names), state.FIRST)]
+        a = names[choose.one_of("First", list(names), state.FIRST)]
     with right:
-        b = names[choice_in_url("Second", list(names), state.SECOND, list(names)[1])]
+        b = names[choose.one_of("Second", list(names), state.SECOND, list(names)[1])]
     if a == b:
         st.info("Choose two different methods.", icon=":material/info:")
         return None
@@ -84,7 +82,7 @@ def show(pair: PairOfMethods) -> None:
         names = pair.first.name, pair.second.name
         key = f"pair-{pair.first.digest}-{pair.second.digest}-{pair.scope.comparison.metric.id}-{theme}"
         by_id = {int(id): title for id, title in zip(pair.articles, titles, strict=True)}
-        chosen = next((id for id, title in by_id.items() if title == st.query_params.get(state.ARTICLE)), None)
+        chosen = next((id for id, title in by_id.items() if title == st.session_state.get(state.ARTICLE)), None)
 
         def pick() -> None:
             point = clicked_point(key)
@@ -99,7 +97,7 @@ def show(pair: PairOfMethods) -> None:
         _table(pair, articles, titles)
     # Computed when opened: the slices of all properties take longer than the rest of the tab.
     folded = st.expander(
-        "By properties of articles", icon=":material/stacked_bar_chart:", key=state.SLICES, on_change="rerun"
+        "By properties of articles", icon=":material/stacked_bar_chart:", key="compare_slices", on_change="rerun"
     )
     if folded.open:
         with folded:
@@ -118,12 +116,12 @@ def _summary(pair: PairOfMethods) -> None:
     if not found.family.tested:
         st.markdown(
             f"**{plain(pair.first.name)}** against **{plain(pair.second.name)}**: {found.metric.title} "
-            f"{_signed(d.value)} over {count(d.n, 'article')}. **{untested(found.family)}**"
+            f"{signed_score(d.value)} over {count(d.n, 'article')}. **{untested(found.family)}**"
         )
         return
     st.markdown(
         f"**{plain(pair.first.name)}** is {verdict} **{plain(pair.second.name)}**: {found.metric.title} "
-        f"{_signed(d.value)} [{_signed(d.low)}, {_signed(d.high)}] over {count(d.n, 'article')} (95 % bootstrap "
+        f"{signed_interval(d)} over {count(d.n, 'article')} (95 % bootstrap "
         f"interval); {found.test.title} p {_with_sign(p)}, corrected for {count(found.claims, 'comparison')} "
         f"{_with_sign(corrected)}. It scores higher on {int((gaps > 0).sum()):,} articles, lower on "
         f"{int((gaps < 0).sum()):,}, equal on {int((gaps == 0).sum()):,}."
@@ -135,13 +133,8 @@ def _with_sign(p: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def _signed(value: float) -> str:
-    text = score(abs(value))
-    return text if text == ".000" else ("+" if value > 0 else "−") + text
-
-
 def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> None:
-    order_by = segment_in_url("Order of articles", _ORDERS, state.ORDER)
+    order_by = choose.segment("Order of articles", _ORDERS, state.ORDER)
     gaps = pair.gaps
     order = np.argsort({"first": -gaps, "second": gaps}.get(order_by, -np.abs(gaps)), kind="stable")
     rows = articles.rows(pair.articles)[order]
@@ -183,13 +176,12 @@ def _table(pair: PairOfMethods, articles: Articles, titles: Sequence[str]) -> No
 def _open(pair: PairOfMethods, title: str) -> None:
     """Show both clusterings of an article. For callbacks."""
     benchmark = pair.scope.comparison.benchmark
-    corpus = next(c.name for c in queries.corpora() if c.id == benchmark.corpus_id)
     models = {m.id: m for m in queries.models()}
     left, right = (
         partition_name(run, models.get(run.model_id or -1), benchmark)
         for run in (pair.first.runs[0], pair.second.runs[0])
     )
-    set_in_url({CORPUS: corpus, state.ARTICLE: title, state.LEFT: left, state.RIGHT: right})
+    state.show({state.ARTICLE: title, state.LEFT: left, state.RIGHT: right})
 
 
 def _slices(pair: PairOfMethods) -> None:
@@ -231,16 +223,6 @@ def _label(part: ArticleSlice, fraction: bool) -> str:
 
 
 def _frame(parts: list[ArticleSlice], labels: list[str], trait: str) -> pd.DataFrame:
-    def column(place: int) -> list[str]:
-        found = (part.estimates[place] for part in parts)
-        return [interval(e.value, *ends(e)) for e in found]
-
-    return pd.DataFrame(
-        {
-            trait: labels,
-            "Articles": [part.n for part in parts],
-            "First": column(0),
-            "Second": column(1),
-            "Difference": column(2),
-        }
-    )
+    names = ("First", "Second", "Difference")
+    columns = {name: [with_interval(part.estimates[place]) for part in parts] for place, name in enumerate(names)}
+    return pd.DataFrame({trait: labels, "Articles": [part.n for part in parts], **columns})

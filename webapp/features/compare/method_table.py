@@ -17,19 +17,15 @@ from themescope.core.registry import Card
 from themescope.db.records import BenchmarkRecord
 from themescope.webapp.features.compare import exports, state
 from themescope.webapp.features.compare.exports import (
-    COMPARISON_COLUMNS,
     Comparison,
     as_csv,
-    comparisons_csv,
-    comparisons_frame,
     latex,
     paragraph,
     rank_text,
     untested,
 )
-from themescope.webapp.features.compare.state import choice_in_url, segment_in_url, set_in_url, several_in_url
-from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.components import clickable_table, download
+from themescope.webapp.shared import choose, projects, queries
+from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import interval_figure, interval_row, tones
 from themescope.webapp.shared.queries import HEADLINE
 from themescope.webapp.shared.results import compare_queries
@@ -64,17 +60,17 @@ def choose_scope() -> tuple[BenchmarkRecord, TableScope | None]:
     with row[0]:
         # The newest benchmark with results of enough articles, as on Home.
         best = next((b.name for b in queries.clustered_benchmarks(projects.current_id())), "")
-        benchmark = benchmarks[choice_in_url("Benchmark", list(benchmarks), state.BENCHMARK, best)]
+        benchmark = benchmarks[choose.one_of("Benchmark", list(benchmarks), state.BENCHMARK, best)]
     found = compare_queries.methods(benchmark)
     with row[1]:
-        models = several_in_url("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), state.MODELS)
+        models = state.several("Models", list(dict.fromkeys(m.model for m in found if not m.floor)), state.MODELS)
     with row[2]:
-        clusterers = several_in_url("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), state.CLUSTERERS)
+        clusterers = state.several("Clusterers", list(dict.fromkeys(m.clusterer for m in found)), state.CLUSTERERS)
     others: list[str] = []
     if len(benchmarks) > 1:
         with row[3]:
             rest = [name for name in benchmarks if name != benchmark.name]
-            others = several_in_url(
+            others = state.several(
                 "Other benchmarks", rest, state.OTHERS, "All comparisons are corrected together.", none="none"
             )
     kept = [m for m in found if (m.floor or m.model in models) and m.clusterer in clusterers]
@@ -93,10 +89,10 @@ def _choose_test(present: Sequence[str]) -> tuple[Card, SignificanceTest]:
     tests = {test.id: test for test in TESTS}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         metric = METRICS.get(
-            segment_in_url("Metric", {m: METRICS.get(m).title for m in present}, state.METRIC, HEADLINE)
+            choose.segment("Metric", {m: METRICS.get(m).title for m in present}, state.METRIC, HEADLINE)
         )
         test = tests[
-            segment_in_url(
+            choose.segment(
                 "Paired test",
                 {test.id: test.title for test in TESTS},
                 state.TEST,
@@ -155,7 +151,7 @@ def clustering(scope: TableScope | None) -> None:
         f"intervals-{found.metric.id}",
         "themescope-comparison",
     )
-    _all_comparisons(found)
+    exports.comparisons(found.family, found.names, found.test, f"themescope-comparisons-{found.metric.id}")
     _seeds(found)
     with st.container(horizontal=True):
         for label, text, file in (
@@ -163,7 +159,9 @@ def clustering(scope: TableScope | None) -> None:
             ("LaTeX table", lambda: latex(found, scope.metrics), "themescope-comparison.tex"),
         ):
             download(label, text, file)
-        shut = st.popover("Methods paragraph", icon=":material/notes:", key=state.METHODS_PARAGRAPH, on_change="rerun")
+        shut = st.popover(
+            "Methods paragraph", icon=":material/notes:", key="compare_methods_paragraph", on_change="rerun"
+        )
         if shut.open:
             settings = {m.clusterer: m.runs[0].config for m in found.methods if m.runs[0].clusterer in CLUSTERERS}
             shut.code(
@@ -186,7 +184,7 @@ def _table(scope: TableScope) -> None:
     def choose(row: int) -> None:
         if len(found.methods) > 1:
             best, second = found.methods[0], found.methods[row or 1]
-            set_in_url({state.FIRST: best.name, state.SECOND: second.name, state.TAB: state.PAIR})
+            state.show({state.FIRST: best.name, state.SECOND: second.name, state.TAB: state.PAIR})
 
     text = st.column_config.TextColumn
     shown = _shown(scope)
@@ -266,29 +264,6 @@ def _explained(scope: TableScope) -> None:
     )
 
 
-def _all_comparisons(found: Comparison) -> None:
-    family = found.family
-    if family is None or not len(family.ps):
-        return
-    label = f"All comparisons ({len(family.ps):,})"
-    # Drawn when opened: a long table takes the browser longer than the rest of the page.
-    folded = st.expander(label, icon=":material/compare_arrows:", key=state.COMPARISONS, on_change="rerun")
-    if folded.open:
-        with folded:
-            frame = comparisons_frame(family, found.names)
-            st.dataframe(
-                frame,
-                hide_index=True,
-                height="content" if len(frame) <= 11 else _LISTED,
-                column_config=COMPARISON_COLUMNS,
-            )
-            download(
-                "Download comparisons (CSV)",
-                lambda: comparisons_csv(family, found.names, found.test),
-                f"themescope-comparisons-{found.metric.id}.csv",
-            )
-
-
 def _seeds(found: Comparison) -> None:
     several = [method for method in found.methods if len(method.runs) > 1]
     spreads = [(m, compare_queries.seed_spread(m, found.metric.id)) for m in several]
@@ -296,7 +271,7 @@ def _seeds(found: Comparison) -> None:
     if not rows:
         return
     with st.expander(f"Spread over seeds ({len(rows)})", icon=":material/casino:"):
-        frame = pd.DataFrame(
+        draw_table(
             {
                 "Method": [m.name for m, _, _ in rows],
                 "Seeds": [len(values) for _, values, _ in rows],
@@ -304,5 +279,4 @@ def _seeds(found: Comparison) -> None:
                 f"{found.metric.title} of each seed": [", ".join(score(v) for v in values) for _, values, _ in rows],
             }
         )
-        st.dataframe(frame, hide_index=True)
         st.caption("Scores are averaged over seeds, then over articles. Intervals are over articles only.")

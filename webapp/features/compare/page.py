@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
@@ -14,9 +13,9 @@ from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.webapp.features.compare import method_pair, method_table, partition_pair, state, triplet_accuracy
-from themescope.webapp.features.compare.state import PAIR, tabs_in_url
 from themescope.webapp.shared import forms, projects, queries
-from themescope.webapp.shared.choose import by_name, closed, grouped, nothing, preselected, project
+from themescope.webapp.shared.choose import by_name, closed, grouped, nothing, open_tab, preselected, project
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.navigation import saved_views
@@ -70,7 +69,9 @@ def _queue(benchmark: BenchmarkRecord, wanted: Sequence[tuple[ModelRecord | None
 
 def about(benchmark: BenchmarkRecord) -> None:
     """Draw the statistics of a benchmark, beside those of the published set if available."""
-    folded = st.expander(f"About {plain(benchmark.name)}", icon=":material/info:", key=state.ABOUT, on_change="rerun")
+    folded = st.expander(
+        f"About {plain(benchmark.name)}", icon=":material/info:", key="compare_about", on_change="rerun"
+    )
     if folded.open:
         with folded:
             counts = {key: value for key, value in benchmark.counts.items() if key != "table"}
@@ -84,11 +85,7 @@ def about(benchmark: BenchmarkRecord) -> None:
                         words(name): [forms.fact_text(row, column.get(row)) for row in rows]
                         for name, column in beside.items()
                     }
-                    st.dataframe(
-                        pd.DataFrame({"Count": [words(row) for row in rows], **columns}),
-                        hide_index=True,
-                        height="content",
-                    )
+                    draw_table({"Count": [words(row) for row in rows], **columns}, height="content")
             with right:
                 st.caption("Article selection")
                 forms.facts_table({**counts, "rules": benchmark.config}, ("Rule or count", "Value"), height=420)
@@ -123,10 +120,9 @@ def build(corpus: CorpusRecord) -> None:
 
 
 CLUSTERING, TRIPLETS, BUILD = "Clustering", "Triplet accuracy", "Build a benchmark"
-tabs = tabs_in_url([CLUSTERING, PAIR, TRIPLETS, BUILD], state.TAB)
-view = next(name for name, tab in tabs.items() if tab.open)
-with tabs[view]:
-    if view in (CLUSTERING, PAIR):
+view, tab = open_tab([CLUSTERING, state.PAIR, TRIPLETS, BUILD], state.TAB)
+with tab:
+    if view in (CLUSTERING, state.PAIR):
         if queries.benchmarks(projects.current_id()):
             benchmark, scope = method_table.choose_scope()
             if view == CLUSTERING:
@@ -139,7 +135,7 @@ with tabs[view]:
             nothing(
                 "No benchmark yet.", "Build one in the tab “Build a benchmark”. Article sections are the ground truth."
             )
-        if view == PAIR and (chosen := project()) is not None:
+        if view == state.PAIR and (chosen := project()) is not None:
             st.subheader("One article, divided in two ways", anchor=False)
             partition_pair.choose_and_show(chosen)
     elif view == TRIPLETS:

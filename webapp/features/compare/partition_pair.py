@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.error_cases import CaseKind
@@ -22,10 +21,9 @@ from themescope.db.records import NewCase
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import state
-from themescope.webapp.features.compare.state import choice_in_url, segment_in_url
-from themescope.webapp.shared import queries
+from themescope.webapp.shared import choose, queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import download, draw_component
+from themescope.webapp.shared.components import download, draw_component, draw_table
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.results.partition_queries import LEAD, ClusteringRun, Division, partitions
@@ -75,7 +73,7 @@ def match_partitions(
 def choose_and_show(corpus: CorpusRecord) -> None:
     """Draw the choice of article and partitions, and their comparison."""
     benchmarks = queries.clustered_benchmarks(corpus.id)
-    named = queries.article_titled(corpus.id, st.query_params.get(state.ARTICLE, ""))
+    named = queries.article_titled(corpus.id, str(st.session_state.get(state.ARTICLE) or ""))
     listed = queries.articles(corpus.id, limit=_LISTED)
     for benchmark in benchmarks[:1]:
         ids = [*queries.benchmark_sentences(benchmark.id, benchmark.digest)][:_LISTED]
@@ -87,7 +85,7 @@ def choose_and_show(corpus: CorpusRecord) -> None:
         return
     more = corpus.articles - len(listed)
     help = f"The first {_LISTED} are listed; open others in the table of articles." if more > 0 else ""
-    article = options[choice_in_url("Article", list(options), state.ARTICLE, help=help)]
+    article = options[choose.one_of("Article", list(options), state.ARTICLE, help=help)]
     found = {p.name: p for p in partitions(article, corpus.created)}
     if len(found) < 2:
         nothing(
@@ -98,9 +96,9 @@ def choose_and_show(corpus: CorpusRecord) -> None:
     names = list(found)
     left, right = st.columns(2)
     with left:
-        one = found[choice_in_url("Left", names, state.LEFT, names[1], "Reference partition.")]
+        one = found[choose.one_of("Left", names, state.LEFT, names[1], "Reference partition.")]
     with right:
-        other = found[choice_in_url("Right", names, state.RIGHT, names[0], "Partition to compare with.")]
+        other = found[choose.one_of("Right", names, state.RIGHT, names[0], "Partition to compare with.")]
     _show(article, corpus, one, other)
 
 
@@ -114,7 +112,7 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
     moved = len(found.matching.moved)
     st.markdown(_summary(found, one, other))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = segment_in_url(
+        shown = choose.segment(
             "Show", {ALL: "All sentences", MOVED: f"Changed only ({moved:,})"}, state.SENTENCES, MOVED if moved else ALL
         )
         st.space("stretch")
@@ -122,22 +120,22 @@ def _show(article: ArticleRecord, corpus: CorpusRecord, one: ClusteringRun, othe
             changed = [found.sentences[i].id for i in found.matching.moved]
             origin = Origin("moved", (f"changed cluster from {one.name} to {other.name}", article.title))
             selections.offer_button(f"Select {count(moved, 'changed sentence')}", corpus.id, lambda: changed, origin)
-            error_notebook.add_button(state.PARTITIONS, lambda: _case(found, corpus, article, (one, other)))
+            error_notebook.add_button("compare_partitions", lambda: _case(found, corpus, article, (one, other)))
         download("CSV", lambda: export(found, left, right, (one.name, other.name)), "themescope-two-partitions.csv")
     data = pair_data(found, (left, right), (one.name, other.name), tones(st.context.theme.type), shown == ALL)
-    draw_component("partitions", _ASSETS, data=data, key=state.PARTITIONS)
+    draw_component("partitions", _ASSETS, data=data, key="compare_partitions")
     with st.expander(f"Changed sentences ({len(found.matching.moved):,})", icon=":material/table:"):
         first, second = _columns(found, left, right)
         rows = found.matching.moved.tolist()
-        frame = pd.DataFrame(
+        draw_table(
             {
                 "Sentence": [found.sentences[i].text for i in rows],
                 "Section": [found.sections[i] for i in rows],
                 f"{one.name} (left)": [first[i] for i in rows],
                 f"{other.name} (right)": [second[i] for i in rows],
-            }
+            },
+            column_config={"Sentence": st.column_config.TextColumn(width="large")},
         )
-        st.dataframe(frame, hide_index=True, column_config={"Sentence": st.column_config.TextColumn(width="large")})
 
 
 def _case(
@@ -147,7 +145,7 @@ def _case(
     moved = found.matching.moved.tolist()
     every = f"All {count(len(moved), 'changed sentence')} of the article"
     rows = {every: moved} | {f"{n}. {found.sentences[i].text}": [i] for n, i in enumerate(moved, 1)}
-    chosen = rows[st.selectbox("Case", list(rows), key=f"{state.PARTITIONS}_case_{article.id}")]
+    chosen = rows[st.selectbox("Case", list(rows), key=f"compare_partitions_case_{article.id}")]
     first, second = _columns(found, one.load(), other.load())
     placed = {found.sentences[i].id: f"{first[i]} → {second[i]}" for i in chosen}
     models = tuple(side.name for side in sides if side.kind != "sections")

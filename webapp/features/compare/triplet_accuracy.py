@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.metrics.statistics.multiple_comparisons import (
@@ -22,16 +21,12 @@ from themescope.db.records import TripletSetRecord
 from themescope.jobs.common.model_choice import corpus_shares, within_article
 from themescope.webapp.features.compare import exports, state
 from themescope.webapp.features.compare.exports import (
-    COMPARISON_COLUMNS,
-    comparisons_csv,
-    comparisons_frame,
     rank_text,
     untested,
 )
-from themescope.webapp.features.compare.state import segment_in_url
-from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import COUNTED, grouped, preselected
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared import choose, queries
+from themescope.webapp.shared.choose import grouped, preselected
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.figures import interval_figure, interval_row, tones
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.people import may
@@ -59,7 +54,7 @@ def show(chosen: TripletSetRecord) -> None:
         if best:
             rest = grouped(best, lambda model: model.method)
             st.subheader("Evaluate more models", anchor=False)
-            names = st.multiselect("Models", [m.name for m in rest], default=preselected(best), key=state.EVALUATE)
+            names = st.multiselect("Models", [m.name for m in rest], default=preselected(best), key="compare_evaluate")
             if st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not names):
                 queued = [_submit(chosen, model) for model in rest if model.name in names]
                 if all(queued):
@@ -68,10 +63,10 @@ def show(chosen: TripletSetRecord) -> None:
 
 def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        split = segment_in_url("Split", {s.value: s.value for s in splits}, state.SPLIT)
+        split = choose.segment("Split", {s.value: s.value for s in splits}, state.SPLIT)
         tests = {test.id: test for test in _TESTS}
         about = "  \n".join(f"**{test.title}**: {test.summary}" for test in _TESTS)
-        test = tests[segment_in_url("Paired test", {t.id: t.title for t in _TESTS}, state.TRIPLET_TEST, help=about)]
+        test = tests[choose.segment("Paired test", {t.id: t.title for t in _TESTS}, state.TRIPLET_TEST, help=about)]
     found = [e for e in every if e.split is Split(split)]
     means = queries.mean_scores(e.run.id for e in found)
     scored = [(e, next(iter(means[e.run.id].values()))) for e in found if means.get(e.run.id)]
@@ -80,7 +75,7 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
     _table(scored, family, columns)
     lines = [interval_row(e.name, s) for e, s in scored]
     figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5)
-    exports.chart(figure, state.ACCURACY_CHART, "themescope-triplet-accuracy")
+    exports.chart(figure, "compare_accuracy_chart", "themescope-triplet-accuracy")
     tested = (
         f" Rank and group: {test.title}, Holm-corrected over {count(len(family.ps), 'comparison')}; a model "
         "ranks higher only if the interval of the difference over articles also excludes 0."
@@ -93,15 +88,8 @@ def _compare(every: Sequence[Evaluation], splits: Sequence[Split]) -> None:
         "Share of triplets whose pivot is nearer to the positive than to the negative; chance is "
         f".500. Mean with the 95 % bootstrap interval over articles.{tested}  \n**{test.title}**: {test.summary}"
     )
-    names = [e.name for e, _ in scored]
-    if family is not None:
-        name = {column: names[row] for row, column in columns.items()}
-        with st.expander(f"All comparisons ({len(family.ps):,})", icon=":material/compare_arrows:"):
-            st.dataframe(comparisons_frame(family, name), hide_index=True, column_config=COMPARISON_COLUMNS)
-            download(
-                "Download comparisons (CSV)", lambda: comparisons_csv(family, name, test),
-                "themescope-triplet-comparisons.csv",
-            )  # fmt: skip
+    names = {column: scored[row][0].name for row, column in columns.items()}
+    exports.comparisons(family, names, test, "themescope-triplet-comparisons")
 
 
 def _family(found: Sequence[Evaluation], test: SignificanceTest) -> tuple[Family | None, Mapping[int, int]]:
@@ -120,22 +108,18 @@ def _table(scored: Sequence[tuple[Evaluation, ScoreRecord]], family: Family | No
     ranks, letters = (family.ranks(), family.groups()) if family else ([], [])
     columns = columns if family is not None and family.tested else {}
     rows = range(len(scored))
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Rank": [rank_text(ranks[columns[i]]) if i in columns else "–" for i in rows],
-                "Model": [e.name for e, _ in scored],
-                "Triplet accuracy": [with_interval(s) for _, s in scored],
-                "Group": [letters[columns[i]] if i in columns else "" for i in rows],
-                "Articles": [s.n for _, s in scored],
-            }
-        ),
-        hide_index=True,
+    draw_table(
+        {
+            "Rank": [rank_text(ranks[columns[i]]) if i in columns else "–" for i in rows],
+            "Model": [e.name for e, _ in scored],
+            "Triplet accuracy": [with_interval(s) for _, s in scored],
+            "Group": [letters[columns[i]] if i in columns else "" for i in rows],
+            "Articles": [s.n for _, s in scored],
+        },
         column_config={
             "Rank": st.column_config.TextColumn(help="Ranks that the tests do not exclude.", width=60),
             "Triplet accuracy": st.column_config.TextColumn(alignment="right"),
             "Group": st.column_config.TextColumn(help="Models that share a letter do not differ significantly."),
-            "Articles": COUNTED,
         },
     )
 

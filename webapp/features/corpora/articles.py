@@ -23,8 +23,8 @@ from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitti
 from themescope.webapp.features.corpora import state
 from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions, of_article, overview
 from themescope.webapp.shared import forms, queries
-from themescope.webapp.shared.choose import COUNTED, clickable, nothing
-from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.choose import clickable, nothing
+from themescope.webapp.shared.components import draw_component, draw_table
 from themescope.webapp.shared.results.partition_queries import LEAD
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain
@@ -86,16 +86,14 @@ def table(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
         corpora,
         state.DETAILS,
         lambda c: c.name,
-        pd.DataFrame(
-            {
-                "Corpus": [c.name for c in corpora],
-                "Language": [shares_text(corpus_shares(c)) for c in corpora],
-                **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
-                "Columns": [further.get(c.id, 0) for c in corpora],
-                "Imported": [ago(c.created) for c in corpora],
-            }
-        ),
-        {"Corpus": st.column_config.TextColumn(width="large"), **dict.fromkeys((*kinds, "Columns"), COUNTED)},
+        {
+            "Corpus": [c.name for c in corpora],
+            "Language": [shares_text(corpus_shares(c)) for c in corpora],
+            **{kind: [getattr(c, kind.lower()) for c in corpora] for kind in kinds},
+            "Columns": [further.get(c.id, 0) for c in corpora],
+            "Imported": [ago(c.created) for c in corpora],
+        },
+        {"Corpus": st.column_config.TextColumn(width="large")},
     )
 
 
@@ -141,8 +139,7 @@ def _topics(counts: Mapping[tuple[str, str], int]) -> None:
     parts = [part for part in PARTS if any(p == part for _, p in counts)]
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
     clusters = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
-    frame = pd.DataFrame({"Topic": [topic or "none" for topic in topics], **clusters})
-    st.dataframe(frame, hide_index=True, column_config=dict.fromkeys(clusters, COUNTED))
+    draw_table({"Topic": [topic or "none" for topic in topics], **clusters})
 
 
 def _counts(value: Any) -> dict[str, int]:
@@ -174,7 +171,7 @@ def browse(corpus: CorpusRecord) -> None:
                 height=min(_LIST_HEIGHT, _ROW_HEIGHT * (len(found) + 1) + 2),
                 on_select="rerun",
                 selection_mode="single-cell",
-                key=f"{state.ARTICLES}_{corpus.id}-{hash(tuple(a.id for a in found))}",
+                key=f"corpora_articles_{corpus.id}-{hash(tuple(a.id for a in found))}",
             )
             cells = event["selection"]["cells"]
             if cells:
@@ -218,7 +215,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
             st.link_button("Source", article.url, icon=":material/open_in_new:", type="tertiary")
         st.space("stretch")
         inside = st.text_input(
-            "Find in text", key=state.FIND_IN_TEXT, placeholder="find in text", label_visibility="collapsed"
+            "Find in text", key="corpora_find_in_text", placeholder="find in text", label_visibility="collapsed"
         )
     of_article(corpus, article, sentences)
     clusters = actions(corpus, article, sentences)
@@ -228,7 +225,7 @@ def _show(corpus: CorpusRecord, article: ArticleRecord) -> None:
         st.caption(_eligibility(len(kept), len(usable), rules))
     _selectable(corpus, article, sections, sentences, (inside or "").strip())
     marks = Marks(usable, inside or "", _wanted_sentence(), clusters)
-    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key=state.READER)
+    draw_component("reader", _ASSETS, data=reader_data(sections, sentences, marks), key="corpora_reader")
 
 
 def _selectable(
@@ -238,7 +235,7 @@ def _selectable(
     sentences: Sequence[Sentence],
     inside: str,
 ) -> None:
-    shut = st.popover("Select sentences", icon=":material/select_all:", key=state.SELECTABLE, on_change="rerun")
+    shut = st.popover("Select sentences", icon=":material/select_all:", key="corpora_selectable", on_change="rerun")
     if not shut.open:
         return
     with shut:
@@ -249,7 +246,7 @@ def _selectable(
                 origin = Origin("search", (f"search “{inside}”", where))
                 selections.offer_button(f"Select {len(ids):,} found {plain(where)}", corpus.id, ids.tolist, origin)
         titles = {s.position: s.title or LEAD for s in sections}
-        position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key=state.SELECTED_SECTION)
+        position = st.selectbox("Section", list(titles), format_func=titles.__getitem__, key="corpora_selected_section")
         own = [s.id for s in sentences if s.section == position]
         origin = Origin("section", (f"section {titles[position]}", article.title))
         selections.offer_button(f"Select section ({len(own):,})", corpus.id, lambda: own, origin)

@@ -41,10 +41,10 @@ def exports(corpus: CorpusRecord) -> None:
             chosen = st.multiselect(
                 "Models with their vectors", [model.name for model in able], disabled=not able, width=420,
                 placeholder="none" if able else "no model has embedded this corpus",
-                key=f"{state.BUNDLE}_models_{corpus.id}",
+                key=f"corpora_bundle_models_{corpus.id}",
             )  # fmt: skip
             labellings = st.toggle(
-                "Include labellings with history", value=True, key=f"{state.BUNDLE}_labellings_{corpus.id}"
+                "Include labellings with history", value=True, key=f"corpora_bundle_labellings_{corpus.id}"
             )
             args = {"labellings": labellings, "models": chosen}
             _create("bundle", "Create bundle", ":material/inventory_2:", corpus, args)
@@ -62,7 +62,7 @@ def exports(corpus: CorpusRecord) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             labels = st.selectbox(
                 "Labels", [_NONE, *([_THEMES] if themes else []), *names], width=420,
-                format_func=lambda choice: str(names.get(choice, choice)), key=f"{state.DATASET}_labels_{corpus.id}",
+                format_func=lambda choice: str(names.get(choice, choice)), key=f"corpora_dataset_labels_{corpus.id}",
             )  # fmt: skip
             args = {"labelling": names.get(labels, ""), "themes": labels == _THEMES}
             _create("dataset", "Create dataset", ":material/dataset:", corpus, args)
@@ -71,7 +71,7 @@ def exports(corpus: CorpusRecord) -> None:
 
 def _create(what: str, label: str, icon: str, corpus: CorpusRecord, args: dict[str, Any]) -> None:
     st.space("stretch")
-    key = f"{state.BUNDLE if what == 'bundle' else state.DATASET}_create_{corpus.id}"
+    key = f"corpora_{what}_create_{corpus.id}"
     if st.button(label, icon=icon, key=key):
         title = f"{what.capitalize()} of “{corpus.name}”"
         if submit(f"export-{what}", {"corpus": corpus.name, **args}, title):
@@ -99,12 +99,12 @@ def import_form() -> None:
     """Draw the form that shows the content of a bundle and imports it."""
     with st.expander("Import bundle", icon=":material/inventory_2:"):
         turn = st.session_state.get(state.BUNDLE_ROUND, 0)
-        if input_files.choose_server_path("Source", f"{state.BUNDLE}_source_{turn}"):
-            text = (st.text_input("Path of the bundle file", key=f"{state.BUNDLE}_path_{turn}") or "").strip()
+        if input_files.choose_server_path("Source", f"corpora_bundle_source_{turn}"):
+            text = (st.text_input("Path of the bundle file", key=f"corpora_bundle_path_{turn}") or "").strip()
             path = input_files.server_path(text) if text else None
         else:
-            file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"{state.BUNDLE}_file_{turn}")
-            path = None if file is None else input_files.keep_one(state.BUNDLE_KEPT, file)
+            file = st.file_uploader("Bundle", type=["zip"], max_upload_size=_MOST_MB, key=f"corpora_bundle_file_{turn}")
+            path = None if file is None else input_files.keep_one("corpora_bundle_kept", file)
         if path is None:
             return
         about = attempt(lambda: _contents(path))
@@ -119,7 +119,7 @@ def import_form() -> None:
             f"{count(len(about.labellings), 'labelling')}{by}" + (f" · vectors of {plain(models)}" if models else "")
         )
         free = queries.usable_corpus_name(about.corpus.name)
-        name = st.text_input("Corpus name", value=free, key=f"{state.BUNDLE}_name_{path}")
+        name = st.text_input("Corpus name", value=free, key=f"corpora_bundle_name_{path}")
         if st.button("Import bundle", type="primary", icon=":material/download:", disabled=not (name or "").strip()):
             args = {"file": str(path), "corpus": (name or "").strip()}
             if submit("import-bundle", args, f"Import bundle “{args['corpus']}”"):

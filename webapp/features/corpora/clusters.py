@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from themescope.core.columns import ColumnLevel, ColumnType, as_text
@@ -17,8 +16,8 @@ from themescope.core.tasks.themes import FEWEST
 from themescope.core.types import Sentence, Value
 from themescope.db.access import Right
 from themescope.jobs.services import pipeline
-from themescope.webapp.features.corpora import state
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.job_status import progress, queue_job, submit
 from themescope.webapp.shared.labelling.task_queries import correct_button
@@ -57,7 +56,7 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
                 "Cluster this article",
                 icon=":material/bubble_chart:",
                 type="primary",
-                key=f"{state.CLUSTER}_{article.id}",
+                key=f"corpora_cluster_{article.id}",
             )
             if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article)):
                 st.rerun()
@@ -83,7 +82,7 @@ def _live(article: ArticleRecord, known: tuple[int, ...]) -> None:
 def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, running: bool) -> Clusters:
     with st.container(horizontal=True, vertical_alignment="center"):
         label = f"Show {count(len(analysis.themes), 'cluster')}"
-        shown = st.toggle(label, value=True, key=f"{state.SHOW_CLUSTERS}_{analysis.run.id}")
+        shown = st.toggle(label, value=True, key=f"corpora_show_clusters_{analysis.run.id}")
         st.caption(f"by {plain(analysis.model.name)}", width="content")
         st.space("stretch")
         correct_button("Open in Relabel", analysis, article.id)
@@ -135,16 +134,16 @@ def overview(corpus: CorpusRecord) -> None:
     if not found:
         return
     st.markdown("**Columns**")
-    frame = pd.DataFrame(
+    draw_table(
         {
             "Column": [column.name for column in found],
             "Of": [str(column.level) for column in found],
             "Type": [column.type for column in found],
             "Missing": [int(column.about.get("missing", 0)) for column in found],
             "Values": [_range(column) for column in found],
-        }
+        },
+        column_config={"Values": st.column_config.TextColumn(width="large")},
     )
-    st.dataframe(frame, hide_index=True, column_config={"Values": st.column_config.TextColumn(width="large")})
 
 
 def _range(column: ColumnRecord) -> str:
@@ -174,7 +173,7 @@ def of_article(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence
         listed = sentences[:_SENTENCES]
         ids = np.array([sentence.id for sentence in listed], dtype=np.int64)
         cells = {c.name: [shown_value(value) for value in queries.plain_column(c, ids, ids)] for c in columns}
-        st.dataframe(pd.DataFrame({"Sentence": [s.text for s in listed]} | cells), hide_index=True, height=280)
+        draw_table({"Sentence": [s.text for s in listed]} | cells, height=280)
         if len(sentences) > len(listed):
             st.caption(f"The first {len(listed):,} of {len(sentences):,} sentences.")
 

@@ -17,7 +17,6 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
-from themescope.webapp.features.corpora import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.forms import checked, config_fields
@@ -43,7 +42,7 @@ def form() -> None:
     chosen = (
         _columns(paths[0])
         if "table" in card.tags
-        else TableColumns(config_fields(card.config_class(), f"{state.IMPORT}_reader_{card.id}"))
+        else TableColumns(config_fields(card.config_class(), f"corpora_import_reader_{card.id}"))
     )
     if chosen is None:
         return
@@ -68,7 +67,7 @@ def form() -> None:
             on_click=_queue,
             args=(args, _key(paths), _round()),
         )
-        st.toggle("Only import", key=state.ONLY_IMPORT, help=_ONLY_IMPORT)
+        st.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
 
 
 def _columns(path: Path) -> TableColumns | None:
@@ -84,7 +83,7 @@ def _columns(path: Path) -> TableColumns | None:
     if sheet is not None and not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    return None if sheet is None else input_files.choose_columns(sheet, f"{state.IMPORT}_columns_{_key([path])}")
+    return None if sheet is None else input_files.choose_columns(sheet, f"corpora_import_columns_{_key([path])}")
 
 
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:
@@ -96,29 +95,29 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     if turn != _round():
         return
     args |= {
-        "corpus": st.session_state[f"{state.IMPORT}_name_{key}"].strip(),
-        "language": st.session_state[f"{state.IMPORT}_language_{key}"],
+        "corpus": st.session_state[f"corpora_import_name_{key}"].strip(),
+        "language": st.session_state[f"corpora_import_language_{key}"],
     }
     job = submit("import-corpus", args, f"Import {args['corpus']}")
     if job is not None:
-        if not st.session_state.get(state.ONLY_IMPORT):
+        if not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
-        st.session_state[state.IMPORT_ROUND] = turn + 1
-        st.session_state.pop(state.UPLOADED, None)
+        st.session_state["corpora_import_round"] = turn + 1
+        st.session_state.pop("corpora_uploaded", None)
 
 
 def _round() -> int:
     """Return the number of imports queued in this session; each one empties the form."""
-    turn: int = st.session_state.get(state.IMPORT_ROUND, 0)
+    turn: int = st.session_state.get("corpora_import_round", 0)
     return turn
 
 
 def _files() -> tuple[Path, ...]:
     """Return the paths of the chosen files: uploads kept in the data folder, or files of the server."""
     turn = _round()
-    if input_files.choose_server_path("Source", f"{state.IMPORT}_source_{turn}"):
+    if input_files.choose_server_path("Source", f"corpora_import_source_{turn}"):
         path = st.text_input(
-            "Path of a file or folder", key=f"{state.IMPORT}_path_{turn}", placeholder="/data/wiki.xml.bz2"
+            "Path of a file or folder", key=f"corpora_import_path_{turn}", placeholder="/data/wiki.xml.bz2"
         )
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
@@ -126,14 +125,14 @@ def _files() -> tuple[Path, ...]:
         type=[*suffixes(), _ARCHIVE],
         accept_multiple_files=True,
         max_upload_size=_UPLOAD_MB,
-        key=f"{state.IMPORT}_files_{turn}",
+        key=f"corpora_import_files_{turn}",
         help="A Hugging Face dataset is the ZIP file of its folder. Import larger files by their path on the server or "
         "with the command line.",
     )
     if not files:
         return ()
     mark = tuple(file.file_id for file in files)
-    paths = input_files.keep_once(state.UPLOADED, mark, files)
+    paths = input_files.keep_once("corpora_uploaded", mark, files)
     archive = next((path for path in paths if path.suffix.lower() == f".{_ARCHIVE}"), None)
     if archive is None:
         return paths
@@ -183,14 +182,14 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     key = _key(paths)
     left, middle, right = st.columns([2, 1, 2])
-    name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"{state.IMPORT}_name_{key}")
+    name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
     known = sorted(LANGUAGES, key=language_name)
     language = middle.selectbox(
         "Language",
         known,
         index=known.index(_language(str(paths[0]))),
         format_func=language_name,
-        key=f"{state.IMPORT}_language_{key}",
+        key=f"corpora_import_language_{key}",
         help="Determines how sentences are split. Detected from the first articles.",
     )
     ids = REGISTRY.ids()
@@ -200,7 +199,7 @@ def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
         ids,
         index=ids.index(found),
         format_func=lambda id: REGISTRY.get(id).title,
-        key=f"{state.IMPORT}_format_{key}",
+        key=f"corpora_import_format_{key}",
     )
     return name, language, reader_id
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.errors import MissingExtraError
@@ -18,8 +17,8 @@ from themescope.jobs.services import pipeline
 from themescope.jobs.services.installation import demo
 from themescope.jobs.services.installation.demo import Sample
 from themescope.webapp.shared import projects, queries
-from themescope.webapp.shared.choose import COUNTED, method_title
-from themescope.webapp.shared.components import clickable_table
+from themescope.webapp.shared.choose import method_title
+from themescope.webapp.shared.components import clickable_table, draw_table
 from themescope.webapp.shared.frame import pipeline_status
 from themescope.webapp.shared.job_status import follow, no_worker
 from themescope.webapp.shared.navigation import open_project, page_link, switch_page
@@ -157,17 +156,16 @@ def totals(
         st.metric("Benchmarks", len(benchmarks), border=True)
 
 
-Columns = Mapping[str, tuple[Sequence[object], Any]]  # name → (values, configuration of the column)
 _text = st.column_config.TextColumn
 
 
-def _table(heading: str, columns: Columns, empty: str) -> None:
+def _table(heading: str, columns: Mapping[str, Sequence[Any]], empty: str, **config: Any) -> None:
+    """Draw a table with its heading; ``config`` is that of columns by their titles."""
     st.markdown(f"**{heading}**")
-    if not any(values for values, _ in columns.values()):
+    if any(columns.values()):
+        draw_table(columns, column_config=config)
+    else:
         st.caption(empty)
-        return
-    frame = pd.DataFrame({name: list(values) for name, (values, _) in columns.items()})
-    st.dataframe(frame, hide_index=True, column_config={name: config for name, (_, config) in columns.items()})
 
 
 def results_table() -> None:
@@ -178,15 +176,14 @@ def results_table() -> None:
         found = [(m, row[HEADLINE]) for m, row in zip(methods, scores, strict=True) if HEADLINE in row]
         if found:
             best = sorted(found, key=lambda row: row[1].value, reverse=True)[:_NEWEST]
-            columns: Columns = {
-                "Model": ([method.model for method, _ in best], _text(width=188)),
-                "Clusterer": ([method.clusterer for method, _ in best], _text(width=165)),
-                "AMI": (
-                    [with_half_width(score) for _, score in best],
-                    _text(width=90, help="± is half the width of the 95 % bootstrap interval over articles."),
-                ),
+            columns = {
+                "Model": [method.model for method, _ in best],
+                "Clusterer": [method.clusterer for method, _ in best],
+                "AMI": [with_half_width(score) for _, score in best],
             }
-            _table(f"Results on {plain(benchmark.name)}", columns, "")
+            help = "± is half the width of the 95 % bootstrap interval over articles."
+            widths = {"Model": _text(width=188), "Clusterer": _text(width=165), "AMI": _text(width=90, help=help)}
+            _table(f"Results on {plain(benchmark.name)}", columns, "", **widths)
             st.caption(verdict(benchmark, [(method.name, score) for method, score in best]))
             page_link("compare", "All methods", view={"benchmark": benchmark.name})
             return
@@ -211,10 +208,10 @@ def verdict(benchmark: BenchmarkRecord, best: Sequence[tuple[str, ScoreRecord]])
 def models_table(found: Sequence[ModelRecord]) -> None:
     """Draw the newest models."""
     newest = sorted(found, key=lambda m: m.created, reverse=True)[:_NEWEST]
-    columns: Columns = {
-        "Model": ([m.name for m in newest], _text(width=192)),
-        "Method": ([method_title(m.method) for m in newest], _text(width=203)),
-        "Created": ([ago(m.created) for m in newest], _text(width=112)),
+    columns = {
+        "Model": [m.name for m in newest],
+        "Method": [method_title(m.method) for m in newest],
+        "Created": [ago(m.created) for m in newest],
     }
     _table("Models", columns, "No model yet. Train one on the Train page; “Mean of word vectors” takes seconds.")
     if newest:
@@ -229,16 +226,17 @@ def projects_table(found: Sequence[CorpusRecord]) -> None:
         page_link("corpora", "New project", icon=":material/add:", view={"view": "Import"})
         return
     latest, times = projects.by_activity(found)[:_NEWEST], projects.last_activity(found)
-    frame = pd.DataFrame(
+    clickable_table(
         {
             "Project": [c.name for c in latest],
             "Articles": [c.articles for c in latest],
             "Sentences": [c.sentences for c in latest],
             "Last activity": [ago(times[c.id]) for c in latest],
-        }
+        },
+        "home_projects",
+        lambda row: open_project(latest[row].name),
+        column_config={"Project": _text(width=150)},
     )
-    columns = {"Project": _text(width=150), "Articles": COUNTED, "Sentences": COUNTED}
-    clickable_table(frame, "home_projects", lambda row: open_project(latest[row].name), column_config=columns)
     with st.container(horizontal=True):
         page_link("corpora", "New project", icon=":material/add:", view={"view": "Import"})
         page_link("corpora", "All projects", view={"view": "All projects"})
@@ -247,12 +245,12 @@ def projects_table(found: Sequence[CorpusRecord]) -> None:
 def recent_activity(ended: Sequence[JobRecord]) -> None:
     """Draw the jobs that ended last."""
     newest = sorted(ended, key=lambda j: j.ended or j.created, reverse=True)[:_NEWEST]
-    columns: Columns = {
-        "Job": ([j.title for j in newest], _text(width=330)),
-        "Status": ([j.status.value for j in newest], None),
-        "Ended": ([ago(j.ended or j.created) for j in newest], None),
+    columns = {
+        "Job": [j.title for j in newest],
+        "Status": [j.status.value for j in newest],
+        "Ended": [ago(j.ended or j.created) for j in newest],
     }
-    _table("Recent activity", columns, "No finished jobs yet.")
+    _table("Recent activity", columns, "No finished jobs yet.", Job=_text(width=330))
     if newest:
         page_link("jobs", "All jobs")
 

@@ -1,4 +1,4 @@
-"""Session and URL keys of the Jobs page."""
+"""URL keys of the Jobs page."""
 
 from themescope.webapp.shared.pages import PageKeys
 

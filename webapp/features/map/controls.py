@@ -24,7 +24,7 @@ from themescope.webapp.features.map.state import WHOLE_WORDS
 from themescope.webapp.map_view.geometry import Rows, rows_of
 from themescope.webapp.map_view.scene import Colouring, Scene
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import by_name
+from themescope.webapp.shared.choose import bound, by_name
 from themescope.webapp.shared.text import plain, shorten
 
 _KEPT_BYTES = 1_000_000_000
@@ -182,13 +182,8 @@ def articles(whole: Scene, corpus: CorpusRecord) -> Ids:
 def colouring(view: ColouredView) -> Colouring:
     """Choose what the points are coloured by."""
     found = colourings.options(view)
-    if st.session_state.get(state.COLOUR) not in found:
-        st.session_state.pop(state.COLOUR, None)
-    chosen = st.selectbox(
-        "Colour by", list(found), key=state.COLOUR, bind="query-params", label_visibility="collapsed",
-        help="Clusters are computed within each article: choose one article to colour by them.",
-    )  # fmt: skip
-    return found[chosen if chosen in found else next(iter(found))].make()
+    help = "Clusters are computed within each article: choose one article to colour by them."
+    return found[bound("Colour by", list(found), state.COLOUR, label_visibility="collapsed", help=help)].make()
 
 
 def chosen() -> tuple[str, str]:
@@ -212,12 +207,8 @@ def display(maps: Sequence[MapRecord]) -> tuple[MapRecord, MapRecord | None, flo
             "Opacity", 0.1, 1.0, 0.75, 0.05, key=state.OPACITY, bind="query-params", help="1 is fully opaque."
         )
         others = {m.name or f"map {m.id}": m for m in maps if m.id != record.id}
-        if st.session_state.get(state.OTHER_MAP) not in (None, _NONE, *others):
-            st.session_state.pop(state.OTHER_MAP, None)
-        beside = st.selectbox(
-            "Compare maps", [_NONE, *others], key=state.OTHER_MAP, bind="query-params",
-            help="Shows a second map of the same sentences, aligned with the first.",
-        )  # fmt: skip
+        help = "Shows a second map of the same sentences, aligned with the first."
+        beside = bound("Compare maps", [_NONE, *others], state.OTHER_MAP, help=help)
     return record, others.get(beside), float(scale), float(opacity)
 
 

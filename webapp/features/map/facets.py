@@ -79,7 +79,7 @@ def found(corpus: CorpusRecord, scene: Scene) -> FacetsFound:
 
 def panel_shown() -> bool:
     """Return whether the panel beside the map is shown."""
-    return bool(st.session_state.get(state.FILTERS_SHOWN, False))
+    return bool(st.session_state.get("map_filters_shown", False))
 
 
 def rest_shown() -> bool:
@@ -91,13 +91,13 @@ def button(of: FacetsFound) -> None:
     """Draw the button that shows or hides the panel."""
 
     def toggle() -> None:
-        st.session_state[state.FILTERS_SHOWN] = not panel_shown()
+        st.session_state["map_filters_shown"] = not panel_shown()
         if panel_shown():  # on most screens there is no room for the map between both
             st.session_state[state.LIST_SHOWN] = False
 
     label = f"Filter ({of.active})" if of.active else "Filter"
     help = "Shows or hides the filters by columns."
-    st.button(label, icon=":material/filter_alt:", on_click=toggle, help=help, key=state.FILTERS_BUTTON)
+    st.button(label, icon=":material/filter_alt:", on_click=toggle, help=help, key="map_filter")
 
 
 def show(of: FacetsFound) -> None:
@@ -110,19 +110,19 @@ def show(of: FacetsFound) -> None:
         st.button("Clear filters", icon=":material/close:", type="tertiary", disabled=not of.active, on_click=_clear)
 
     def keep() -> None:
-        if st.session_state[state.REST_CHOICE] == HIDDEN:
+        if st.session_state["map_rest_choice"] == HIDDEN:
             st.query_params[state.REST] = HIDDEN
         else:
             st.query_params.pop(state.REST, None)
 
     now = GREY if rest_shown() else HIDDEN
     st.segmented_control(
-        "Other sentences", [GREY, HIDDEN], default=now, required=True, key=state.REST_CHOICE, on_change=keep
+        "Other sentences", [GREY, HIDDEN], default=now, required=True, key="map_rest_choice", on_change=keep
     )
     for facet, mask in zip(of.facets, of.others, strict=True):
         with st.container(border=True, gap="xsmall"):
             chosen = of.filters.get(facet.name)
-            key = f"{state.FACET}_{st.session_state.get(state.FACETS_ROUND, 0)}_{facet.name}"
+            key = f"map_facet_{st.session_state.get(state.FACETS_ROUND, 0)}_{facet.name}"
             if facet.type is ColumnType.CATEGORY:
                 _categories(facet, mask, [name for name in chosen or () if is_name(name)], key)
             elif facet.type is ColumnType.NUMBER:

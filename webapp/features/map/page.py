@@ -9,7 +9,7 @@ import streamlit as st
 from themescope.core.projection.maps import UmapConfig
 from themescope.core.records.stored import CorpusRecord, MapRecord, ModelRecord
 from themescope.jobs.common.model_choice import corpus_shares
-from themescope.webapp.features.map import state, view
+from themescope.webapp.features.map import view
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import closed, model_notes, nothing, one_model, project
 from themescope.webapp.shared.forms import checked, config_fields
@@ -31,10 +31,10 @@ def new_map_form(corpus: CorpusRecord) -> None:
     if not models:
         nothing("A map needs a model.", "“Mean of word vectors” trains in seconds.", "train", "Train a model")
         return
-    model = one_model("Model", models, state.NEW_MAP_MODEL, "Model that measures similarity.")
+    model = one_model("Model", models, "map_new_map_model", "Model that measures similarity.")
     model_notes(model, corpus_shares(corpus))
     titles = [a.title for a in queries.articles(corpus.id, limit=_LISTED)]
-    with st.form(f"{state.NEW_MAP}_{corpus.id}"):
+    with st.form(f"map_new_map_{corpus.id}"):
         chosen = st.multiselect("Articles", titles, placeholder="whole corpus", help="Empty for the whole corpus.")
         left, middle, right = st.columns([2, 1, 1])
         name = left.text_input("Map name", placeholder=f"{corpus.name} by {model.name}")
@@ -82,7 +82,7 @@ if chosen is not None:
         view.show(chosen, maps)
     else:
         nothing("No map of this project yet.", "Choose a model below and create one; it takes a minute or two.")
-    key = f"{state.NEW_MAP}_{bool(maps)}"
+    key = f"map_new_map_{bool(maps)}"
     form = st.expander("Create a map", icon=":material/add:", expanded=not maps, key=key, on_change="rerun")
     if form.open:
         with form:

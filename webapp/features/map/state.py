@@ -1,4 +1,4 @@
-"""Session and URL keys of the Map page, and the selection and view of a map as query parameters."""
+"""URL keys of the Map page, and the selection and view of a map as query parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from themescope.webapp.shared.pages import PageKeys
 SUBSTRING, WHOLE_WORDS, MEANING = "substring", "whole words", "meaning"
 MATCHES = (SUBSTRING, WHOLE_WORDS, MEANING)
 """Ways to search."""
-KEYS = PageKeys("map")
+KEYS = PageKeys("map", viewed=("map_opened", "map_map_state", "map_opened_selection"))
 MAP = KEYS.url("map", record="map")
 ARTICLES = KEYS.url("articles", kind=list)
 COLOUR = KEYS.url("colour")
@@ -38,22 +38,12 @@ FACETS = KEYS.url("facets")
 REST = KEYS.url("rest")
 """Whether sentences that do not pass the filters are grey or hidden."""
 
-OPENED = KEYS.session("opened", viewed=True)
-SELECTION = KEYS.session("map_state", viewed=True)
-NEW_MAP = KEYS.session("new_map")
-NEW_MAP_MODEL = KEYS.session("new_map_model")
-PANEL = KEYS.session("panel")
-OPENED_SELECTION = KEYS.session("opened_selection", viewed=True)
-BODY, FRAME = KEYS.session("body"), KEYS.session("frame")
-CONTROLS, DRAWER = KEYS.session("controls"), KEYS.session("drawer")
-"""Containers of the map and the list beside it, of the map, of the controls on it, and of the list."""
-EDGE, EDGE_VIEW = KEYS.session("edge"), KEYS.session("edge_view")
-LIST_SHOWN, LIST_BUTTON = KEYS.session("list_shown"), KEYS.session("list_button")
-DETAILS = KEYS.session("details")
-FACET, REST_CHOICE = KEYS.session("facet"), KEYS.session("rest_choice")
-FILTERS, FILTERS_SHOWN, FILTERS_BUTTON = KEYS.session("filters"), KEYS.session("filters_shown"), KEYS.session("filter")
-FACETS_WRITTEN = KEYS.session("facets_written")
-FACETS_ROUND = KEYS.session("facets_round")
+OPENED = "map_opened"
+SELECTION = "map_map_state"
+OPENED_SELECTION = "map_opened_selection"
+LIST_SHOWN = "map_list_shown"
+FACETS_WRITTEN = "map_facets_written"
+FACETS_ROUND = "map_facets_round"
 
 
 def state_of(digest: str) -> MapState:

@@ -65,7 +65,7 @@ def show_list(panel: ListPanel) -> None:
     chosen = selected(panel.corpus.id, panel.scene.ids[rows], _origin(panel))
     shown = Panel(
         chosen,
-        state.PANEL,
+        "map_panel",
         state.STORED,
         panel.height,
         (state.SHAPE, state.SIDE),
@@ -157,7 +157,7 @@ def _details(panel: ListPanel) -> None:
         return
     row = int(rows[0])
     (sentence,) = map_scene.texts(panel.scene, rows)
-    with st.container(border=True, gap="small", key=state.DETAILS):
+    with st.container(border=True, gap="small", key="map_details"):
         st.text(sentence.text)
         parts = [panel.scene.article(row), panel.scene.section(row)]
         parts += [panel.colouring.name(row)] if panel.colouring.column else []
@@ -231,7 +231,7 @@ class _Bar:
     @classmethod
     def drawn(cls) -> _Bar:
         """Draw the places."""
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=state.CONTROLS):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="map_controls"):
             colour = st.container(width="stretch")
             search = st.container(horizontal=True, gap="xsmall", width="stretch")
             more = st.container(horizontal=True, gap="xsmall", width="content")
@@ -240,9 +240,9 @@ class _Bar:
 
 def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     """Draw a map with its controls on it, and the list of sentences beside it."""
-    with st.container(horizontal=True, gap="small", key=state.BODY):
-        filters = st.container(key=state.FILTERS, width=_FILTERS_WIDTH) if facets.panel_shown() else None
-        frame = st.container(key=state.FRAME)
+    with st.container(horizontal=True, gap="small", key="map_body"):
+        filters = st.container(key="map_filters", width=_FILTERS_WIDTH) if facets.panel_shown() else None
+        frame = st.container(key="map_frame")
         drawer = _drawer() if list_shown() else None
     with frame:
         bar = _Bar.drawn()
@@ -309,9 +309,9 @@ def _sampled(units: Units) -> Units:
 
 
 def _drawer() -> DeltaGenerator:
-    with st.container(key=state.EDGE, width=_EDGE_WIDTH):
-        draw_component("map_edge", _ASSETS, key=state.EDGE_VIEW)
-    return st.container(key=state.DRAWER, width=_LIST_WIDTH)
+    with st.container(key="map_edge", width=_EDGE_WIDTH):
+        draw_component("map_edge", _ASSETS, key="map_edge_view")
+    return st.container(key="map_drawer", width=_LIST_WIDTH)
 
 
 def list_shown() -> bool:
@@ -325,7 +325,7 @@ def _list_button(selected: int) -> None:
 
     label = f"{selected:,} selected" if selected and not list_shown() else "List"
     icon = ":material/right_panel_close:" if list_shown() else ":material/right_panel_open:"
-    st.button(label, icon=icon, on_click=toggle, help="Shows or hides the list of sentences.", key=state.LIST_BUTTON)
+    st.button(label, icon=icon, on_click=toggle, help="Shows or hides the list of sentences.", key="map_list_button")
 
 
 def _pair(whole: Scene, other: MapRecord | None) -> Pair | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlencode
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord, ErrorCase, RunRecord
@@ -44,7 +43,7 @@ class SampleSource:
 
 def popover(corpus: CorpusRecord) -> None:
     """Draw the button with the form."""
-    shut = st.popover("Sample failures", icon=":material/casino:", key=f"{state.DRAW}_popover", on_change="rerun")
+    shut = st.popover("Sample failures", icon=":material/casino:", key="notebook_draw_popover", on_change="rerun")
     if shut.open:
         with shut:
             _form(corpus)
@@ -53,7 +52,7 @@ def popover(corpus: CorpusRecord) -> None:
 def _form(corpus: CorpusRecord) -> None:
     st.caption("Shares of categories in a random sample estimate those of all failures; hand-picked cases do not.")
     kind = st.segmented_control(
-        "Failures", [TRIPLETS, SENTENCES], default=TRIPLETS, required=True, key=f"{state.DRAW}_kind"
+        "Failures", [TRIPLETS, SENTENCES], default=TRIPLETS, required=True, key="notebook_draw_kind"
     )
     sources = {s.name: s for s in (evaluations(corpus) if kind == TRIPLETS else clusterings(corpus))}
     if not sources:
@@ -64,7 +63,7 @@ def _form(corpus: CorpusRecord) -> None:
         )
         st.info(f"No results of this project yet. {where}", icon=":material/info:")
         return
-    source = sources[st.selectbox("Model and data", list(sources), key=f"{state.DRAW}_source_{kind}")]
+    source = sources[st.selectbox("Model and data", list(sources), key=f"notebook_draw_source_{kind}")]
     found = attempt(lambda: cases.failures(queries.store(), source.run, source.name, source.permalink))
     if found is None:
         return
@@ -73,11 +72,11 @@ def _form(corpus: CorpusRecord) -> None:
         st.info("This model has no failures there.", icon=":material/info:")
         return
     size = int(
-        st.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"{state.DRAW}_size_{source.run.id}")
+        st.number_input("Number of failures", 1, most, min(_USUAL, most), key=f"notebook_draw_size_{source.run.id}")
     )
-    seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key=f"{state.DRAW}_seed", help="The same seed draws the same."))
+    seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key="notebook_draw_seed", help="The same seed draws the same."))
     st.caption(f"{count(len(found.ids), 'failure')} of {plain(found.name)}.")
-    if st.button(f"Draw {size}", type="primary", icon=":material/casino:", key=f"{state.DRAW}_draw"):
+    if st.button(f"Draw {size}", type="primary", icon=":material/casino:", key="notebook_draw_draw"):
         with st.spinner("Drawing …"):
             made = attempt(lambda: cases.draw(queries.store(), corpus.id, found, size, seed, current_person()))
         if made is not None:
@@ -203,7 +202,9 @@ def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
         one_case.show_notes(view.notebook.notes_of().get(case.id, ()), case, view.person)
     mine, written = view.notebook.coded().get(view.person, {}), view.notebook.notes_of()
     names = {category.id: category.name for category in view.notebook.current_categories()}
-    frame = pd.DataFrame(
+    st.caption("Click a row to show the case. Categories are your own.")
+    key = f"{state.TABLE}_{hash(tuple(case.id for case in view.cases))}"
+    clickable_table(
         {
             "Case": [case.id for case in view.cases],
             "Kind": [filters.KINDS[case.kind] for case in view.cases],
@@ -212,18 +213,20 @@ def _fragment(corpus: CorpusRecord, ids: set[int]) -> None:
             "Models": [", ".join(case.facts.models) for case in view.cases],
             "Categories": [_own(mine.get(case.id), names) for case in view.cases],
             "Note": [" / ".join(note.text for note in written.get(case.id, ()))[:_TEXT] for case in view.cases],
-        }
+        },
+        key,
+        view.go,
+        height=_HEIGHT,
+        placeholder="–",
+        column_config=_COLUMNS,
     )
-    st.caption("Click a row to show the case. Categories are your own.")
-    key = f"{state.TABLE}_{hash(tuple(case.id for case in view.cases))}"
-    clickable_table(frame, key, view.go, height=_HEIGHT, placeholder="–", column_config=_COLUMNS)
 
 
 def _navigation(view: CaseList, at: int) -> None:
     case = view.cases[at]
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this position alone: a press that the browser sends again leads to the same case.
-        back, forward = f"{state.STEP}_back_{at}", f"{state.STEP}_forward_{at}"
+        back, forward = f"notebook_step_back_{at}", f"notebook_step_forward_{at}"
         st.button("Previous", back, on_click=view.step, args=(at, at - 1), disabled=at == 0)
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=at + 1 >= len(view.cases))
         st.caption(f"{at + 1:,} of {count(len(view.cases), 'case')}", width="content")
@@ -231,7 +234,7 @@ def _navigation(view: CaseList, at: int) -> None:
             st.caption("Keys: 1 … 9 category, 0 none applies, U undo, J next, K previous, T write a note.")
         st.space("stretch")
         st.button(
-            "Delete case", key=f"{state.STEP}_delete_{case.id}", icon=":material/delete:", type="tertiary",
+            "Delete case", key=f"notebook_step_delete_{case.id}", icon=":material/delete:", type="tertiary",
             on_click=_delete, args=(case, view), disabled=not may(Right.LABEL),
         )  # fmt: skip
 
@@ -248,19 +251,19 @@ def _categories(view: CaseList, case: ErrorCase) -> None:
             digit = f"{place + 1} · " if place < DIGITS else ""
             st.button(
                 plain(f"{digit}{shorten(category.name, 40)}"),
-                key=f"{state.STEP}_give_{case.id}_{category.id}_{given}",
+                key=f"notebook_step_give_{case.id}_{category.id}_{given}",
                 type="primary" if given else "secondary",
                 on_click=toggle, args=(view, case.id, category.id, given), disabled=not allowed,
                 help=plain(category.description) or None,
             )  # fmt: skip
         none = mine is not None and not mine
         st.button(
-            f"0 · {NO_CATEGORY}", key=f"{state.STEP}_none_{case.id}_{none}", type="primary" if none else "secondary",
+            f"0 · {NO_CATEGORY}", key=f"notebook_step_none_{case.id}_{none}", type="primary" if none else "secondary",
             on_click=toggle, args=(view, case.id, None, none), disabled=not allowed or bool(mine),
         )  # fmt: skip
         if allowed:
             _new_category(view, case)
-        st.button("Undo", key=f"{state.STEP}_undo_{view.notebook.codings[-1].id if view.notebook.codings else 0}",
+        st.button("Undo", key=f"notebook_step_undo_{view.notebook.codings[-1].id if view.notebook.codings else 0}",
                   icon=":material/undo:", type="tertiary", on_click=undo, args=(view,), disabled=not allowed,
                   help="Takes back your last change of a category.")  # fmt: skip
     names = {category.id: category.name for category in view.notebook.current_categories()}
@@ -280,10 +283,8 @@ def _categories(view: CaseList, case: ErrorCase) -> None:
         digits | {"0": "none", "J": "next", "K": "previous", "U": "undo"} if allowed else {"J": "next", "K": "previous"}
     )
     components.action_keys(
-        state.CODING_KEYS, state.CASE, keys, handlers(view, current), {"T": one_case.LABEL} if allowed else {}
+        "notebook_coding_keys", state.CASE, keys, handlers(view, current), {"T": one_case.LABEL} if allowed else {}
     )
-    if refused := st.session_state.pop(state.REFUSED, ""):
-        st.error(plain(refused), icon=":material/error:")
 
 
 def _new_category(view: CaseList, case: ErrorCase) -> None:
@@ -296,7 +297,8 @@ def _new_category(view: CaseList, case: ErrorCase) -> None:
             made = w.error_categories.add(view.corpus.id, name, "", view.person)
             w.error_categories.code(case.id, made.id, view.person, True)
 
-        st.session_state[state.REFUSED] = queries.write(change) if name.strip() else ""
+        if name.strip():
+            queries.write(change)
 
     with (
         st.popover("New category", icon=":material/add:", type="tertiary", key=f"{key}_popover"),
@@ -329,24 +331,19 @@ def handlers(view: CaseList, current: Sequence[ErrorCategory]) -> dict[str, Call
 
 def toggle(view: CaseList, case: int, category: int | None, given: bool) -> None:
     """Give a category to a case, or take it back; for callbacks."""
-    st.session_state[state.REFUSED] = queries.write(
-        lambda w: w.error_categories.code(case, category, view.person, not given)
-    )
+    queries.write(lambda w: w.error_categories.code(case, category, view.person, not given))
 
 
 def undo(view: CaseList) -> None:
     """Undo the person's last coding, and show its case; for callbacks."""
     undone: list[int | None] = []
-    refused = queries.write(lambda w: undone.append(w.error_categories.undo(view.corpus.id, view.person)))
-    st.session_state[state.REFUSED] = refused
+    queries.write(lambda w: undone.append(w.error_categories.undo(view.corpus.id, view.person)))
     if undone and undone[0] in {case.id for case in view.cases}:
         st.query_params[state.CASE] = str(undone[0])
 
 
 def _delete(case: ErrorCase, view: CaseList) -> None:
-    refused = queries.write(lambda w: w.error_notebook.delete([case.id], view.person))
-    st.session_state[state.REFUSED] = refused
-    if not refused:
+    if queries.write(lambda w: w.error_notebook.delete([case.id], view.person)):
         st.session_state[state.JUST_DELETED] = case.id
 
 
@@ -356,13 +353,13 @@ def _deleted(corpus: CorpusRecord) -> None:
         return
 
     def restore(case: ErrorCase) -> None:
-        st.session_state[state.REFUSED] = queries.write(lambda w: w.error_notebook.restore([case.id], current_person()))
+        queries.write(lambda w: w.error_notebook.restore([case.id], current_person()))
 
     with st.popover(f"Deleted cases ({len(found)})", icon=":material/delete:"):
         for case in found[::-1]:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(plain(f"{case.id}. {shorten(_first(case), 60)}"), width="stretch")
-                st.button("Restore", key=f"{state.DELETED}_{case.id}", on_click=restore, args=(case,))
+                st.button("Restore", key=f"notebook_deleted_{case.id}", on_click=restore, args=(case,))
 
 
 def _own(mine: frozenset[int] | None, names: dict[int, str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -14,25 +14,24 @@ from themescope.db.access import Right
 from themescope.db.records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.db.repositories.error_notebook import DESCRIPTION_LIMIT
+from themescope.db.store import Unit
 from themescope.jobs.services.notebook import suggestions as service
 from themescope.jobs.services.notebook.counts import codes_of
 from themescope.jobs.services.notebook.suggestions import Suggestion
 from themescope.webapp.features.notebook import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.text import count, plain, shorten
 
-_REFUSED = f"{state.CATEGORY_FORM}_refused"
 _WAYS = {"Meaning (default model)": service.BY_MEANING, "Words (tf-idf)": service.BY_WORDS}
 _EXAMPLE = 200
 
 
 def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     """Draw the categories and the suggestions."""
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.error(plain(refused), icon=":material/error:")
     current = notebook.current_categories()
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -52,7 +51,7 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
                         st.markdown(f"{plain(one.name)}, {plain(what)}", width="stretch")
                         st.button(
                             "Restore", key=f"{state.CATEGORY_FORM}_{one.id}_{one.version}_restore",
-                            on_click=lambda x=one: _write(lambda w: w.error_categories.restore(x, current_person())),
+                            on_click=_restore, args=(one,),
                         )  # fmt: skip
         if may(Right.LABEL):
             _new(corpus)
@@ -61,8 +60,12 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
         _suggestions(corpus, notebook)
 
 
-def _write(change: Callable[..., object]) -> None:
-    st.session_state[_REFUSED] = queries.write(change)
+def _delete(category: ErrorCategory) -> None:
+    queries.write(lambda w: w.error_categories.delete(category, current_person()))
+
+
+def _restore(category: ErrorCategory) -> None:
+    queries.write(lambda w: w.error_categories.restore(category, current_person()))
 
 
 # ---------------------------------------------------------------- one category
@@ -86,7 +89,7 @@ def _category(category: ErrorCategory, current: Sequence[ErrorCategory], cases: 
                 _merge(category, others)
             st.button(
                 "Delete", icon=":material/delete:", type="tertiary", key=f"{state.CATEGORY_FORM}_{category.id}_delete",
-                on_click=lambda: _write(lambda w: w.error_categories.delete(category, current_person())),
+                on_click=_delete, args=(category,),
                 help="Its cases are kept, and it can be restored.",
             )  # fmt: skip
 
@@ -98,9 +101,8 @@ def _edit(category: ErrorCategory) -> None:
         about = st.text_area("Description", value=category.description, max_chars=DESCRIPTION_LIMIT, height=96)
         colour = st.number_input("Colour", 1, COLOURS, category.colour % COLOURS + 1, help="Place in the palette.")
         pressed = st.form_submit_button("Save category", icon=":material/save:")
-    if pressed:
-        new = name or "", about or "", int(colour) - 1
-        _write(lambda w: w.error_categories.change(category, *new, current_person()))
+    new = name or "", about or "", int(colour) - 1
+    if pressed and queries.write(lambda w: w.error_categories.change(category, *new, current_person())):
         st.rerun()
 
 
@@ -108,10 +110,9 @@ def _merge(category: ErrorCategory, others: Sequence[ErrorCategory]) -> None:
     names = {one.name: one.id for one in others}
     into = st.selectbox("Merge into", list(names), key=f"{state.CATEGORY_FORM}_{category.id}_into")
     st.caption("Its cases then count there. The merge can be undone below the list.")
-    if into in names and st.button(
-        "Merge categories", type="primary", icon=":material/merge:", key=f"{state.CATEGORY_FORM}_{category.id}_merged"
-    ):
-        _write(lambda w: w.error_categories.merge(category, names[into], current_person()))
+    key = f"{state.CATEGORY_FORM}_{category.id}_merged"
+    pressed = into in names and st.button("Merge categories", type="primary", icon=":material/merge:", key=key)
+    if pressed and queries.write(lambda w: w.error_categories.merge(category, names[into], current_person())):
         st.rerun()
 
 
@@ -120,8 +121,8 @@ def _new(corpus: CorpusRecord) -> None:
         name = st.text_input("Name of the new category", max_chars=NAME_LIMIT)
         about = st.text_input("Description (optional)", max_chars=DESCRIPTION_LIMIT)
         pressed = st.form_submit_button("Add category", icon=":material/add:")
-    if pressed:
-        _write(lambda w: w.error_categories.add(corpus.id, name or "", about or "", current_person()))
+    new = name or "", about or ""
+    if pressed and queries.write(lambda w: w.error_categories.add(corpus.id, *new, current_person())):
         st.rerun()
 
 
@@ -141,15 +142,12 @@ def _suggestions(corpus: CorpusRecord, notebook: Notebook) -> None:
         return
     if not may(Right.LABEL):
         return
-    way = st.selectbox("Similarity of notes by", list(_WAYS), key=f"{state.SUGGESTIONS}_by")
-    key = f"{state.SUGGESTIONS}_{corpus.id}"
+    way = st.selectbox("Similarity of notes by", list(_WAYS), key="notebook_suggestions_by")
+    key = f"notebook_suggestions_{corpus.id}"
     if st.button("Suggest categories", icon=":material/auto_awesome:", key=f"{key}_ask"):
         with st.spinner("Clustering the notes …"):
-            try:
-                st.session_state[key] = service.suggest_categories(notebook, _WAYS[way])
-            except ThemescopeError as error:
-                st.error(plain(error), icon=":material/error:")
-    kept: Sequence[Suggestion] = st.session_state.get(key, ())
+            st.session_state[key] = attempt(lambda: service.suggest_categories(notebook, _WAYS[way]))
+    kept: Sequence[Suggestion] = st.session_state.get(key) or ()
     for place, one in enumerate(kept):
         _suggestion(corpus, notebook, one, f"{key}_{place}_{hash(one.case_ids)}")
 
@@ -166,28 +164,26 @@ def _suggestion(corpus: CorpusRecord, notebook: Notebook, one: Suggestion, key: 
         def accept() -> None:
             # Of the session: a name that was typed right before the click has not been drawn yet.
             name, target = st.session_state[f"{key}_name"], st.session_state.get(f"{key}_target", new)
-            _accept(corpus, one, str(name or one.name), existing.get(target))
-            _dismiss(corpus, one)
+            if _accept(corpus, one, str(name or one.name), existing.get(target)):
+                _dismiss(corpus, one)
 
         with st.container(horizontal=True):
             st.button("Accept", type="primary", icon=":material/check:", key=f"{key}_accept", on_click=accept)
             st.button("Dismiss", icon=":material/close:", key=f"{key}_dismiss", on_click=_dismiss, args=(corpus, one))
 
 
-def _accept(corpus: CorpusRecord, one: Suggestion, name: str, existing: ErrorCategory | None) -> None:
+def _accept(corpus: CorpusRecord, one: Suggestion, name: str, existing: ErrorCategory | None) -> bool:
     """Make a suggestion a category, or part of an existing one, and give it to its cases for this person."""
     person = current_person()
 
-    def change(w: object) -> None:
-        categories = w.error_categories  # type: ignore[attr-defined]
-        of = existing or categories.add(corpus.id, name, "", person)
+    def change(w: Unit) -> None:
+        of = existing or w.error_categories.add(corpus.id, name, "", person)
         for case in one.case_ids:
-            categories.code(case, of.id, person, True)
+            w.error_categories.code(case, of.id, person, True)
 
-    _write(change)
+    return queries.write(change)
 
 
 def _dismiss(corpus: CorpusRecord, one: Suggestion) -> None:
-    key = f"{state.SUGGESTIONS}_{corpus.id}"
-    if not st.session_state.get(_REFUSED):
-        st.session_state[key] = [other for other in st.session_state.get(key, ()) if other != one]
+    key = f"notebook_suggestions_{corpus.id}"
+    st.session_state[key] = [other for other in st.session_state[key] if other != one]

@@ -15,6 +15,7 @@ from themescope.db.records import Notebook
 from themescope.jobs.services.notebook.counts import NO_MODEL, analysts, section_types
 from themescope.webapp.features.notebook import state
 from themescope.webapp.features.notebook.state import ANY
+from themescope.webapp.shared.choose import bound
 from themescope.webapp.shared.navigation import write_parameter
 from themescope.webapp.shared.people import UNNAMED, current_person, may
 from themescope.webapp.shared.text import count
@@ -36,7 +37,7 @@ def chosen(notebook: Notebook) -> Notebook:
     if not hidden:
         return own
     shown = st.toggle(
-        "Include cases that I have not coded", key=state.INCLUDE,
+        "Include cases that I have not coded", key="notebook_include",
         help=f"{count(len(hidden), 'case')} coded by others only. Turn this on when you have finished, or if you do "
         "not code.",
     )  # fmt: skip
@@ -87,9 +88,7 @@ def _select(label: str, options: Sequence[str] | Mapping[str, str], key: str, wi
     listed = [ANY, *options]
     if len(listed) < 3 and key not in st.query_params:
         return ANY
-    if st.session_state.get(key, ANY) not in listed:
-        st.session_state.pop(key, None)
-    return st.selectbox(label, listed, key=key, bind="query-params", width=width) or ANY
+    return bound(label, listed, key, width=width)
 
 
 def _categories(notebook: Notebook) -> list[str]:

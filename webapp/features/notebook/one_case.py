@@ -12,7 +12,6 @@ from themescope.core.records.stored import ErrorCase
 from themescope.db.access import Right
 from themescope.db.records import ErrorNote
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
-from themescope.webapp.features.notebook import state
 from themescope.webapp.features.notebook.filters import KINDS
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.navigation import offered_cards, page_link
@@ -83,7 +82,7 @@ def known_view(card: PageCard, query: str) -> dict[str, list[str]]:
 
 
 LABEL = "New note"
-_REFUSED, _GONE = f"{state.NOTE}_refused", f"{state.NOTE}_gone"
+_GONE = "notebook_note_gone"
 
 
 def show_notes(notes: Sequence[ErrorNote], case: ErrorCase, person: str) -> None:
@@ -101,14 +100,12 @@ def show_notes(notes: Sequence[ErrorNote], case: ErrorCase, person: str) -> None
     if not notes:
         st.caption("No notes yet.")
     if may(Right.LABEL):
-        key = f"{state.NOTE}_new_{case.id}"
+        key = f"notebook_note_new_{case.id}"
 
         def add() -> None:
             text = str(st.session_state.get(key) or "")
-            if text.strip():
-                st.session_state[_REFUSED] = queries.write(lambda w: w.error_notebook.add_note(case.id, text, person))
-                if not st.session_state[_REFUSED]:
-                    st.session_state[key] = ""
+            if text.strip() and queries.write(lambda w: w.error_notebook.add_note(case.id, text, person)):
+                st.session_state[key] = ""
 
         with st.form(f"{key}_form", border=False):
             st.text_area(
@@ -120,9 +117,7 @@ def show_notes(notes: Sequence[ErrorNote], case: ErrorCase, person: str) -> None
         if gone is not None and gone.case_id == case.id:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption("Note deleted.", width="content")
-                st.button("Undo deletion", key=f"{state.NOTE}_back_{gone.id}", on_click=_restore, args=(gone, person))
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.error(plain(refused), icon=":material/error:")
+                st.button("Undo deletion", key=f"notebook_note_back_{gone.id}", on_click=_restore, args=(gone, person))
 
 
 def _history(first: int) -> list[ErrorNote]:
@@ -130,7 +125,7 @@ def _history(first: int) -> list[ErrorNote]:
 
 
 def _change(note: ErrorNote, history: Sequence[ErrorNote], person: str) -> None:
-    key = f"{state.NOTE}_edit_{note.id}"
+    key = f"notebook_note_edit_{note.id}"
 
     def save() -> None:
         text = str(st.session_state.get(key) or "")
@@ -149,9 +144,8 @@ def _change(note: ErrorNote, history: Sequence[ErrorNote], person: str) -> None:
 
 def _write(note: ErrorNote, text: str, person: str) -> ErrorNote | None:
     written: list[ErrorNote] = []
-    refused = queries.write(lambda w: written.append(w.error_notebook.change_note(note, text, person)))
-    st.session_state[_REFUSED] = refused
-    return written[0] if written and not refused else None
+    done = queries.write(lambda w: written.append(w.error_notebook.change_note(note, text, person)))
+    return written[0] if done else None
 
 
 def _delete(note: ErrorNote, person: str) -> None:

@@ -21,10 +21,9 @@ from themescope.jobs.services.notebook.report import ReportOptions
 from themescope.jobs.services.notebook.report import report as write_report
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.notebook import filters, state
-from themescope.webapp.features.notebook.state import ANY
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import clickable_table, download
+from themescope.webapp.shared.choose import bound, nothing
+from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.pages import CORPUS
@@ -74,15 +73,9 @@ def choose_scope(notebook: Notebook) -> CountScope:
     samples = {sample.name: sample.id for sample in notebook.samples}
     people = {name or UNNAMED: name for name in analysts(notebook)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        sample = _choice("Cases", ALL_CASES, [*samples], state.COUNTED_SAMPLE)
-        person = _choice("Categories of", ANYONE, [*people], state.COUNTED_ANALYST)
+        sample = bound("Cases", [ALL_CASES, *samples], state.COUNTED_SAMPLE, width=320)
+        person = bound("Categories of", [ANYONE, *people], state.COUNTED_ANALYST, width=320)
     return CountScope(people.get(person), samples.get(sample))
-
-
-def _choice(label: str, default: str, others: list[str], key: str) -> str:
-    if st.session_state.get(key, default) not in (default, *others):
-        st.session_state.pop(key, None)
-    return st.selectbox(label, [default, *others], key=key, bind="query-params", width=320) or ANY
 
 
 def _table(title: str, of: CountTable, note: str) -> None:
@@ -91,7 +84,7 @@ def _table(title: str, of: CountTable, note: str) -> None:
         f"{name} ({total:,})": [of.cell(row, column) for row in range(len(of.categories))]
         for column, (name, total) in enumerate(zip(of.columns, of.totals, strict=True))
     }
-    st.dataframe(pd.DataFrame({"Category": list(of.categories)} | cells), hide_index=True)
+    draw_table({"Category": list(of.categories)} | cells)
     st.caption(f"{plain(note)} {plain(of.reading())}")
 
 
@@ -135,7 +128,7 @@ def show(corpus: CorpusRecord, notebook: Notebook) -> None:
     with st.container(horizontal=True):
         download(
             "Report (HTML)", lambda: markup.as_html(blocks(), title), file_name(title, "html"), type="primary",
-            key=f"{state.EXPORT}_html",
+            key="notebook_export_html",
         )  # fmt: skip
         download("Report (Markdown)", lambda: markup.as_markdown(blocks()), file_name(title, "md"))
         download("Cases (CSV)", lambda: report.csv(notebook, origin), file_name(f"{corpus.name} cases", "csv"))
@@ -189,19 +182,13 @@ def show_agreement(corpus: CorpusRecord, notebook: Notebook) -> None:
     names = {name or UNNAMED: name for name in people}
     left, right = st.columns(2)
     with left:
-        first = _person("First analyst", [*names], state.FIRST, pair[0] or UNNAMED)
+        first = bound("First analyst", [*names], state.FIRST, index=[*names].index(pair[0] or UNNAMED))
     with right:
-        second = _person("Second analyst", [*names], state.SECOND, pair[1] or UNNAMED)
+        second = bound("Second analyst", [*names], state.SECOND, index=[*names].index(pair[1] or UNNAMED))
     if first == second:
         st.info("Choose two different analysts.", icon=":material/info:")
         return
     _pair(notebook, (names[first], names[second]))
-
-
-def _person(label: str, names: list[str], key: str, default: str) -> str:
-    if st.session_state.get(key, default) not in names:
-        st.session_state.pop(key, None)
-    return st.selectbox(label, names, index=names.index(default), key=key, bind="query-params") or default
 
 
 def _pair(notebook: Notebook, people: tuple[str, str]) -> None:
@@ -211,16 +198,16 @@ def _pair(notebook: Notebook, people: tuple[str, str]) -> None:
         f"Krippendorff's alpha of the sets of categories (MASI distance): **{plain(service.in_words(found.alpha))}** "
         f"over {count(found.alpha.cases, 'common case')}."
     )
-    frame = pd.DataFrame(
+    draw_table(
         {
             "Category": [row.category.name for row in found.categories],
             f"Cases of {first}": [row.first for row in found.categories],
             f"Cases of {second}": [row.second for row in found.categories],
             "Both": [row.both for row in found.categories],
             "Cohen's kappa": [service.in_words(row.kappa) for row in found.categories],
-        }
+        },
+        column_config={"Cohen's kappa": st.column_config.TextColumn(width="large")},
     )
-    st.dataframe(frame, hide_index=True, column_config={"Cohen's kappa": st.column_config.TextColumn(width="large")})
     st.caption("With 95 % bootstrap intervals over cases. 1 is full agreement, 0 agreement by chance.")
     _disagreements(notebook, found, (first, second))
 

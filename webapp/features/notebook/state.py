@@ -1,4 +1,4 @@
-"""Session and URL keys of the Error notebook page."""
+"""URL keys of the Error notebook page."""
 
 from themescope.webapp.shared.pages import PageKeys
 
@@ -21,15 +21,6 @@ COUNTED_ANALYST = KEYS.url("counted_analyst")
 FIRST = KEYS.url("first")
 SECOND = KEYS.url("second")
 
-CODING_KEYS = KEYS.session("coding_keys")
-STEP = KEYS.session("step")
-TABLE = KEYS.session("table")
-NOTE = KEYS.session("note")
-CATEGORY_FORM = KEYS.session("category_form")
-SUGGESTIONS = KEYS.session("suggestions")
-UNDO_CATEGORY = KEYS.session("undo_category")
-DRAW = KEYS.session("draw")
-DELETED, JUST_DELETED = KEYS.session("deleted"), KEYS.session("just_deleted")
-REFUSED = KEYS.session("refused")
-EXPORT = KEYS.session("export")
-INCLUDE = KEYS.session("include")
+TABLE = "notebook_table"
+CATEGORY_FORM = "notebook_category_form"
+JUST_DELETED = "notebook_just_deleted"

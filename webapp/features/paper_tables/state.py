@@ -1,4 +1,4 @@
-"""Session and URL keys of the Paper tables page."""
+"""URL keys of the Paper tables page."""
 
 from themescope.webapp.shared.pages import PageKeys
 
@@ -8,5 +8,3 @@ PAPER = KEYS.url("paper")
 PROFILE = KEYS.url("profile")
 TABLE = KEYS.url("table")
 NEW_PROFILE = KEYS.url("new_profile")
-
-METRIC = KEYS.session("metric")

@@ -18,7 +18,7 @@ from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.paper_tables import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import by_name, closed, project
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.job_status import queue_job, submit
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import ago, plain
@@ -73,7 +73,7 @@ def show(record: PaperTableRecord) -> None:
         st.info("Some rows are not measured yet. The job adds them one by one.", icon=":material/info:")
     column = _column(content["columns"], record.id)
     frame, common = common_deviation(_frame(content, column))
-    st.dataframe(frame, hide_index=True, column_config=_WIDTHS)
+    draw_table(frame, column_config=_WIDTHS)
     if common:
         st.caption(f"Every row: {plain(common)}")
     profile = content["profile"]
@@ -101,7 +101,7 @@ def show(record: PaperTableRecord) -> None:
             }
             for claim in content["claims"]
         ]
-        st.dataframe(pd.DataFrame(lines), hide_index=True)
+        draw_table(lines)
         st.caption(
             "Paired over the items of both rows: mean difference with 95 % bootstrap interval and p of "
             "Wilcoxon's signed-rank test, corrected by Holm over the table."
@@ -119,7 +119,7 @@ def _column(columns: Sequence[Json], key: int) -> Json:
         default=columns[0]["metric"],
         required=True,
         format_func=titles.__getitem__,
-        key=f"{state.METRIC}_{key}",
+        key=f"paper_tables_metric_{key}",
     )
     return next(column for column in columns if column["metric"] == chosen)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-import pandas as pd
 import streamlit as st
 
-from themescope.core.errors import ThemescopeError
 from themescope.core.records.stored import Role
 from themescope.db.access import Right
 from themescope.jobs.services.accounts import people as members
 from themescope.webapp.features.people import state
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import clickable, nothing
+from themescope.webapp.shared.components import attempt, confirm, draw_table, succeeds
 from themescope.webapp.shared.people import UNNAMED, current_person, may, sign_in_required
 from themescope.webapp.shared.text import ago, count, plain
 
@@ -30,8 +30,6 @@ _EVENTS = 100
 def show() -> None:
     """Draw the list of users and the form for the selected one."""
     found = members.members(queries.store())
-    if refused := st.session_state.pop(state.REFUSED, ""):
-        st.error(plain(refused), icon=":material/error:")
     admins = [member.person.name for member in found if member.person.role is Role.ADMIN]
     if not admins:
         st.info(
@@ -46,17 +44,15 @@ def show() -> None:
     else:
         left, right = st.columns([3, 2], gap="large")
         with left:
-            frame = pd.DataFrame(
-                {
-                    "Name": [member.person.name or UNNAMED for member in found],
-                    "Role": [member.person.role.value.capitalize() for member in found],
-                    "Last seen": [ago(member.person.seen) for member in found],
-                    "Sign-in": [member.login.value if member.login else "–" for member in found],
-                    "Added": [member.person.created.date() for member in found],
-                }
-            )
+            columns = {
+                "Name": [member.person.name or UNNAMED for member in found],
+                "Role": [member.person.role.value.capitalize() for member in found],
+                "Last seen": [ago(member.person.seen) for member in found],
+                "Sign-in": [member.login.value if member.login else "–" for member in found],
+                "Added": [member.person.created.date() for member in found],
+            }
             st.caption(count(len(found), "person", "people"))
-            chosen = clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, frame, {})
+            chosen = clickable(found, state.MEMBER, lambda member: member.person.name or UNNAMED, columns)
         with right:
             _change(chosen)
     _add()
@@ -70,7 +66,7 @@ def show() -> None:
     }
     with st.expander("Audit log", icon=":material/history:"):
         st.caption(f"The latest {_EVENTS} changes of accounts and sign-ins. For all of them: `themescope people log`.")
-        st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Changes of accounts and sign-ins, newest first")
+        draw_table(columns, alt="Changes of accounts and sign-ins, newest first")
 
 
 def _change(member: members.Member) -> None:
@@ -81,28 +77,16 @@ def _change(member: members.Member) -> None:
         list(Role),
         index=list(Role).index(member.person.role),
         format_func=_MAY.__getitem__,
-        key=f"{state.ROLE}_{name}",
+        key=f"people_role_{name}",
     )
     with st.container(horizontal=True):
         if st.button("Save", type="primary", icon=":material/save:", disabled=role is member.person.role):
             _try(lambda: members.set_role(queries.store(), name, role or member.person.role, current_person()))
         if st.button("Remove …", icon=":material/person_remove:", type="tertiary"):
-            _remove(name)
-
-
-@st.dialog("Remove user?")
-def _remove(name: str) -> None:
-    st.markdown(
-        f"**{plain(name or UNNAMED)}** can no longer sign in and loses the role. Labels, reviews and history are kept."
-    )
-    st.button("Remove", type="primary", icon=":material/person_remove:", on_click=_removed, args=(name,))
-
-
-def _removed(name: str) -> None:
-    try:
-        members.remove(queries.store(), name, current_person())
-    except ThemescopeError as error:
-        st.session_state[state.REFUSED] = str(error)
+            about = "can no longer sign in and loses the role. Labels, reviews and history are kept."
+            remove = partial(succeeds, lambda: members.remove(queries.store(), name, current_person()))
+            about = f"**{plain(name or UNNAMED)}** {about}"
+            confirm("Remove user?", about, "Remove", remove, ":material/person_remove:")
 
 
 def _add() -> None:
@@ -123,12 +107,8 @@ def _add() -> None:
 
 
 def _try(change: Callable[[], object]) -> None:
-    try:
-        change()
-    except ThemescopeError as error:
-        st.error(plain(error), icon=":material/error:")
-        return
-    st.rerun()
+    if attempt(lambda: (change(),)) is not None:
+        st.rerun()
 
 
 if may(Right.MANAGE):

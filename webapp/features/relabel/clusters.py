@@ -19,17 +19,14 @@ from themescope.webapp.features.relabel.state import (
     CLUSTER_VIEW,
     MERGES,
     NEEDS_MODEL,
-    OUTLIER_LIMIT,
     OUTLIERS,
     QUESTIONS,
-    TABLE,
     THEMES,
-    TREE,
     Make,
 )
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, appearance
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.components import draw_component, draw_table
 from themescope.webapp.shared.figures import tones
 from themescope.webapp.shared.text import count, plain, shorten
 
@@ -88,7 +85,7 @@ def _themes(state: RelabelState) -> None:
         nothing("No clusters yet.", "Select sentences and press N, or press Alt+G to cluster them.")
         return
     stale = queries.stale_names(state)
-    draw_component("tree", ASSETS, *SCRIPTS, data=tree_data(state, stale), key=f"{TREE}_{state.record.id}")
+    draw_component("tree", ASSETS, *SCRIPTS, data=tree_data(state, stale), key=f"relabel_tree_{state.record.id}")
     _names(state, stale)
     chosen = [number for number in state.clusters.numbers if number in state.partition.clusters]
     if chosen:
@@ -244,7 +241,7 @@ def _outliers(state: RelabelState, ids: Ids) -> None:
     usual = float(np.clip(max(service.usual_limit(density), np.quantile(known, 0.01)), low, high))
     limit = st.slider(
         "Similarity below", round(low, 2), round(high, 2) + 0.01, round(usual, 2), 0.01,
-        key=f"{OUTLIER_LIMIT}_{state.record.id}_{state.model_id}",
+        key=f"relabel_outlier_limit_{state.record.id}_{state.model_id}",
         help="A sentence is an outlier if its mean cosine to the ten most similar sentences is below this limit. At "
         "first the limit is the first quartile minus 1.5 times the interquartile range, or the lowest 1 %.",
     )  # fmt: skip
@@ -276,8 +273,8 @@ def _outlier_table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float6
         }
     )
     with st.container(horizontal=True):
-        select = st.button("Select all", icon=":material/select_all:", key=f"{OUTLIER_LIMIT}_all")
-        clear = st.button("Clear selection", icon=":material/deselect:", key=f"{OUTLIER_LIMIT}_none")
+        select = st.button("Select all", icon=":material/select_all:", key="relabel_outlier_limit_all")
+        clear = st.button("Clear selection", icon=":material/deselect:", key="relabel_outlier_limit_none")
     if select or clear:
         state.select(ids if select else ids[:0], IN_OUTLIERS)
         st.rerun()
@@ -287,7 +284,7 @@ def _outlier_table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float6
 def _selectable(state: RelabelState, listed: Ids, frame: pd.DataFrame, method: str, **options: Any) -> None:
     """Draw a table with a row for each of the sentences ``listed``; its ticked rows are the selection."""
     # Another key for other sentences: Streamlit keeps the numbers of the ticked rows under a key.
-    key = f"{TABLE}_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{hash(listed.tobytes())}"
+    key = f"relabel_table_{state.record.id}_{state.generation}_{state.session.snapshot.step}_{hash(listed.tobytes())}"
 
     def tick() -> None:
         rows = st.session_state[key]["selection"]["rows"]
@@ -295,9 +292,8 @@ def _selectable(state: RelabelState, listed: Ids, frame: pd.DataFrame, method: s
         # Set directly: the table shows the selection already, and a new generation would draw another table.
         state.selected, state.selection_method = np.unique(np.concatenate([elsewhere, listed[rows]])), method
 
-    st.dataframe(
+    draw_table(
         frame,
-        hide_index=True,
         key=key,
         on_select=tick,
         selection_mode="multi-row",

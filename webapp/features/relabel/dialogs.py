@@ -1,106 +1,48 @@
-"""Codebook panel of the Relabel page, and its dialogs but for re-clustering, which has a module of its own."""
+"""Dialogs of the Relabel page.
+
+That of re-clustering divides one cluster, the selection or the unassigned sentences, or moves all sentences that nobody
+placed; everything else stays as it is. Its preview shows what would be done, in one step that can be undone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
-from uuid import uuid4
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
+from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import ClusterGroup
-from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT, Operation
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
+from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.types import Ids
 from themescope.db.records import NewCase
+from themescope.jobs.services.labelling import assistance, session
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
-from themescope.webapp.features.relabel import queries, reclustering
-from themescope.webapp.features.relabel.actions import clusters_of_selection, current_cluster
+from themescope.jobs.services.search import MOST_WITH_VECTORS
+from themescope.webapp.features.relabel import queries
+from themescope.webapp.features.relabel.actions import clusters_of_selection
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import (
-    CODEBOOK,
-    CODEBOOK_CHOICE,
-    DIALOG_CLUSTER,
-    DIALOG_REASON,
-    GROUPING,
-    GROUPS,
-    KEYS,
-    LABELLING,
-    NEEDS_MODEL,
-    THEME,
-)
+from themescope.webapp.features.relabel.state import CODEBOOK, DIALOG_CLUSTER, KEYS, LABELLING, NEEDS_MODEL
 from themescope.webapp.shared import queries as records
+from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.labelling import error_notebook
-from themescope.webapp.shared.labelling.codebook_view import STYLE, close_editor, editor, entry_html
-from themescope.webapp.shared.navigation import page_link
+from themescope.webapp.shared.labelling.codebook_view import editor
 from themescope.webapp.shared.text import count, plain, shorten
 
-
-def show_codebook(state: RelabelState) -> None:
-    """Draw the panel, if it is open: the entry of the cluster of the selection, or of another one."""
-    if not state.shows_codebook or not state.partition.clusters:
-        return
-    st.html(STYLE)
-    with st.container(border=True, key=CODEBOOK, gap="xsmall"):
-        clusters, current = state.partition.clusters, current_cluster(state)
-        numbers = sorted(clusters)
-        key = f"{CODEBOOK_CHOICE}_{state.record.id}_{current.number if current else 0}"
-        number = st.selectbox(
-            "Codebook entry of",
-            numbers,
-            index=numbers.index(current.number) if current else 0,
-            format_func=lambda n: clusters[n].name,
-            key=key,
-        )
-        st.session_state[CODEBOOK_CHOICE] = number
-        code = Code(clusters[number], entry_of(state.partition, number))
-        st.html(entry_html(code, state.partition, state.session.texts))
-        if not state.read_only:
-            _buttons(state, code)
-        page_link("codebook", "Open codebook", view={"labelling": state.record.name})
-
-
-def _buttons(state: RelabelState, code: Code) -> None:
-    """Draw what can be done; the first three need a selection."""
-    number, nothing = code.cluster.number, not len(state.selected)
-
-    def add(counter: bool) -> Callable[[Partition, Ids], Operation]:
-        return lambda p, ids: codebook.add_examples(p, number, ids.tolist(), counter)
-
-    def train(p: Partition, ids: Ids) -> Operation:
-        return codebook.choose_training(p, (uuid4().hex for _ in ids), ids.tolist())
-
-    with st.container(horizontal=True, gap="xsmall"):
-        for label, icon, make in (
-            ("Example", ":material/push_pin:", add(False)),
-            ("Counter-example", ":material/block:", add(True)),
-            ("Training item", ":material/school:", train),
-        ):
-            st.button(
-                label, icon=icon, disabled=nothing, on_click=_add, args=(state, make),
-                help="Select sentences first." if nothing else f"Make the selection {label.lower()} of this cluster",
-            )  # fmt: skip
-        st.button("Edit entry", icon=":material/edit:", on_click=_open, args=(state, number))
-
-
-def _add(state: RelabelState, make: Callable[[Partition, Ids], Operation]) -> None:
-    state.apply_to_selection(make, keep_selection=True)
-
-
-def _open(state: RelabelState, number: int) -> None:
-    close_editor(CODEBOOK, number)
-    state.dialog = "codebook"
+if TYPE_CHECKING:
+    from themescope.core.labelling.suggestions import ClusterPart
 
 
 def edit_entry(state: RelabelState) -> None:
     """Draw the form of the entry that the panel shows, in its dialog."""
-    number = int(st.session_state.get(CODEBOOK_CHOICE, 0))
+    number = int(st.session_state.get("relabel_codebook_choice", 0))
     if number not in state.partition.clusters:
         st.info("That cluster no longer exists.")
         return
@@ -159,14 +101,14 @@ def _merge(state: RelabelState) -> None:
         return
     largest = max(chosen, key=lambda n: sizes[n])
     target = st.selectbox("Keep name and colour of", chosen, index=chosen.index(largest), format_func=label)
-    reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key=DIALOG_REASON)
+    reason = st.text_input("Reason (optional)", max_chars=_MAX_REASON, key="relabel_dialog_reason")
     if st.button("Merge clusters", type="primary", icon=":material/merge:"):
         state.apply(lambda p: op.merge(p, chosen, target), reason or "")
         _close(state)
 
 
 def _delete(state: RelabelState) -> None:
-    number = reclustering.choose_cluster(state, "delete")
+    number = choose_cluster(state, "delete")
     size = state.partition.sizes()[number]
     st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) restores the cluster.")
     if st.button("Delete cluster", type="primary", icon=":material/delete:"):
@@ -175,7 +117,7 @@ def _delete(state: RelabelState) -> None:
 
 
 def _recluster(state: RelabelState) -> None:
-    if reclustering.dialog(state):
+    if _recluster_part(state):
         _close(state)
 
 
@@ -205,7 +147,7 @@ def _placed(state: RelabelState, sentence: int, model: str) -> str:
 
 
 def _group(state: RelabelState) -> None:
-    how = st.segmented_control("Group", [CHOSEN, SIMILAR], default=CHOSEN, key=GROUPING, required=True)
+    how = st.segmented_control("Group", [CHOSEN, SIMILAR], default=CHOSEN, key="relabel_grouping", required=True)
     if _suggested_groups(state) if how == SIMILAR else _chosen_group(state):
         _close(state)
 
@@ -218,15 +160,15 @@ def _chosen_group(state: RelabelState) -> bool:
 
     own = sorted(clusters_of_selection(state))
     ordered = [cluster.number for cluster in hierarchy.in_order(p)]
-    chosen = st.multiselect("Clusters", ordered, default=own, format_func=label, key=f"{GROUPING}_clusters_{own}")
+    chosen = st.multiselect("Clusters", ordered, default=own, format_func=label, key=f"relabel_grouping_clusters_{own}")
     themes = [number for number in ordered if p.clusters[number].parent is None and number not in chosen]
     theme = st.selectbox(
-        "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key=THEME
+        "Theme", [_NEW, *themes], format_func=lambda n: "A new theme" if n == _NEW else label(n), key="relabel_theme"
     )
     name = ""
     if theme == _NEW:
         suggested = op.free_name(p, "Theme")
-        name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key=f"{THEME}_name") or ""
+        name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key="relabel_theme_name") or ""
     st.caption(
         "The clusters become sub-themes and keep their sentences. A theme among them takes its sub-themes along, "
         "because there are two levels."
@@ -251,7 +193,7 @@ def _suggested_groups(state: RelabelState) -> bool:
         st.caption(f"Groups are suggested where {_FEWEST} clusters or more are in no theme.")
         return False
     usual = max(round(k / _IN_A_THEME), 2)
-    number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"{GROUPS}_{k}")) if k > _FEWEST else 2
+    number = int(st.slider("Number of themes", 2, k - 1, usual, key=f"relabel_groups_{k}")) if k > _FEWEST else 2
     groups = queries.suggested_groups(state, number)
     st.caption(
         "Ward’s criterion on the centres of the clusters that are in no theme. Single clusters stay as they are."
@@ -268,12 +210,143 @@ def _group_name(state: RelabelState, place: int, group: ClusterGroup, number: in
     sizes, known = state.partition.sizes(), state.partition.clusters
     with st.container(border=True):
         title = f"Theme {place + 1} · {count(len(group.numbers), 'cluster')}"
-        key = f"{GROUPS}_{state.session.snapshot.step}_{number}_{place}"
+        key = f"relabel_groups_{state.session.snapshot.step}_{number}_{place}"
         name = st.text_input(title, value=group.name, max_chars=NAME_LIMIT, key=key) or group.name
         with st.container(gap="xxsmall"):
             for n in group.numbers:
                 st.text(f"· {shorten(known[n].name, _MAX_NAME)} ({count(sizes[n], 'sentence')})")
     return name
+
+
+# --- re-clustering ----------------------------------------------------------------------------------------------------
+
+ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND = "One cluster", "Selection", "Unassigned", "All others"
+AUTOMATIC, GIVEN = "Suggested", "Given"
+_EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
+
+
+def choose_cluster(state: RelabelState, dialog: str) -> int:
+    """Draw the choice of one cluster, by default that of the selection; return its number."""
+    numbers, known, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
+    own = clusters_of_selection(state)
+    return st.selectbox(
+        "Cluster",
+        numbers,
+        index=numbers.index(own[0]) if own else 0,
+        format_func=lambda n: f"{known[n].name} ({count(sizes[n], 'sentence')})",
+        key=f"{DIALOG_CLUSTER}_{dialog}",
+    )
+
+
+def _recluster_part(state: RelabelState) -> bool:
+    """Draw the dialog; return whether it is done."""
+    if queries.model_of(state) is None:
+        st.info(
+            "The preview needs vectors. Choose a model under “Suggestions from”, or select sentences and create a new "
+            "cluster from them (N).",
+            icon=":material/info:",
+        )
+        return False
+    default = ONE_CLUSTER if state.partition.clusters else UNASSIGNED_SENTENCES
+    if len(state.selected) > 1:
+        default = SELECTION
+    options = [ONE_CLUSTER, SELECTION, UNASSIGNED_SENTENCES, AROUND]
+    name = st.segmented_control("Re-cluster", options, default=default, key="relabel_scope", required=True)
+    if name == AROUND:
+        return _around(state)
+    if name == UNASSIGNED_SENTENCES:
+        return _parts(state, state.partition.members(UNASSIGNED))
+    if name == ONE_CLUSTER:
+        if not state.partition.clusters:
+            st.caption("There are no clusters yet. Re-cluster the unassigned sentences instead.")
+            return False
+        number = choose_cluster(state, "recluster")
+        return _parts(state, state.partition.members(number), (number,))
+    if not len(state.selected):
+        st.caption("Select sentences first. Clusters keep their sentences that are not selected.")
+        return False
+    return _parts(state, state.selected)
+
+
+def _parts(state: RelabelState, ids: Ids, whole: tuple[int, ...] = ()) -> bool:
+    """Draw the parts of the sentences ``ids``, which are all of the clusters ``whole``."""
+    if len(ids) < 2:
+        st.caption(f"{count(len(ids), 'sentence')} cannot be divided. Choose others.")
+        return False
+    k, clusterer = _settings(len(ids))
+    found = attempt(lambda: queries.reclustered(state, ids, k, clusterer))
+    if found is None:
+        return False
+    if found.reason:
+        st.caption(plain(found.reason))
+    names = _names(state, whole, found.parts)
+    number = len(found.parts)
+    if not st.button(f"Divide into {count(number, 'cluster')}", type="primary", icon=":material/call_split:"):
+        return False
+    named = [(name, part.ids) for name, part in zip(names, found.parts, strict=True)]
+    state.apply(lambda p: op.recluster(p, named, state.session.next_number, whole, clusterer))
+    return True
+
+
+def _settings(sentences: int) -> tuple[int | None, str]:
+    left, middle, right = st.columns([3, 3, 4], vertical_alignment="bottom")
+    how = left.segmented_control(
+        "Number of clusters", [GIVEN, AUTOMATIC], default=GIVEN, key="relabel_number_of_parts", required=True
+    )
+    most = min(_MOST_PARTS, sentences)
+    k = None
+    if how != AUTOMATIC:
+        k = int(middle.number_input("Clusters", 2, most, 2, key="relabel_parts"))
+    titles = session.clusterers()
+    ids = list(titles)
+    place = ids.index(CLUSTERERS.tagged("compared")[0].id)
+    return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key="relabel_clusterer")
+
+
+def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterPart]) -> list[str]:
+    known, names = state.partition, list[str]()
+    if whole:  # the largest part continues the cluster
+        own = known.clusters[whole[0]]
+    for place, part in enumerate(parts):
+        with st.container(border=True):
+            default = own.name if whole and place == 0 else op.free_name(known, part.name)
+            key = (
+                f"relabel_part_name_{state.session.snapshot.step}_{whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
+            )
+            title = f"Cluster {place + 1} · {count(len(part.ids), 'sentence')} · {part.name}"
+            names.append(st.text_input(title, value=default, max_chars=NAME_LIMIT, key=key) or default)
+            with st.container(gap="xxsmall"):
+                for i in part.ids[:_EXAMPLES].tolist():
+                    st.text(f"· {shorten(state.session.texts[i], _MAX_TEXT)}")
+    return names
+
+
+def _around(state: RelabelState) -> bool:
+    x = state.vectors
+    if x is None:
+        st.info(f"This works with at most {MOST_WITH_VECTORS:,} sentences.", icon=":material/info:")
+        return False
+    with st.spinner("Re-clustering …"):
+        model = queries.model_of(state)
+        name = model.name if model is not None else ""
+        preview = assistance.preview_reclustering(records.store(), state.record, state.partition, x, name)
+    if not preview.placed:
+        st.info("Nobody has placed a sentence yet. Assign a few sentences first; the others are clustered around them.")
+        return False
+    moved = preview.operation.change_set.sentences()
+    st.markdown(
+        f"{count(preview.placed, 'sentence')} placed by people, and those marked as uncertain, stay where they are. "
+        f"**{count(len(moved), 'other')}** would move."
+    )
+    names = {number: cluster.name for number, cluster in state.partition.clusters.items()} | {UNASSIGNED: "unassigned"}
+    for i in moved[:_EXAMPLES].tolist():
+        row = int(preview.after.rows([i])[0])
+        old, new = names[int(state.partition.numbers[row])], names[int(preview.after.numbers[row])]
+        st.text(f"{old} → {new}:  {shorten(state.session.texts[i], _MAX_TEXT)}")
+    if not st.button("Move sentences", type="primary", icon=":material/auto_fix_high:", disabled=not len(moved)):
+        return False
+    state.apply(lambda p: preview.operation)
+    return True
 
 
 _DIALOGS: dict[str, tuple[str, Literal["small", "large"], Callable[[RelabelState], None]]] = {

@@ -42,8 +42,6 @@ from themescope.webapp.features.relabel.state import (
     NEEDS_MODEL,
     NONE_SELECTED,
     READ_ONLY,
-    STATE,
-    VISITED,
     ClusterChoice,
     Make,
     PlottedMap,
@@ -379,7 +377,7 @@ class RelabelState:
 
     def _visit(self, queue: Queue, sentence: int | None) -> list[int]:
         """Record a sentence, by default the selected one, as visited; return the visited ones in order."""
-        key = f"{VISITED}_{self.record.id}_{self.browser_session}_{queue.name}"
+        key = f"relabel_visited_{self.record.id}_{self.browser_session}_{queue.name}"
         visited: list[int] = st.session_state.setdefault(key, [])
         if sentence is None and len(self.selected):
             sentence = int(self.selected[0])
@@ -390,7 +388,7 @@ class RelabelState:
 
 def relabel_state(record: LabellingRecord) -> RelabelState:
     """Return the state of this browser session for a labelling and the person who is present now."""
-    key, person = f"{STATE}_{record.id}", current_person()
+    key, person = f"relabel_state_{record.id}", current_person()
     held = st.session_state.get(key)
     if not isinstance(held, RelabelState) or held.session.person != person:
         held = RelabelState(LabellingSession(queries.store(), record.id, person))

@@ -24,15 +24,15 @@ from themescope.jobs.kinds import triplets
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
 from themescope.webapp.features.relabel import queries as cluster_queries
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import NAMING, SUGGESTED_NAMES, TO_NAME, TRAIN
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.labelling import name_requests
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries, triplet_queries
 from themescope.webapp.shared.results.triplet_queries import split_count
-from themescope.webapp.shared.text import ago, count, interval, plain, score
+from themescope.webapp.shared.text import ago, count, plain, score, with_interval
 
 _MAX_CONTRADICTIONS = 200
 _MAX_NAME = 180
@@ -75,7 +75,7 @@ def _other_labellings(record: LabellingRecord) -> list[str]:
     return st.multiselect(
         "Also use",
         names,
-        key=f"{TRAIN}_others_{record.id}",
+        key=f"relabel_train_others_{record.id}",
         help="Labellings of the same corpus. Pairs of sentences on which people contradict each other are not used.",
     )
 
@@ -86,23 +86,23 @@ def _contradictions(found: triplets.TrainingLabels) -> None:
         lambda r: r.corpora.sentences_by_id(np.unique([i for c in shown for i in (c.first, c.second)]))
     )
     names = [record.name for record in found.records]
-    frame = pd.DataFrame(
+    listed = f"; showing {len(shown):,}" if len(found.contradictions) > len(shown) else ""
+    st.markdown(f"**{count(len(found.contradictions), 'contradiction')}** excluded from training{listed}:")
+    draw_table(
         {
             "First sentence": [texts[c.first].text for c in shown],
             "Second sentence": [texts[c.second].text for c in shown],
             "Together in": [", ".join(names[n] for n in c.together) for c in shown],
             "Apart in": [", ".join(names[n] for n in c.apart) for c in shown],
-        }
+        },
+        height=min(40 + 35 * len(shown), 260),
     )
-    listed = f"; showing {len(shown):,}" if len(found.contradictions) > len(shown) else ""
-    st.markdown(f"**{count(len(found.contradictions), 'contradiction')}** excluded from training{listed}:")
-    st.dataframe(frame, hide_index=True, height=min(40 + 35 * len(shown), 260))
 
 
 def _form(
     record: LabellingRecord, labellings: Sequence[str], training: int, held_out: Sequence[TripletSetRecord]
 ) -> None:
-    key = f"{TRAIN}_{record.id}"
+    key = f"relabel_train_{record.id}"
     name = st.text_input("Name of the triplet set", value=f"{record.name} labels"[:_MAX_NAME], key=f"{key}_name")
     models, sets = {m.name: m for m in fine_tunable(queries.models())}, {s.name: s for s in held_out}
     left, right = st.columns(2)
@@ -145,7 +145,11 @@ def _fine_tune(record: LabellingRecord, base: ModelRecord, on: str, measure: Tri
     }  # fmt: skip
     training = submit("train", args, f"Train {name}", after=after)
     both = (base.name, name)
-    return training is not None and _evaluate(measure, both, training.id) and _embed(record, both, training.id)
+    return (
+        training is not None
+        and triplet_queries.evaluate(measure, both, training.id)
+        and _embed(record, both, training.id)
+    )
 
 
 def _embed(record: LabellingRecord, models: Sequence[str], after: int | None = None) -> bool:
@@ -153,14 +157,6 @@ def _embed(record: LabellingRecord, models: Sequence[str], after: int | None = N
     corpus = queries.read(lambda r: r.corpora.get(record.corpus_id).name)
     return all(
         submit("embed", {"corpus": corpus, "model": model}, f"Embed {corpus} by {model}", after=after) is not None
-        for model in models
-    )
-
-
-def _evaluate(measure: TripletSetRecord, models: Sequence[str], after: int | None = None) -> bool:
-    args = {"triplets": measure.name, "split": Split.TEST.value}
-    return all(
-        submit("evaluate-triplets", args | {"model": model}, f"Triplet accuracy of {model}", after=after) is not None
         for model in models
     )
 
@@ -180,17 +176,11 @@ def _results(record: LabellingRecord, made: TripletSetRecord, held_out: Sequence
         elif not held_out:
             nothing("No test triplets to evaluate on.", "Build a triplet set first.", "triplets", "Open Triplets")
         for before, after in pairs:
-            effects = [triplet_queries.effect(source, before, after) for source in held_out]
-            known = [
-                (source, e, e.measured) for source, e in zip(held_out, effects, strict=True) if e.measured is not None
-            ]
-            for source, effect, measured in known:
-                st.caption(f"On the test triplets of {plain(source.name)}:")
-                triplet_queries.show_difference(effect, measured, ("Before", "After"))
-            if not known and held_out:
-                st.markdown(f"**{plain(after.name)}** is trained, but not yet compared with {plain(before.name)}.")
-                if st.button("Evaluate both", key=f"{TRAIN}_evaluate_{after.id}", icon=":material/play_arrow:"):
-                    _evaluate(held_out[0], (before.name, after.name))
+            effects = [(source, triplet_queries.effect(source, before, after)) for source in held_out]
+            for source, effect in [pair for pair in effects if pair[1].measured is not None] or effects[:1]:
+                if effect.measured is not None:
+                    st.caption(f"On the test triplets of {plain(source.name)}:")
+                triplet_queries.show_effect(source, effect, ("Before", "After"))
             _unplaced_effect(record, before, after)
 
 
@@ -198,7 +188,9 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
     try:
         found = effect_on_unplaced(record, before, after)
     except LookupError:
-        if st.button("Compare on unplaced sentences", key=f"{TRAIN}_rest_{after.id}", icon=":material/play_arrow:"):
+        if st.button(
+            "Compare on unplaced sentences", key=f"relabel_train_rest_{after.id}", icon=":material/play_arrow:"
+        ):
             _embed(record, (before.name, after.name))
         return
     if found is not None:
@@ -206,7 +198,7 @@ def _unplaced_effect(record: LabellingRecord, before: ModelRecord, after: ModelR
         st.caption(
             f"On {count(gap.n, 'sentence')} that nobody placed, a sentence of the same section is nearer than one of "
             f"another section in {score(found.before)} of all pairs before and {score(found.after)} after "
-            f"fine-tuning (cosine): difference {interval(gap.value, gap.low, gap.high)}, 95 % interval over sentences; "
+            f"fine-tuning (cosine): difference {with_interval(gap)}, 95 % interval over sentences; "
             f"Wilcoxon p = {found.test.p:.2g}."
         )
 
@@ -280,7 +272,7 @@ METHOD = "language model"
 def show_naming(state: RelabelState) -> None:
     """Draw suggestions that wait, and the form for new ones."""
     folded = st.expander(
-        name_requests.TITLE, icon=":material/auto_awesome:", key=f"{NAMING}_{state.record.id}", on_change="rerun"
+        name_requests.TITLE, icon=":material/auto_awesome:", key=f"relabel_naming_{state.record.id}", on_change="rerun"
     )
     if not folded.open:
         return
@@ -300,13 +292,13 @@ def show_naming(state: RelabelState) -> None:
             default=list(cluster_queries.stale_names(state)),
             format_func=lambda number: clusters[number].name,
             placeholder="all clusters",
-            key=f"{TO_NAME}_{state.record.id}_{step}",
+            key=f"relabel_to_name_{state.record.id}_{step}",
             help="Suggested: the clusters of which more than a quarter of the sentences has changed since they were "
             "named.",
         )
         materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
         target = {"labelling": state.record.name, "numbers": chosen}
-        name_requests.consent(target, materials, model, f"{NAMING}_{state.record.id}")
+        name_requests.consent(target, materials, model, f"relabel_naming_{state.record.id}")
 
 
 def _suggestions(state: RelabelState) -> None:
@@ -328,7 +320,7 @@ def _suggestions(state: RelabelState) -> None:
     )
     st.markdown(f"Suggestions by {plain(job.result['model'])}:")
     edited = st.data_editor(
-        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"{SUGGESTED_NAMES}_{job.id}"
+        frame, hide_index=True, disabled=["Cluster", "Suggestion", "Remark"], key=f"relabel_suggested_names_{job.id}"
     )
     used = {row["number"]: row["name"] for row, use in zip(fresh, edited["Use"], strict=True) if use}
     st.button("Use names", icon=":material/done_all:", disabled=not used, on_click=_use, args=(state, used))

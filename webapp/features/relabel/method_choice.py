@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.partition import UNASSIGNED, Partition
@@ -19,13 +18,12 @@ from themescope.jobs.services.labelling.methods import MethodAdoption
 from themescope.jobs.services.labelling.metrics import LearnedMetric
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import CHOICE, METRIC
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing, one_model
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, draw_table
 from themescope.webapp.shared.job_status import active, submit
 from themescope.webapp.shared.people import may
-from themescope.webapp.shared.text import ago, count, duration, ends, interval, plain, score, shorten
+from themescope.webapp.shared.text import ago, count, duration, plain, score, shorten, with_interval
 
 TITLE = "Choose the method by these labels"
 _KIND = "choose-method"
@@ -36,7 +34,7 @@ _POLL_S = 1.5
 
 def show(state: RelabelState) -> None:
     """Draw the form that ranks methods, the last ranking, and the button that uses the best one."""
-    key = f"{CHOICE}_{state.record.id}"
+    key = f"relabel_choice_{state.record.id}"
     folded = st.expander(TITLE, icon=":material/leaderboard:", key=f"{key}_open", on_change="rerun")
     if not folded.open:
         return
@@ -65,20 +63,17 @@ def show(state: RelabelState) -> None:
                 "articles: 1 is full agreement, 0 is chance. The gain is the difference to the default."
             )
             listed = [row for row in rows if row["place"] <= _SHOWN or row["chosen"] or row["default"]]
-            st.dataframe(
-                pd.DataFrame(
-                    {
-                        "Rank": [row["place"] for row in listed],
-                        "Model": [row["model"] for row in listed],
-                        "Clusterer": [methods.clusterer_title(row) for row in listed],
-                        "Clusters": [row["k"] for row in listed],
-                        "Shared words": ["yes" if row["shared"] else "no" for row in listed],
-                        "Agreement": [_estimate(row["agreement"]) for row in listed],
-                        "Gain": ["–" if row["default"] else _estimate(row["gain"]) for row in listed],
-                        "Remark": [_remark(row) for row in listed],
-                    }
-                ),
-                hide_index=True,
+            draw_table(
+                {
+                    "Rank": [row["place"] for row in listed],
+                    "Model": [row["model"] for row in listed],
+                    "Clusterer": [methods.clusterer_title(row) for row in listed],
+                    "Clusters": [row["k"] for row in listed],
+                    "Shared words": ["yes" if row["shared"] else "no" for row in listed],
+                    "Agreement": [with_interval(Estimate(**row["agreement"])) for row in listed],
+                    "Gain": [with_interval(None if row["default"] else Estimate(**row["gain"])) for row in listed],
+                    "Remark": [_remark(row) for row in listed],
+                },
                 height="content",
             )
             st.markdown(_reason(chosen, default, result.get("held_out")))
@@ -101,7 +96,7 @@ def _start(state: RelabelState) -> None:
         "Rank methods",
         icon=":material/leaderboard:",
         disabled=not enough or not may(Right.MANAGE),
-        key=f"{CHOICE}_start_{state.record.id}",
+        key=f"relabel_choice_start_{state.record.id}",
     ):
         name = state.record.name
         if submit(_KIND, {"labelling": name}, f"Choose the method by the labels of “{name}”") is not None:
@@ -114,17 +109,12 @@ def _running(state: RelabelState) -> list[JobRecord]:
 
 def _progress(state: RelabelState) -> None:
     """Draw the jobs that rank methods for this labelling; the tray reruns the page when one ends."""
-    active(_running(state), f"{CHOICE}_{state.record.id}_jobs")
+    active(_running(state), f"relabel_choice_{state.record.id}_jobs")
 
 
 def _remark(row: Mapping[str, Any]) -> str:
     said = ("chosen" if row["chosen"] else "", "default" if row["default"] else "", "stored" if "run" in row else "")
     return ", ".join(filter(None, said))
-
-
-def _estimate(found: Mapping[str, Any]) -> str:
-    estimate = Estimate(**found)
-    return interval(estimate.value, *ends(estimate))
 
 
 def _reason(chosen: Mapping[str, Any], default: Mapping[str, Any], held_out: float | None) -> str:
@@ -133,16 +123,17 @@ def _reason(chosen: Mapping[str, Any], default: Mapping[str, Any], held_out: flo
             "**The default stays.** No method agrees with the labels so much better that this could not be chance: "
             "of many methods, the best one always agrees well with few sentences. Place more sentences to decide."
         )
+    gain = with_interval(Estimate(**chosen["gain"]))
     told = "" if held_out is None else f" On sentences left out of the choice, the gain is {score(held_out)}."
     return (
         f"**Chosen: {plain(methods.described(chosen))}.** Its agreement exceeds that of the default "
-        f"({plain(methods.described(default))}) by {_estimate(chosen['gain'])}, more than the best of so many methods "
+        f"({plain(methods.described(default))}) by {gain}, more than the best of so many methods "
         f"would by chance.{told}"
     )
 
 
 def _use(state: RelabelState, job: JobRecord, rows: Sequence[Mapping[str, Any]]) -> None:
-    key = f"{CHOICE}_{job.id}"
+    key = f"relabel_choice_{job.id}"
     best = next(row for row in rows if row["chosen"])
     offered = [best, *(row for row in rows[:_SHOWN] if row is not best)]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -220,7 +211,7 @@ class _Result:
 
 def show_metric(state: RelabelState) -> None:
     """Draw the form that learns a metric, and what it would change."""
-    key = f"{METRIC}_{state.record.id}"
+    key = f"relabel_metric_{state.record.id}"
     folded = st.expander(METRIC_TITLE, icon=":material/bolt:", key=f"{key}_open", on_change="rerun")
     if not folded.open:
         return
@@ -238,9 +229,11 @@ def show_metric(state: RelabelState) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f":material/check_circle: This labelling uses **{plain(model.name)}**.", width="stretch")
                 corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id).name)
-                if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key=f"{METRIC}_map"):
+                if may(Right.MANAGE) and st.button("Compute a map", icon=":material/map:", key="relabel_metric_map"):
                     submit("project", {"corpus": corpus, "model": model.name}, f"Map of {corpus} by {model.name}")
-                if st.button("Stop using it", icon=":material/close:", key=f"{METRIC}_stop", disabled=state.read_only):
+                if st.button(
+                    "Stop using it", icon=":material/close:", key="relabel_metric_stop", disabled=state.read_only
+                ):
                     state.apply(metrics.stop, keep_selection=True)
                     st.rerun()
         models = metrics.usable_bases(page_queries.models_for(state.record.id, state.record.created))
@@ -285,16 +278,14 @@ def _show_result(state: RelabelState, result: _Result) -> None:
             "Measured on": what,
             "Before": score(effect.before),
             "After": score(effect.after),
-            "Difference (95 % interval)": interval(
-                effect.difference.value, effect.difference.low, effect.difference.high
-            ),
+            "Difference (95 % interval)": with_interval(effect.difference),
             "Number": effect.difference.n,
         }
         for what, effect in (("Other sentences", learned.on_sentences), ("Other articles", learned.on_articles))
         if effect is not None
     ]
     if rows:
-        st.dataframe(pd.DataFrame(rows), hide_index=True)
+        draw_table(rows)
     else:
         st.caption("Too few sentences share a cluster to measure an effect. Place more sentences in each cluster.")
     if result.step != state.session.snapshot.step:
@@ -322,7 +313,7 @@ def _use_form(state: RelabelState, result: _Result) -> None:
     move = st.toggle(
         f"Re-cluster around the placed sentences too: {count(changed, 'sentence')} would move",
         value=False,
-        key=f"{METRIC}_move_{state.record.id}",
+        key=f"relabel_metric_move_{state.record.id}",
         help="Placed sentences and those marked as uncertain stay. One undo restores everything.",
     )
     if not may(Right.MANAGE):
@@ -337,5 +328,5 @@ def _use_form(state: RelabelState, result: _Result) -> None:
         page_queries.models_for.clear()
         after = result.after if move else None
         state.apply(lambda p: metrics.use(p, model, result.learned, after), keep_selection=True)
-        st.session_state.pop(f"{METRIC}_{state.record.id}_result", None)
+        st.session_state.pop(f"relabel_metric_{state.record.id}_result", None)
         st.rerun()

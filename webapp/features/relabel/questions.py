@@ -10,10 +10,10 @@ from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, Q
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.search import MOST_WITH_VECTORS
-from themescope.webapp.features.relabel import dialogs, queries
+from themescope.webapp.features.relabel import queries, toolbar
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import BUDGET, QUESTION, SMALL_CLUSTERS, STRATEGY, Asking
+from themescope.webapp.features.relabel.state import Asking
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, status_text
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
@@ -35,12 +35,12 @@ def show(state: RelabelState) -> None:
     with left:
         if chosen is not None:
             given = len(answers(state.partition))
-            budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
+            budget = int(st.session_state.get(f"relabel_budget_{state.record.id}", _DEFAULT_BUDGET))
             question = chosen.ask(state.partition) if given < budget else None
             if given >= budget:
                 chosen.question = None
-            key = f"{QUESTION}_{state.record.id}"
-            with st.container(border=True, key=QUESTION):
+            key = f"relabel_questions_{state.record.id}"
+            with st.container(border=True, key="relabel_questions"):
                 draw_component(
                     "questions",
                     ASSETS,
@@ -60,7 +60,7 @@ def show(state: RelabelState) -> None:
         with right:
             _progress(state)
             _contradictions(state)
-            dialogs.show_codebook(state)
+            toolbar.show_codebook(state)
 
 
 def _settings(state: RelabelState) -> Asking | None:
@@ -68,11 +68,11 @@ def _settings(state: RelabelState) -> Asking | None:
     notes = {note.id: note for note in assistance.strategies()}
     with st.container(border=True):
         chosen = st.selectbox(
-            "Ask about", list(notes), format_func=lambda id: notes[id].title, key=f"{STRATEGY}_{state.record.id}"
+            "Ask about", list(notes), format_func=lambda id: notes[id].title, key=f"relabel_strategy_{state.record.id}"
         )
         st.caption(notes[chosen].summary)
         st.number_input(
-            "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"{BUDGET}_{state.record.id}",
+            "Budget", 1, _MOST_BUDGET, _DEFAULT_BUDGET, step=10, key=f"relabel_budget_{state.record.id}",
             help="Number of answers, by all people, after which the questions end.",
         )  # fmt: skip
         # In blind work the best model asks, since a question shows no labels.
@@ -92,7 +92,7 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
     if state.read_only or len(state.partition.ids) < 2:
         return
     suggested = assistance.small_cluster_count(chosen.state(state.partition))
-    key = f"{SMALL_CLUSTERS}_{state.record.id}"
+    key = f"relabel_small_clusters_{state.record.id}"
     st.number_input(
         "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
         help="Answers merge them. More small clusters are purer, but need more answers.",
@@ -202,7 +202,7 @@ def _option(kind: str, key: str, label: str, disabled: bool = False) -> dict[str
 
 def _progress(state: RelabelState) -> None:
     given = len(answers(state.partition))
-    budget = int(st.session_state.get(f"{BUDGET}_{state.record.id}", _DEFAULT_BUDGET))
+    budget = int(st.session_state.get(f"relabel_budget_{state.record.id}", _DEFAULT_BUDGET))
     with st.container(border=True, gap="xsmall"):
         st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
         last = assistance.last_answer(state.session.steps)
@@ -240,7 +240,7 @@ def _contradictions(state: RelabelState) -> None:
                         st.button(
                             "Take back",
                             icon=":material/undo:",
-                            key=f"{QUESTION}_back_{state.record.id}_{contradiction.answer}_{key}",
+                            key=f"relabel_questions_back_{state.record.id}_{contradiction.answer}_{key}",
                             on_click=_take_back,
                             args=(state, key),
                         )

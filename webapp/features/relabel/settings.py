@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
@@ -18,26 +15,15 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
-from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
+from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.features.relabel import learning, method_choice
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import (
-    IMPORT_ARTICLE,
-    IMPORT_COLUMN,
-    IMPORT_FILE,
-    IMPORT_SHEET,
-    NEW,
-    NEW_ARTICLE_SEARCH,
-    NEW_NAME,
-    OPEN_NEXT,
-    RESTORE,
-    SCHEME,
-    SCHEME_ARTICLE,
-    SETTINGS_FORM,
-)
+from themescope.webapp.features.relabel.state import NEW
 from themescope.webapp.shared import input_files, people, projects, queries
 from themescope.webapp.shared.choose import closed, project
-from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.components import attempt, confirm, download, draw_table
+from themescope.webapp.shared.forms import table_files
+from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, plain
@@ -50,14 +36,14 @@ _MAX_NAME = 180
 ACCESS = {Sharing.OWN: "Only me", Sharing.SHARED: "Everyone"}
 
 
-def form(on_created: Callable[[LabellingRecord], None]) -> None:
-    """Draw the form; ``on_created`` is called with the labelling that was created."""
+def form() -> None:
+    """Draw the form of a new labelling."""
     chosen = project()
     if chosen is None:
         return
     left, right = st.columns(2)
     with right:
-        article = _article(chosen)
+        article = choose_article(chosen, f"relabel_new_article_{chosen.id}", whole_first=False)
     options: dict[str, starts.Begin] = {}
     if article is not None:
         for partition in partition_queries.partitions(article, chosen.created):
@@ -77,7 +63,7 @@ def form(on_created: Callable[[LabellingRecord], None]) -> None:
         start = st.selectbox("Start from", list(options), help="You edit a copy; the original does not change.")
     with right:
         title = article.title if article else chosen.name
-        key = f"{NEW_NAME}_{chosen.id}_{article.id if article else 0}"
+        key = f"relabel_new_name_{chosen.id}_{article.id if article else 0}"
         name = st.text_input("Name", value=title[:120], key=key, max_chars=_MAX_NAME)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sharing, blind = _access()
@@ -85,20 +71,15 @@ def form(on_created: Callable[[LabellingRecord], None]) -> None:
         if st.button("Create labelling", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
             owner, article_id = current_person(), article.id if article else None
             new = NewLabelling(chosen.id, name or title, owner, sharing, blind, article_id)
-            create(new, options[start], on_created)
-    if not article and chosen.sentences > starts.MOST_SENTENCES:
-        st.caption(
-            f"This corpus has {count(chosen.sentences, 'sentence')}, but a labelling holds at most "
-            f"{starts.MOST_SENTENCES:,}. Choose an article."
-        )
+            create(new, options[start])
 
 
-def create(new: NewLabelling, start: starts.Begin, on_created: Callable[[LabellingRecord], None]) -> None:
-    """Create a labelling and call ``on_created``, or show why that failed."""
+def create(new: NewLabelling, start: starts.Begin) -> None:
+    """Create a labelling and open it, or show why that failed."""
     with st.spinner("Reading sentences …"):
         record = attempt(lambda: starts.begin(queries.store(), new, start))
     if record is not None:
-        on_created(record)
+        switch_page("relabel", partition_queries.edit_view(record.name))
 
 
 def _access() -> tuple[Sharing, bool]:
@@ -118,25 +99,16 @@ def _access() -> tuple[Sharing, bool]:
     return Sharing(sharing or Sharing.OWN), blind
 
 
-def _article(chosen: CorpusRecord) -> ArticleRecord | None:
-    search = st.session_state.get(NEW_ARTICLE_SEARCH, "")
-    found = queries.articles(chosen.id, search=search, limit=_MAX_ARTICLES)
-    options = {a.title: a for a in found}
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
-    title = left.selectbox("Article", [*options, WHOLE_CORPUS])
-    right.text_input("Find article", key=NEW_ARTICLE_SEARCH, placeholder="part of a title", icon=":material/search:")
-    return options.get(title)
-
-
-def choose_article(corpus: CorpusRecord, key: str) -> int | None:
-    """Draw the choice of one article, or of the whole corpus where that is not too large; return the id of one."""
+def choose_article(corpus: CorpusRecord, key: str, whole_first: bool = True) -> ArticleRecord | None:
+    """Choose an article; None for the whole corpus, which is offered where it is not too large for a labelling."""
     search = ""
     if corpus.articles > _MAX_ARTICLES:
         search = st.text_input(
             "Find article", key=f"{key}_search", placeholder="part of a title", icon=":material/search:"
         )
-    articles = {a.title: a.id for a in queries.articles(corpus.id, search=search or "", limit=_MAX_ARTICLES)}
-    options = [WHOLE_CORPUS, *articles] if corpus.sentences <= starts.MOST_SENTENCES else [*articles]
+    articles = {a.title: a for a in queries.articles(corpus.id, search=search or "", limit=_MAX_ARTICLES)}
+    whole = [WHOLE_CORPUS] if corpus.sentences <= starts.MOST_SENTENCES else []
+    options = [*whole, *articles] if whole_first else [*articles, *whole]
     return articles.get(st.selectbox("Article", options, key=key))
 
 
@@ -162,24 +134,13 @@ def show(state: RelabelState) -> None:
     )
     store = queries.store()
 
-    def table(write: Callable[..., Any]) -> Callable[[], str | bytes]:
-        return lambda: file_content(store, record.corpus_id, write, files.HEADER, files.rows(store, record.id))
-
-    formats: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
-        ("Whole labelling", "jsonl", lambda: files.export_lines(store, record.id)),
-        ("CSV", "csv", table(csv_text)),
-        ("XLSX", "xlsx", table(partial(excel_bytes, title="labels"))),
-        ("Parquet", "parquet", table(parquet_bytes)),
-    )
-    schemes: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("Scheme as CSV", "csv", lambda: codebook.table(store, record.id)),
-        ("Scheme as JSON", "json", lambda: codebook.json_text(store, record.id)),
-    )
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label, suffix, data in formats:
-            download(label, data, f"labelling.{suffix}")
-        for label, suffix, data in schemes:
-            download(label, data, f"scheme.{suffix}")
+        download("Whole labelling", lambda: files.export_lines(store, record.id), "labelling.jsonl")
+        excel = partial(excel_bytes, title="labels")
+        rows = partial(files.rows, store, record.id)
+        table_files(record.corpus_id, "labelling", lambda: (files.HEADER, rows()), excel, json=False)
+        download("Scheme as CSV", lambda: codebook.table(store, record.id), "scheme.csv")
+        download("Scheme as JSON", lambda: codebook.json_text(store, record.id), "scheme.json")
     st.caption(
         "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
         f"“{NEW}”. The tables contain the current state and the columns of the sentences; in CSV and XLSX, cells "
@@ -190,39 +151,27 @@ def show(state: RelabelState) -> None:
     method_choice.show(state)
     method_choice.show_metric(state)
     learning.show(record)
-    with st.form(f"{SETTINGS_FORM}_{record.id}", border=True):
+    with st.form(f"relabel_settings_{record.id}", border=True):
         name = st.text_input("Name", value=record.name, max_chars=200)
         sharing = st.selectbox(
             "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
         )
         blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
         if st.form_submit_button("Save settings", icon=":material/save:"):
-            _write(lambda w: _save(w, record, name or "", Sharing(sharing), blind))
+            saved: list[LabellingRecord] = []
+            if queries.write(lambda w: saved.append(_save(w, record, name or "", Sharing(sharing), blind))):
+                switch_page("relabel", partition_queries.edit_view(saved[0].name))
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
-        _confirm_deletion(record)
+        about = f"**{plain(record.name)}** and its history will be deleted. You can restore them in the tab “{NEW}”."
+        delete = partial(queries.write, lambda w: w.labellings.delete(record.id, current_person()))
+        confirm("Delete this labelling?", about, "Delete labelling", delete)
 
 
-def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> None:
+def _save(w: Unit, record: LabellingRecord, name: str, kind: Sharing, blind: bool) -> LabellingRecord:
     person = current_person()
     if (kind, blind) != (record.kind, record.blind):
         w.labellings.share(record.id, kind, blind, person)
-    renamed = w.labellings.rename(record.id, name, person)
-    st.session_state[OPEN_NEXT] = renamed.name
-
-
-def _write(change: Callable[[Unit], None]) -> None:
-    refused = queries.write(change)
-    if refused:
-        st.error(plain(refused), icon=":material/error:")
-    else:
-        st.rerun()
-
-
-@st.dialog("Delete this labelling?")
-def _confirm_deletion(record: LabellingRecord) -> None:
-    st.markdown(f"**{plain(record.name)}** and its history will be deleted. You can restore them in the tab “{NEW}”.")
-    if st.button("Delete labelling", type="primary", icon=":material/delete:"):
-        _write(lambda w: w.labellings.delete(record.id, current_person()))
+    return w.labellings.rename(record.id, name, person)
 
 
 def deleted_labellings() -> None:
@@ -235,12 +184,13 @@ def deleted_labellings() -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{plain(record.name)} :gray[· deleted {ago(record.deleted)}]")
                 st.space("stretch")
-                if st.button("Restore", key=f"{RESTORE}_{record.id}", icon=":material/restore:"):
+                if st.button("Restore", key=f"relabel_restore_{record.id}", icon=":material/restore:"):
                     _restore(record)
 
 
 def _restore(record: LabellingRecord) -> None:
-    _write(lambda w: w.labellings.restore(record.id, current_person()))
+    if queries.write(lambda w: w.labellings.restore(record.id, current_person())):
+        st.rerun()
 
 
 # --- imports ----------------------------------------------------------------------------------------------------------
@@ -252,7 +202,7 @@ _NO_COLUMN = "(none)"
 _SHORT_TABLE = 8
 
 
-def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
+def whole_labelling() -> None:
     """Draw the import of an exported labelling with its history."""
     with st.expander("Import labelling", icon=":material/upload:"):
         corpus = projects.current()
@@ -265,10 +215,10 @@ def whole_labelling(on_created: Callable[[LabellingRecord], None]) -> None:
         lines, source = file.getvalue().decode("utf-8", errors="replace").split("\n"), file.name
         record = attempt(lambda: files.import_lines(queries.store(), corpus.id, lines, source))
         if record is not None:
-            on_created(record)
+            switch_page("relabel", partition_queries.edit_view(record.name))
 
 
-def labels(on_created: Callable[[LabellingRecord], None]) -> None:
+def labels() -> None:
     """Draw the import of labels from a table, with a preview of the rows that match."""
     with st.expander("Import labels", icon=":material/table:"):
         corpus = projects.current()
@@ -279,12 +229,13 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
             "CSV, TSV, Excel or JSON lines file",
             type=list(_FILE_TYPES),
             max_upload_size=MOST_BYTES // 1_000_000,
-            key=IMPORT_FILE,
+            key="relabel_import_file",
         )
-        article = choose_article(corpus, IMPORT_ARTICLE)
+        chosen = choose_article(corpus, "relabel_import_article")
+        article = chosen.id if chosen is not None else None
         if file is None:
             return
-        path = str(input_files.keep_one(IMPORT_SHEET, file))
+        path = str(input_files.keep_one("relabel_import_sheet", file))
         sheet = attempt(lambda: _read(path))
         if sheet is None:
             return
@@ -309,7 +260,7 @@ def labels(on_created: Callable[[LabellingRecord], None]) -> None:
         rows = "this row" if problems == 1 else f"these {problems:,} rows"
         skip = problems == 0 or st.checkbox(f"Skip {rows}")
         if st.button("Import labels", icon=":material/edit:", disabled=not skip, type="primary"):
-            create(new, tables.from_plan(found, file.name, machine), on_created)
+            create(new, tables.from_plan(found, file.name, machine))
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
@@ -322,7 +273,9 @@ def _columns(sheet: Sheet) -> tables.LabelColumns:
 
     def choose(place: int, label: str, default: str) -> str:
         index = names.index(default) if default in names else 0
-        chosen = columns[place].selectbox(label, names, index=index, format_func=str, key=f"{IMPORT_COLUMN}_{place}")
+        chosen = columns[place].selectbox(
+            label, names, index=index, format_func=str, key=f"relabel_import_column_{place}"
+        )
         return "" if chosen == _NO_COLUMN else chosen
 
     columns = st.columns(5)
@@ -346,28 +299,28 @@ def _preview(found: tables.Plan) -> None:
     if not problems:
         return
     st.warning(f"{_matching(len(problems))} no sentence. Row numbers are those of a spreadsheet.")
-    frame = pd.DataFrame(
+    draw_table(
         {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Sentence": [t.text for t in problems]}
     )
-    st.dataframe(frame, hide_index=True, height="content" if len(problems) <= _SHORT_TABLE else 300)
 
 
 def _matching(rows: int) -> str:
     return f"{count(rows, 'row')} {'matches' if rows == 1 else 'match'}"
 
 
-def scheme(on_created: Callable[[LabellingRecord], None]) -> None:
+def scheme() -> None:
     """Draw the import of a scheme, whose clusters are those of a new labelling."""
     with st.expander("Import scheme", icon=":material/account_tree:"):
         corpus = projects.current()
         if corpus is None or closed("Labelling", Right.LABEL):
             return
         st.caption("Clusters with their themes and codebook entries, as exported. All sentences begin unassigned.")
-        file = st.file_uploader("Scheme", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB, key=SCHEME)
-        article = choose_article(corpus, SCHEME_ARTICLE)
+        file = st.file_uploader("Scheme", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB, key="relabel_scheme")
+        chosen = choose_article(corpus, "relabel_scheme_article")
+        article = chosen.id if chosen is not None else None
         if file is None:
             return
-        path = input_files.keep_one(f"{SCHEME}_kept", file)
+        path = input_files.keep_one("relabel_scheme_kept", file)
         found = attempt(lambda: codebook.read_codes(path))
         if found is None:
             return
@@ -379,4 +332,4 @@ def scheme(on_created: Callable[[LabellingRecord], None]) -> None:
         if st.button("Create labelling with these clusters", type="primary", icon=":material/edit:"):
             name = Path(file.name).stem[:_MAX_NAME] or corpus.name
             new = NewLabelling(corpus.id, name, current_person(), article_id=article)
-            create(new, from_codes(found, file.name), on_created)
+            create(new, from_codes(found, file.name))

@@ -1,4 +1,4 @@
-"""Session and URL keys of the Relabel page, and the records that its session state holds."""
+"""URL keys of the Relabel page, and the records that its session state holds."""
 
 from __future__ import annotations
 
@@ -32,43 +32,14 @@ SELECTION = KEYS.url("selection")
 """Id of the stored selection that is the working set of the filter “Selection”."""
 SEARCH = KEYS.url("search")
 MATCH = KEYS.url("match")
-STATE = KEYS.session("state")
-VISITED = KEYS.session("visited")
-OPEN_NEXT = KEYS.session("open_next")
-"""Name of the labelling to open in the next run."""
-MODEL = KEYS.session("model")
-MAP = KEYS.session("map")
-MAP_CHOICE = KEYS.session("map_choice")
-DIALOG_CLUSTER, DIALOG_REASON = KEYS.session("dialog_cluster"), KEYS.session("dialog_reason")
-SCOPE, PARTS, PART_NAME = KEYS.session("scope"), KEYS.session("parts"), KEYS.session("part_name")
-CLUSTERER, NUMBER = KEYS.session("clusterer"), KEYS.session("number_of_parts")
-GROUPING, THEME, GROUPS = KEYS.session("grouping"), KEYS.session("theme"), KEYS.session("groups")
+DIALOG_CLUSTER = "relabel_dialog_cluster"
 CLUSTER_VIEW = KEYS.url("clusters")
 """What the layout Clusters shows."""
-TREE, OUTLIER_LIMIT, LEVEL = KEYS.session("tree"), KEYS.session("outlier_limit"), KEYS.session("level")
-HISTORY_TABLE, HISTORY_SEARCH = KEYS.session("history_table"), KEYS.session("history_search")
-NEW_NAME, NEW_ARTICLE_SEARCH = KEYS.session("new_name"), KEYS.session("new_article_search")
-SCHEME, SCHEME_ARTICLE = KEYS.session("scheme"), KEYS.session("scheme_article")
-IMPORT_FILE, IMPORT_SHEET = KEYS.session("import_file"), KEYS.session("import_sheet")
-IMPORT_ARTICLE = KEYS.session("import_article")
-IMPORT_COLUMN = KEYS.session("import_column")
-TRAIN = KEYS.session("train")
-METRIC, CHOICE = KEYS.session("metric"), KEYS.session("choice")
-"""Prefixes of the widgets that learn a metric, and that choose a method."""
-TOOLBAR, COLUMNS, TABLE = KEYS.session("toolbar"), KEYS.session("columns"), KEYS.session("table")
-CODEBOOK, CODEBOOK_CHOICE = KEYS.session("codebook"), KEYS.session("codebook_choice")
-SENTENCE_CARD, CONFLICT = KEYS.session("sentence_card"), KEYS.session("conflict")
-NAMING, TO_NAME = KEYS.session("naming"), KEYS.session("to_name")
-"""Prefix of the fields of the form for names by a language model, and the clusters to name."""
-SUGGESTED_NAMES = KEYS.session("suggested_names")
-MAP_LIST, MAKE_COPY = KEYS.session("map_list"), KEYS.session("make_copy")
-QUESTION, STRATEGY, BUDGET = KEYS.session("questions"), KEYS.session("strategy"), KEYS.session("budget")
-SMALL_CLUSTERS = KEYS.session("small_clusters")
-SETTINGS_FORM, RESTORE = KEYS.session("settings"), KEYS.session("restore")
+CODEBOOK = "relabel_codebook"
 
 THEMES, MERGES, OUTLIERS, QUESTIONS = "Themes", "Merge suggestions", "Outliers", "Questions"
 """Views of the layout Clusters."""
-TASK_BAR, TASK_BAR_END, TASK_BAR_ERROR = (KEYS.session(f"task_bar{part}") for part in ("", "_end", "_error"))
+TASK_BAR_ERROR = "relabel_task_bar_error"
 
 NONE_SELECTED: Ids = np.empty(0, dtype=np.int64)
 LEAST_CERTAIN = "next least certain"

@@ -21,23 +21,16 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.assistance import nearest_sentences
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
-from themescope.webapp.features.relabel import cluster_map, clusters, dialogs, queries, questions, toolbar
+from themescope.webapp.features.relabel import clusters, dialogs, queries, questions, sentences, toolbar
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
-    CONFLICT,
     FILTER,
     KEYS,
     LAYOUT,
-    MAKE_COPY,
     MATCH,
-    MODEL,
-    OPEN_NEXT,
     QUESTIONS,
     SEARCH,
     SELECTION,
-    SENTENCE_CARD,
-    TASK_BAR,
-    TASK_BAR_END,
     TASK_BAR_ERROR,
     step_summary,
 )
@@ -49,6 +42,7 @@ from themescope.webapp.shared.labelling import error_notebook, task_queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.navigation import open_address, switch_page
 from themescope.webapp.shared.pages import CORPUS
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.selections import selections
 from themescope.webapp.shared.text import ago, count, plain, shorten
 
@@ -60,7 +54,7 @@ DONE_KEY = "Ctrl+Enter"
 
 def show_task_bar(state: RelabelState) -> None:
     """Draw the bar for a labelling of a task of this person."""
-    if st.session_state.pop(TASK_BAR_END, ""):
+    if st.session_state.pop("relabel_task_bar_end", ""):
         switch_page("tasks")
     task = task_queries.of_labelling(state.record)
     if task is None:
@@ -72,7 +66,7 @@ def show_task_bar(state: RelabelState) -> None:
     selection = selections.from_address(SELECTION) if len(started) > 1 else None
     wanted = set() if selection is None else {*selection.ids.tolist()}
     item = next((item for item in started if {*_item_sentences(item)} == wanted), next(iter(started), None))
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=TASK_BAR):
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="relabel_task_bar"):
         st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
         if task.record.closed is not None:
             st.caption("This task is closed.", width="content")
@@ -81,10 +75,10 @@ def show_task_bar(state: RelabelState) -> None:
             if left:
                 st.caption(f"{count(left, 'sentence')} unassigned", width="content")
             st.button(
-                "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY, key=f"{TASK_BAR}_done",
-                on_click=_next, args=(state, task, item),
+                "Done, next", type="primary", icon=":material/task_alt:", shortcut=DONE_KEY,
+                key="relabel_task_bar_done", on_click=_next, args=(state, task, item),
             )  # fmt: skip
-        elif st.button("My tasks", icon=":material/list:", key=f"{TASK_BAR}_tasks"):
+        elif st.button("My tasks", icon=":material/list:", key="relabel_task_bar_tasks"):
             switch_page("tasks")
 
 
@@ -107,7 +101,7 @@ def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:
     try:
         following = work.finish_item(records.store(), item.id)
         if following is None:
-            st.session_state[TASK_BAR_END] = task.record.name
+            st.session_state["relabel_task_bar_end"] = task.record.name
         else:
             view = task_queries.item_view(work.open_item(records.store(), following.id))
             open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
@@ -120,8 +114,8 @@ def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:
 
 COLUMNS, MAP, CLUSTERS = "Columns", "Map", "Clusters"
 LAYOUTS: dict[str, Callable[[RelabelState, Ids], None]] = {
-    COLUMNS: cluster_map.show_columns,
-    MAP: cluster_map.show_map,
+    COLUMNS: sentences.show_columns,
+    MAP: sentences.show_map,
     CLUSTERS: clusters.show,
 }
 NO_MODEL = "no suggestions"
@@ -146,15 +140,14 @@ def show(state: RelabelState) -> None:
             owner = f"This labelling belongs to **{people.shown(state.record.owner)}**. " if not viewer else ""
             st.markdown(f":material/lock: {owner}{why}", width="stretch")
             if not viewer and st.button(
-                "Make my own copy", type="primary", icon=":material/content_copy:", key=MAKE_COPY
+                "Make my own copy", type="primary", icon=":material/content_copy:", key="relabel_make_copy"
             ):
                 record, person = state.record, people.current_person()
                 name, article = f"{record.name} ({person or people.UNNAMED})", record.article_id
                 new = NewLabelling(record.corpus_id, name, person, Sharing.OWN, record.blind, article)
                 made = attempt(lambda: starts.begin(records.store(), new, starts.from_labelling(record.id)))
                 if made is not None:
-                    st.session_state[OPEN_NEXT] = made.name
-                    st.rerun()
+                    switch_page("relabel", partition_queries.edit_view(made.name))
     layout, view = _controls(state)
     # A container of its own, so that messages do not move the widgets below to other places in the page.
     with st.container(gap=None):
@@ -165,7 +158,7 @@ def show(state: RelabelState) -> None:
         return
     left, right = st.columns([7, 3])
     with right:
-        dialogs.show_codebook(state)
+        toolbar.show_codebook(state)
         toolbar.show(state)
     with left:
         with st.container():
@@ -191,11 +184,11 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
     if layout == CLUSTERS:  # all controls are too wide for one row
         row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
-        name = st.selectbox("Filter", toolbar.filters(state), key=FILTER, bind="query-params", width=205)
+        name = st.selectbox("Filter", sentences.filters(state), key=FILTER, bind="query-params", width=205)
         search = st.text_input("Search", key=SEARCH, bind="query-params", icon=":material/search:", width=170)
         match = st.selectbox(
             "Match",
-            toolbar.MATCHES,
+            sentences.MATCHES,
             key=MATCH,
             bind="query-params",
             width=115,
@@ -208,7 +201,7 @@ def _controls(state: RelabelState) -> tuple[str, tuple[str, str, str] | None]:
         model_notes(model, corpus_shares(corpus), articles=corpus.articles > 1)
     if layout == CLUSTERS:
         clusters.find_merge(state)
-    return layout, (name or toolbar.ALL, search or "", match or toolbar.SUBSTRING)
+    return layout, (name or sentences.ALL, search or "", match or sentences.SUBSTRING)
 
 
 def _choose_model(state: RelabelState) -> None:
@@ -220,7 +213,7 @@ def _choose_model(state: RelabelState) -> None:
     chosen = st.selectbox(
         "Suggestions from",
         [*models, NO_MODEL],
-        key=f"{MODEL}_{state.record.id}",
+        key=f"relabel_model_{state.record.id}",
         width=175,
         help="The model suggests a cluster for every sentence. Nothing changes until you accept a suggestion.",
     )
@@ -233,7 +226,7 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
             st.caption(f"Most similar to “{plain(shorten(state.session.texts.get(state.similar_to, ''), 90))}”")
             st.button("Show all", icon=":material/close:", on_click=state.show_similar, args=(None,))
     try:
-        ids = toolbar.in_view(state, *view)
+        ids = sentences.in_view(state, *view)
     except ThemescopeError as error:
         st.info(plain(error), icon=":material/info:")
         return
@@ -250,7 +243,7 @@ def _sentences(state: RelabelState, draw: Callable[[RelabelState, Ids], None], v
 def _messages(state: RelabelState) -> None:
     found = state.conflict
     if found is not None:
-        with st.container(border=True, key=CONFLICT):
+        with st.container(border=True, key="relabel_conflict"):
             st.warning(f"**Edit conflict.** {plain(found.message)}", icon=":material/merge:")
             for conflict in found.sentences[:_MAX_CONFLICTS]:
                 st.text(shorten(state.session.texts.get(conflict.sentence, ""), _MAX_CONFLICT_TEXT))
@@ -281,7 +274,7 @@ def show_sentence_card(state: RelabelState) -> None:
     sentence = int(state.selected[0])
     texts = state.texts
     place = texts.row[sentence]
-    with st.container(border=True, gap="xxsmall", key=SENTENCE_CARD):
+    with st.container(border=True, gap="xxsmall", key="relabel_sentence_card"):
         _neighbour(texts, place, -1)
         st.markdown(f"**{plain(shorten(texts.sentences[place].text, _MAX_TEXT))}**")
         _neighbour(texts, place, 1)

@@ -38,7 +38,7 @@ def _chosen() -> None:
     """Remember the result that was chosen, by its place in the list; a callback."""
     place = (st.session_state.get(state.BOX) or {}).get("open")
     if isinstance(place, int):
-        st.session_state[state.CHOSEN] = place
+        st.session_state["search_chosen"] = place
 
 
 def _found(query: str, way: str, project: CorpusRecord | None, model: ModelRecord | None) -> list[Listed]:
@@ -64,7 +64,7 @@ def _search() -> None:
         way = str(chosen)
     query = st.query_params.get(state.QUERY, "")
     listed = _found(query, way, project, model)
-    place = st.session_state.pop(state.CHOSEN, None)
+    place = st.session_state.pop("search_chosen", None)
     targets: list[Link] = [link for one in listed for link in one.links]
     if place is not None and 0 <= place < len(targets) and targets[place].page:
         switch_page(targets[place].page, targets[place].view)

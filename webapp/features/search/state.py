@@ -1,4 +1,4 @@
-"""Session and URL keys of the Search page."""
+"""URL keys of the Search page."""
 
 from themescope.webapp.shared.pages import PageKeys
 
@@ -9,6 +9,4 @@ KEYS = PageKeys("search")
 QUERY = KEYS.url("q")
 WAY = KEYS.url("in")
 
-BOX = KEYS.session("box")
-CHOSEN = KEYS.session("chosen")
-"""Place of the result that was chosen in the list."""
+BOX = "search_box"

@@ -33,7 +33,7 @@ if current is not None:
     chosen = _shown(current)
     saved = selections.saved(current.id)
     if chosen is not None:
-        show(Panel(chosen, state.PANEL, state.OPEN, _HEIGHT, tab_key=state.PART, on_clear=_clear))
+        show(Panel(chosen, "selections_panel", state.OPEN, _HEIGHT, tab_key=state.PART, on_clear=_clear))
     elif not saved:
         nothing(
             "No selection yet.",

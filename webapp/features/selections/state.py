@@ -1,4 +1,4 @@
-"""Session and URL keys of the Selections page."""
+"""URL keys of the Selections page."""
 
 from themescope.webapp.shared.pages import PageKeys
 
@@ -6,5 +6,3 @@ KEYS = PageKeys("selections")
 OPEN = KEYS.url("open")
 """Id of a stored selection."""
 PART = KEYS.url("part")
-
-PANEL = KEYS.session("panel")

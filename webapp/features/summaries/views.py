@@ -30,7 +30,7 @@ from themescope.webapp.shared.choose import (
     one_model,
     preselected,
 )
-from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.components import draw_component, draw_table
 from themescope.webapp.shared.job_status import live, submit
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import count, plain, score, with_interval
@@ -78,12 +78,13 @@ def article(corpus: CorpusRecord) -> None:
         return
     with side:
         chosen = by_name("Article", found, state.ARTICLE, lambda a: a.title)
-        words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.LENGTH)
+        words = st.number_input("Summary length (words)", 10, 1_000, 100, 10, key="summaries_length")
         with queries.store().reading() as r:
             have = r.embeddings.models(chosen.id)
             embedded = [model for model in r.models.list() if model.id in have]
         text = st.text_area(
-            "Reference summaries", key=state.REFERENCES, placeholder="paste one or more, separated by blank lines",
+            "Reference summaries", key="summaries_references",
+            placeholder="paste one or more, separated by blank lines",
             help="ROUGE-1 recall of the first 100 words, stemmed, without stop words.",
         )  # fmt: skip
         references = [part for block in (text or "").split("\n\n") if (part := " ".join(block.split()))]
@@ -99,7 +100,7 @@ def article(corpus: CorpusRecord) -> None:
         names = [method.name for method in known]
         baselines = [m.name for m in known if "baseline" in SUMMARIZERS.get(m.summarizer).tags]
         first = [name for name in names if name not in baselines][: _BESIDE - 1] + baselines[:1]
-        wanted = st.multiselect("Methods", names, default=first, key=f"{state.METHODS}_{len(names)}")
+        wanted = st.multiselect("Methods", names, default=first, key=f"summaries_methods_{len(names)}")
         methods = [method for method in known if method.name in wanted]
         _show(corpus, chosen, methods, int(words), references)
 
@@ -112,7 +113,7 @@ def _missing(corpus: CorpusRecord, embedded: Sequence[ModelRecord]) -> None:
     if not absent:
         return
     with st.expander("Add a model", icon=":material/add:"):
-        model = one_model("Model", absent, state.NEW_MODEL)
+        model = one_model("Model", absent, "summaries_new_model")
         model_notes(model, corpus_shares(corpus))
         if st.button("Embed corpus", help=f"Embeds all of {plain(corpus.name)} in the background."):
             submit("embed", {"corpus": corpus.name, "model": model.name}, f"Embed “{corpus.name}” by “{model.name}”")
@@ -139,7 +140,7 @@ def _show(
             "Precision": [score(c.precision) for c in counts],
             "F1": [score(c.f1) for c in counts],
         }
-        st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
+        draw_table(rows, height="content")
     for start in range(0, len(ranked), _BESIDE):
         part = ranked[start : start + _BESIDE]
         for column, made in zip(st.columns(len(part), gap="medium"), part, strict=True):
@@ -150,7 +151,7 @@ def _show(
                 st.caption(count(len(made.summary.text.split()), "word"))
     shown = by_name("Highlight scores of", ranked, state.SCORES, lambda made: made.method.name)
     st.caption("Darker sentences score higher; underlined sentences are in the summary.")
-    draw_component("shaded", _ASSETS, data=shaded_data(sentences, shown), key=state.TEXT)
+    draw_component("shaded", _ASSETS, data=shaded_data(sentences, shown), key="summaries_text")
 
 
 def _ranked(method: SummaryMethod, article: ArticleRecord, sentences: Sequence[Sentence], words: int) -> Ranked:
@@ -196,18 +197,20 @@ def show() -> None:
         if not closed("Evaluating a collection"):
             file = st.file_uploader(
                 "Documents with reference summaries", type=["jsonl", "json", "gz", "bz2", "xz"],
-                max_upload_size=_UPLOAD_MB, key=state.COLLECTION, help=_FILE_HELP,
+                max_upload_size=_UPLOAD_MB, key="summaries_collection", help=_FILE_HELP,
             )  # fmt: skip
-            path = None if file is None else input_files.keep_one(state.COLLECTION_KEPT, file)
+            path = None if file is None else input_files.keep_one("summaries_collection_kept", file)
             without = {card.title: card.id for card in SUMMARIZERS if "vectors" not in card.tags}
             models = {model.name: model for model in queries.best_first({"en": 1.0}, across=False)}
             left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
-            methods = left.multiselect("Methods", list(without), default=list(without), key=state.COLLECTION_METHODS)
+            methods = left.multiselect(
+                "Methods", list(without), default=list(without), key="summaries_collection_methods"
+            )
             chosen = middle.multiselect(
-                "Models", list(models), default=preselected(list(models.values()))[:1], key=state.COLLECTION_MODELS,
-                help="LexRank on the vectors of each model.",
+                "Models", list(models), default=preselected(list(models.values()))[:1],
+                key="summaries_collection_models", help="LexRank on the vectors of each model.",
             )  # fmt: skip
-            words = right.number_input("Summary length (words)", 10, 1_000, 100, 10, key=state.COLLECTION_LENGTH)
+            words = right.number_input("Summary length (words)", 10, 1_000, 100, 10, key="summaries_collection_length")
             ready = path is not None and bool(methods or chosen)
             clicked = st.button("Evaluate", type="primary", icon=":material/play_arrow:", disabled=not ready)
             if clicked and path is not None:
@@ -227,7 +230,7 @@ def show() -> None:
             "Stop words": ["left out" if run.config["rouge"]["remove_stop_words"] else "counted" for run in rows],
         }
         order = sorted(range(len(rows)), key=lambda i: -scores[rows[i].id][names[0]].value)
-        st.dataframe(pd.DataFrame(frame).iloc[order], hide_index=True, height="content", placeholder="–")
+        draw_table(pd.DataFrame(frame).iloc[order], height="content", placeholder="–")
         st.caption(f"Means over {count(scores[rows[0].id][names[0]].n, 'document')} with 95 % intervals.")
     else:
         nothing("No collection has been evaluated yet.", "Upload documents with reference summaries above.")

@@ -12,9 +12,10 @@ from themescope.core.records.stored import CorpusRecord, LabellingRecord
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
-from themescope.webapp.features.tasks.state import FORM, MESSAGE, OPEN_NEXT
+from themescope.webapp.features.tasks.state import ALL, MESSAGE
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.navigation import switch_page
 from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import count, plain
@@ -62,14 +63,13 @@ def show(corpus: CorpusRecord) -> None:
             made = attempt(lambda: making.make(queries.store(), form))
         if made is not None:
             st.session_state[MESSAGE] = f"{made.name} was created."
-            st.session_state[OPEN_NEXT] = made.name
-            st.rerun()
+            switch_page("tasks", {"task": made.name, "view": ALL})
     if not ready:
         st.caption("A task needs a name, articles and people.")
 
 
 def _key(name: str) -> str:
-    return f"{FORM}_{name}"
+    return f"tasks_form_{name}"
 
 
 def _articles(corpus: CorpusRecord) -> list[int]:

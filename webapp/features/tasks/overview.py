@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.task_items import Drift
@@ -17,16 +16,16 @@ from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import Routed, TaskCheck
-from themescope.webapp.features.tasks.state import ITEM, MESSAGE, NEW, REASSIGN, REFUSED, ROUTE, TASK
+from themescope.webapp.features.tasks.state import MESSAGE, NEW, TASK
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, nothing
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, confirm, draw_table
 from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import UNNAMED, current_actor, current_person, may, shown
 from themescope.webapp.shared.results import partition_queries
-from themescope.webapp.shared.text import ago, count, ends, interval, p_text, plain, score, time_left
+from themescope.webapp.shared.text import ago, count, p_text, plain, score, time_left, with_interval
 
 _MOST_SENT = 50
 _VERSION: dict[str | type[Any], Callable[[Any], Any]] = {
@@ -93,29 +92,27 @@ def _progress(task: Task) -> None:
     found = work.progress(task.people, task.items)
     quotas = [member.quota for member in task.members]
     limits = {"Quota": quotas} if any(quota is not None for quota in quotas) else {}
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Person": [one.person or UNNAMED for one in found],
-                **limits,
-                "Done": [round(100 * one.done / one.items) if one.items else 100 for one in found],
-                "Items": [f"{one.done:,} of {one.items:,}" for one in found],
-                "Sentences": [f"{one.sentences_done:,} of {one.sentences:,}" for one in found],
-                "Seconds a sentence": [one.seconds_per_sentence for one in found],
-                "Remaining": [_remaining(one) for one in found],
-                "Last item": [ago(one.last) if one.last else "–" for one in found],
-            }
-        ),
-        hide_index=True,
+    rate = st.column_config.NumberColumn(
+        format="%.1f", help="Median over the items that are done. Items that stayed open for 30 minutes or more do not "
+        "count.",
+    )  # fmt: skip
+    draw_table(
+        {
+            "Person": [one.person or UNNAMED for one in found],
+            **limits,
+            "Done": [round(100 * one.done / one.items) if one.items else 100 for one in found],
+            "Items": [f"{one.done:,} of {one.items:,}" for one in found],
+            "Sentences": [f"{one.sentences_done:,} of {one.sentences:,}" for one in found],
+            "Seconds a sentence": [one.seconds_per_sentence for one in found],
+            "Remaining": [_remaining(one) for one in found],
+            "Last item": [ago(one.last) if one.last else "–" for one in found],
+        },
         placeholder="–",
         column_config={
             "Done": st.column_config.ProgressColumn(format="%d %%", min_value=0, max_value=100),
-            "Seconds a sentence": st.column_config.NumberColumn(
-                format="%.1f", help="Median over the items that are done. Items that stayed open for 30 minutes or "
-                "more do not count.",
-            ),
+            "Seconds a sentence": rate,
         },
-    )  # fmt: skip
+    )
 
 
 def _remaining(one: work.TaskProgress) -> str:
@@ -130,17 +127,14 @@ def _checks(task: Task, owns: bool) -> None:
         return
     found = checks_of(task)
     st.subheader("Checks", anchor=False)
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Person": [check.person or UNNAMED for check in found],
-                "Right on gold": [interval(c.gold.value, *ends(c.gold)) if c.gold else "–" for c in found],
-                "Gold sentences": [check.gold.n if check.gold else 0 for check in found],
-                "Gold over time": [_drift(check.gold_drift) for check in found],
-                "Agreement over time": [_drift(check.consensus_drift) for check in found],
-            }
-        ),
-        hide_index=True,
+    draw_table(
+        {
+            "Person": [check.person or UNNAMED for check in found],
+            "Right on gold": [with_interval(c.gold) for c in found],
+            "Gold sentences": [check.gold.n if check.gold else 0 for check in found],
+            "Gold over time": [_drift(check.gold_drift) for check in found],
+            "Agreement over time": [_drift(check.consensus_drift) for check in found],
+        },
         column_config={
             "Gold over time": st.column_config.TextColumn(help="Mean of the items before the last ones → of the last."),
             "Agreement over time": st.column_config.TextColumn(
@@ -177,28 +171,25 @@ def _drift(drift: Drift) -> str:
 def _routing(task: Task) -> None:
     with st.expander("Ask another person about disputed items", icon=":material/alt_route:"):
         left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-        person = left.selectbox("Person", task.people, format_func=lambda p: p or UNNAMED, key=f"{ROUTE}_person")
-        most = middle.number_input("Items", 1, _MOST_SENT, 5, key=f"{ROUTE}_most")
+        person = left.selectbox("Person", task.people, format_func=lambda p: p or UNNAMED, key="tasks_route_person")
+        most = middle.number_input("Items", 1, _MOST_SENT, 5, key="tasks_route_most")
         found, why = routed(task, person or "")
         if not found:
             st.caption(f"Nothing to ask, because {plain(why)}.")
             return
         chosen = found[: int(most)]
-        if right.button("Give these items", type="primary", icon=":material/send:", key=f"{ROUTE}_send"):
+        if right.button("Give these items", type="primary", icon=":material/send:", key="tasks_route_send"):
             given = attempt(lambda: checks.send(queries.store(), task.record.id, person or "", chosen))
             if given is not None:
                 _done(f"{count(given, 'item')} given to {person or UNNAMED}.")
         known = {item.range: item for item in task.items}
         titles = task_queries.titles([known[one.range] for one in chosen])
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "Item": [titles[known[one.range].id] for one in chosen],
-                    "Disputed sentences": [one.disputed for one in chosen],
-                    "Bits a label": [one.information for one in chosen],
-                }
-            ),
-            hide_index=True,
+        draw_table(
+            {
+                "Item": [titles[known[one.range].id] for one in chosen],
+                "Disputed sentences": [one.disputed for one in chosen],
+                "Bits a label": [one.information for one in chosen],
+            },
             column_config={"Bits a label": st.column_config.NumberColumn(format="%.2f")},
         )
         st.caption(
@@ -210,14 +201,16 @@ def _routing(task: Task) -> None:
 def _reassignment(task: Task) -> None:
     with st.expander("Give items to somebody else", icon=":material/swap_horiz:"):
         left, middle, right, last = st.columns([2, 2, 1, 1], vertical_alignment="bottom")
-        source = left.selectbox("From", task.people, format_func=lambda p: p or UNNAMED, key=f"{REASSIGN}_from")
+        source = left.selectbox("From", task.people, format_func=lambda p: p or UNNAMED, key="tasks_reassign_from")
         target = middle.selectbox(
-            "To", task.people, format_func=lambda p: p or UNNAMED, key=f"{REASSIGN}_to", index=None
+            "To", task.people, format_func=lambda p: p or UNNAMED, key="tasks_reassign_to", index=None
         )
         open_ones = [item for item in task.of(source or "") if item.done is None]
-        most = right.number_input("Number", 1, max(len(open_ones), 1), max(len(open_ones), 1), key=f"{REASSIGN}_most")
+        most = right.number_input(
+            "Number", 1, max(len(open_ones), 1), max(len(open_ones), 1), key="tasks_reassign_most"
+        )
         ready = target is not None and target != source and open_ones
-        if last.button("Give", icon=":material/swap_horiz:", key=f"{REASSIGN}_give", disabled=not ready):
+        if last.button("Give", icon=":material/swap_horiz:", key="tasks_reassign_give", disabled=not ready):
             ids = [item.id for item in open_ones[-int(most) :]]
             _change(
                 lambda w: w.tasks.reassign(task.record.id, ids, target or ""), f"Items given to {target or UNNAMED}."
@@ -227,32 +220,24 @@ def _reassignment(task: Task) -> None:
             "those that the other person has already stay."
         )
         left, right = st.columns([3, 1], vertical_alignment="bottom")
-        wanted = tidy(left.text_input("New member", key=f"{REASSIGN}_name", max_chars=200) or "")
-        if right.button("Add", icon=":material/person_add:", key=f"{REASSIGN}_add", disabled=not wanted):
+        wanted = tidy(left.text_input("New member", key="tasks_reassign_name", max_chars=200) or "")
+        if right.button("Add", icon=":material/person_add:", key="tasks_reassign_add", disabled=not wanted):
             _change(lambda w: w.tasks.add_member(task.record.id, wanted), f"{wanted} is a member now.")
 
 
-@st.dialog("Delete this task?")
 def _confirm(task: Task) -> None:
-    st.markdown(
-        f"**{plain(task.record.name)}** with its items and their states will be deleted permanently. The labellings of "
-        "its people stay."
-    )
-    st.button("Delete task", type="primary", icon=":material/delete:", on_click=_delete, args=(task,))
+    def delete() -> bool:
+        done = queries.write(lambda w: w.tasks.delete(task.record.id))
+        if done:
+            st.session_state[MESSAGE] = f"{task.record.name} was deleted."
+        return done
 
-
-def _delete(task: Task) -> None:
-    if refused := queries.write(lambda w: w.tasks.delete(task.record.id)):
-        st.session_state[REFUSED] = refused
-    else:
-        st.session_state[MESSAGE] = f"{task.record.name} was deleted."
+    about = "with its items and their states will be deleted permanently. The labellings of its people stay."
+    confirm("Delete this task?", f"**{plain(task.record.name)}** {about}", "Delete task", delete)
 
 
 def _change(change: Callable[[Unit], object], message: str) -> None:
-    refused = queries.write(change)
-    if refused:
-        st.error(plain(refused), icon=":material/error:")
-    else:
+    if queries.write(change):
         _done(message)
 
 
@@ -292,7 +277,7 @@ def _task(task: Task, person: str) -> None:
                 right = round(found.gold.value * found.gold.n)
                 st.caption(
                     f"{right:,} of {count(found.gold.n, 'sentence')} with known clusters are right: "
-                    f"{interval(found.gold.value, *ends(found.gold))}."
+                    f"{with_interval(found.gold)}."
                 )
         _all(task, person)
 
@@ -315,7 +300,7 @@ def _next(task: Task, person: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Continue" if item.state is ItemState.STARTED else "Open next item"
         if st.button(
-            label, type="primary", icon=":material/play_arrow:", key=f"{ITEM}_next_{task.record.id}",
+            label, type="primary", icon=":material/play_arrow:", key=f"tasks_item_next_{task.record.id}",
             disabled=not may(Right.LABEL), help="You may view, but not label." if not may(Right.LABEL) else None,
         ):  # fmt: skip
             task_queries.open_item(item.id)
@@ -328,20 +313,16 @@ def _all(task: Task, person: str) -> None:
         return
     titles = task_queries.titles(own)
     with st.expander("All my items", icon=":material/list:"):
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "Item": [titles[item.id] for item in own],
-                    "Sentences": [item.sentences for item in own],
-                    "State": [item.state.value for item in own],
-                    "Done": [ago(item.done) if item.done else "–" for item in own],
-                }
-            ),
-            hide_index=True,
-            height="content" if len(own) < 10 else 340,
+        draw_table(
+            {
+                "Item": [titles[item.id] for item in own],
+                "Sentences": [item.sentences for item in own],
+                "State": [item.state.value for item in own],
+                "Done": [ago(item.done) if item.done else "–" for item in own],
+            }
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            key = f"{ITEM}_{task.record.id}"
+            key = f"tasks_item_{task.record.id}"
             chosen = st.selectbox("Item", own, format_func=lambda item: titles[item.id], key=key)
             if chosen is not None and st.button("Open item", icon=":material/open_in_new:", key=f"{key}_open"):
                 task_queries.open_item(chosen.id)
@@ -353,5 +334,4 @@ def _all(task: Task, person: str) -> None:
 
 
 def _reopen(item_id: int) -> None:
-    if refused := queries.write(lambda w: w.tasks.reopen(item_id)):
-        st.session_state[REFUSED] = refused
+    queries.write(lambda w: w.tasks.reopen(item_id))

@@ -4,17 +4,13 @@ import streamlit as st
 
 from themescope.db.access import Right
 from themescope.webapp.features.tasks import form, overview
-from themescope.webapp.features.tasks.state import ALL, MESSAGE, MINE, NEW, OPEN_NEXT, REFUSED, TASK, VIEW
+from themescope.webapp.features.tasks.state import ALL, MESSAGE, MINE, NEW, VIEW
 from themescope.webapp.shared.choose import open_tab, project
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.text import plain
 
-if OPEN_NEXT in st.session_state:
-    st.session_state[TASK], st.session_state[VIEW] = st.session_state.pop(OPEN_NEXT), ALL
 if message := st.session_state.pop(MESSAGE, ""):
     st.success(plain(message), icon=":material/check:")
-if refused := st.session_state.pop(REFUSED, ""):
-    st.error(plain(refused), icon=":material/error:")
 views = {MINE: overview.show_mine, ALL: overview.show} | ({NEW: form.show} if may(Right.MANAGE) else {})
 view, tab = open_tab([*views], VIEW)
 with tab:

@@ -29,7 +29,7 @@ from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.themes import state
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import partition_queries
@@ -65,7 +65,7 @@ def show(analysis: Analysis, listed: RunListing) -> None:
         return
     st.subheader("Themes and columns", anchor=False)
     shown = st.segmented_control(
-        "Compare with", tabs, default=tabs[0], required=True, key=state.COLUMN_VIEW, label_visibility="collapsed"
+        "Compare with", tabs, default=tabs[0], required=True, key="themes_column_view", label_visibility="collapsed"
     )
     if shown == state.OVER_TIME and dates:
         _over_time(analysis, listed, dates)
@@ -99,7 +99,7 @@ def _rows(analysis: Analysis, listed: RunListing) -> Classes:
     person = current_person()
     records = partition_queries.labellings(analysis.corpus.id)
     known = {f"Labels: {r.name}": r.id for r in records if not r.blind or r.owner == person}
-    chosen = st.selectbox("Rows", [state.THEMES, *known], key=state.CLASSES)
+    chosen = st.selectbox("Rows", [state.THEMES, *known], key="themes_classes")
     if chosen == state.THEMES:
         names = [f"{number}. {theme['name']}" for number, theme in enumerate(analysis.themes, 1)]
         return Classes(chosen, listed.labels, names)
@@ -119,17 +119,17 @@ def _by_category(analysis: Analysis, listed: RunListing, known: dict[str, Classe
     with first:
         rows = _rows(analysis, listed)
     with second:
-        columns = known[st.selectbox("Category", list(known), key=state.CATEGORY)]
+        columns = known[st.selectbox("Category", list(known), key="themes_category")]
     with third:
         what = st.segmented_control(
-            "Show", [_COUNTS, _SHARES, _RESIDUALS], default=_COUNTS, required=True, key=state.CELLS,
+            "Show", [_COUNTS, _SHARES, _RESIDUALS], default=_COUNTS, required=True, key="themes_cells",
             help="Shares: of the categories in a row. Residuals: how far a count is from what is expected if rows and "
             "categories were independent, in standard deviations (adjusted Pearson residuals).",
         )  # fmt: skip
     several = analysis.corpus.articles > 1
     with fourth:
         help = "Counts each article once for each of its rows and categories."
-        once = several and st.toggle("Once per article", key=state.ONCE, help=help)
+        once = several and st.toggle("Once per article", key="themes_once", help=help)
     codes = rows.codes, columns.codes
     if once:
         kept = once_per_article(*codes, _articles(listed))
@@ -224,30 +224,30 @@ def _over_time(analysis: Analysis, listed: RunListing, known: dict[str, npt.NDAr
     with first:
         rows = _rows(analysis, listed)
     with second:
-        dates = known[st.selectbox("Date", list(known), key=state.DATE)]
+        dates = known[st.selectbox("Date", list(known), key="themes_date")]
     with third:
         usual = PERIODS.index(usual_period(dates))
-        period = st.selectbox("Period", PERIODS, index=usual, format_func=str.capitalize, key=state.PERIOD)
+        period = st.selectbox("Period", PERIODS, index=usual, format_func=str.capitalize, key="themes_period")
     codes, periods = periods_of(dates, period)
     found = crosstab(rows.codes, codes, (len(rows.names), len(periods)))
     largest = np.argsort(-found.counts.sum(axis=1), kind="stable").tolist()
     shown = st.multiselect(
         "Shown", largest, default=largest[:_LINES], format_func=lambda i: shorten(rows.names[i], _CHARS),
-        key=f"{state.LINES}_{analysis.run.digest}_{rows.name}",
+        key=f"themes_lines_{analysis.run.digest}_{rows.name}",
     )  # fmt: skip
     figure = shares_figure(found, rows.names, periods, shown, tones(st.context.theme.type))
     st.plotly_chart(
         figure,
-        key=state.TIME_CHART,
+        key="themes_time_chart",
         config={"displayModeBar": False},
         alt=f"Shares of {found.counts.shape[0]:,} themes in {count(len(periods), 'period')}; see the table.",
     )
-    table = over_time(found, rows.names, periods)
+    every = over_time(found, rows.names, periods)
     narrow = " They are too narrow where sentences of an article depend on each other."
     st.caption("Share of the sentences of a period, with 95 % intervals (Wilson)." + narrow)
-    frame = pd.DataFrame([row for row in table if row[1] in {rows.names[i] for i in shown}], columns=list(TIME_HEADER))
-    st.dataframe(frame, hide_index=True, height=240, column_config=_TIME_COLUMNS)
-    download("CSV", partial(csv_text, TIME_HEADER, table), "themes-over-time.csv")
+    frame = pd.DataFrame([row for row in every if row[1] in {rows.names[i] for i in shown}], columns=list(TIME_HEADER))
+    draw_table(frame, height=240, column_config=_TIME_COLUMNS)
+    download("CSV", partial(csv_text, TIME_HEADER, every), "themes-over-time.csv")
 
 
 TIME_HEADER = ("period", "theme", "count", "sentences", "share", "low", "high")

@@ -93,7 +93,9 @@ def form() -> None:
         help="Sentences that share rare words count as similar too. Off: similarity by the model alone.",
     )
     # Enabled before any text has arrived: a text area sends its text only when it is left, as by a click on the button.
-    if st.button("Find themes", key=state.FIND, type="primary", icon=":material/category:", disabled=not source.corpus):
+    if st.button(
+        "Find themes", key="themes_find", type="primary", icon=":material/category:", disabled=not source.corpus
+    ):
         if source.empty:
             st.warning(f"Paste at least {FEWEST} sentences first.", icon=":material/warning:")
             return
@@ -146,7 +148,7 @@ def _source() -> _Source | None:
             "Corpus",
             fitting,
             format_func=lambda c: f"{c.name} ({count(c.sentences, 'sentence')})",
-            key=state.EXISTING_CORPUS,
+            key="themes_existing_corpus",
         )
         return _Source(chosen.name, chosen.language, corpus_shares(chosen), chosen.articles)
     if way == state.PASTE:
@@ -155,20 +157,20 @@ def _source() -> _Source | None:
         "Text file with one sentence per line, or table with a column of sentences",
         type=[*KINDS, *COMPRESSIONS],
         max_upload_size=MOST_BYTES // 1_000_000,
-        key=state.FILE,
+        key="themes_file",
         help=f"Text, CSV, TSV, JSON lines, Excel (.xlsx) or Parquet; at most {MOST_ROWS:,} rows. Text also compressed "
         f"({', '.join(COMPRESSIONS)}).",
     )
-    return None if file is None else _of_file(input_files.keep_one(state.KEPT_FILE, file))
+    return None if file is None else _of_file(input_files.keep_one("themes_kept_file", file))
 
 
 def _pasted() -> _Source | None:
     """Draw the text area; the same fields are below it with and without text, so that nothing moves under a click."""
     if st.button("Load example", icon=":material/lightbulb:", type="tertiary"):
-        st.session_state[state.PASTED] = EXAMPLE.read_text(encoding="utf-8")
+        st.session_state["themes_pasted"] = EXAMPLE.read_text(encoding="utf-8")
     text = st.text_area(
         "One sentence per line",
-        key=state.PASTED,
+        key="themes_pasted",
         height=220,
         placeholder="Paste sentences: claims, survey answers, comments, titles …",
     )
@@ -184,7 +186,7 @@ def _pasted() -> _Source | None:
         st.caption(f"{count(0, 'sentence')}")
         name, language = _about(_PASTED_NAME, PASTED, {})
         return _Source(name, language, empty=True)
-    return _of_file(input_files.keep_once(state.KEPT_FILE, f"pasted {hash(text)}", [_Pasted(text)])[0])
+    return _of_file(input_files.keep_once("themes_kept_file", f"pasted {hash(text)}", [_Pasted(text)])[0])
 
 
 @st.cache_data(show_spinner="Reading the file …", max_entries=4)
@@ -199,7 +201,7 @@ def _of_file(path: Path) -> _Source | None:
     if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    column, group, types = _columns(sheet, f"{state.FILE}_{path.parent.name}")
+    column, group, types = _columns(sheet, f"themes_file_{path.parent.name}")
     texts = [text for text in sheet.column(column) if text]
     st.caption(
         f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} rows of the file" if sheet.cut else "")
@@ -219,7 +221,7 @@ def _about(stem: str, mark: str, detected: Shares) -> tuple[str, str]:
     """Draw the fields for name and language; ``mark`` distinguishes the fields of different files."""
     left, right = st.columns([3, 1])
     free = queries.usable_corpus_name(stem)
-    name = left.text_input("Dataset name", value=free, key=f"{state.LIST_NAME}_{mark}_{free}")
+    name = left.text_input("Dataset name", value=free, key=f"themes_list_name_{mark}_{free}")
     main = splitting_language(detected)
     known = sorted(LANGUAGES, key=language_name)
     language = right.selectbox(

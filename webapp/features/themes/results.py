@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,14 +20,7 @@ from themescope.db.access import Right
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.common.naming.theme_naming import materials_of_run
 from themescope.jobs.kinds.themes import restored
-from themescope.jobs.services.table_files import (
-    csv_text,
-    excel_bytes,
-    excel_sheets,
-    file_content,
-    json_lines,
-    parquet_bytes,
-)
+from themescope.jobs.services.table_files import excel_sheets
 from themescope.webapp.features.themes import by_column, new_list, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component
@@ -35,14 +28,16 @@ from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.scene import MANY, Colouring, Scene
 from themescope.webapp.map_view.view_state import MapState, forget_replaced, open_stored
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import download
+from themescope.webapp.shared.choose import bound
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.figures import Tones, tones
+from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.labelling import name_requests
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
-from themescope.webapp.shared.text import count, duration, file_name, plain, shorten
+from themescope.webapp.shared.text import count, duration, file_stem, plain, shorten
 
 _LONGEST = 200
 _OUTCOMES = {
@@ -57,7 +52,7 @@ def show_naming(analysis: Analysis) -> None:
     folded = st.expander(
         name_requests.TITLE,
         icon=":material/auto_awesome:",
-        key=f"{state.NAMING}_{analysis.run.digest}",
+        key=f"themes_naming_{analysis.run.digest}",
         on_change="rerun",
     )
     if not folded.open:
@@ -74,7 +69,7 @@ def show_naming(analysis: Analysis) -> None:
                 if theme.get("naming", {}).get("reason")
             ]
             if rows:
-                st.dataframe(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]), hide_index=True)
+                draw_table(pd.DataFrame(rows, columns=["Theme", "Reason", "Suggestion"]))
             renamed = any("default_name" in theme for theme in analysis.themes)
             if renamed and may(Right.MANAGE) and st.button("Restore computed names", icon=":material/undo:"):
                 queries.write(lambda r: r.runs.set_config(analysis.run.id, restored(analysis.run.config)))
@@ -86,11 +81,11 @@ def show_naming(analysis: Analysis) -> None:
         if model is None:
             return
         names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
-        chosen = st.multiselect("Themes to name", names, placeholder="all themes", key=state.TO_NAME)
+        chosen = st.multiselect("Themes to name", names, placeholder="all themes", key="themes_to_name")
         numbers = [names.index(name) for name in chosen]
         materials = materials_of_run(queries.store(), analysis.run, numbers)
         target = {"run": analysis.run.id, "numbers": numbers}
-        name_requests.consent(target, materials, model, f"{state.NAMING}_{analysis.run.digest}")
+        name_requests.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
 def heading(analysis: Analysis, place: int) -> None:
@@ -102,7 +97,7 @@ def heading(analysis: Analysis, place: int) -> None:
         st.caption(count(theme["size"], "sentence"), width="content")
         if not may(Right.MANAGE):
             return
-        key = f"{state.NEW_THEME_NAME}_{analysis.run.digest}_{place}"
+        key = f"themes_new_theme_name_{analysis.run.digest}_{place}"
         with st.popover(":material/edit:", type="tertiary", help="Rename this theme"):
             st.text_input(
                 "Name of the theme", value=theme["name"], key=key, max_chars=_LONGEST,
@@ -113,9 +108,8 @@ def heading(analysis: Analysis, place: int) -> None:
 
 def _rename(run_id: int, place: int, key: str) -> None:
     name = str(st.session_state[key] or "").strip()
-    refused = queries.write(lambda w: w.runs.rename_theme(run_id, place, name)) if name else ""
-    if refused:
-        st.toast(plain(refused), icon=":material/error:")
+    if name:
+        queries.write(lambda w: w.runs.rename_theme(run_id, place, name))
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -156,7 +150,7 @@ def show(analysis: Analysis) -> None:
     texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
     for start in range(0, len(shown), 2):
         for column, (place, theme) in zip(st.columns(2), enumerate(shown[start : start + 2], start), strict=False):
-            with column, st.container(border=True, height="stretch", key=f"{state.CARD}-{place}"):
+            with column, st.container(border=True, height="stretch", key=f"themes_theme-card-{place}"):
                 heading(analysis, place)
                 subtitle, rest = _subtitle(theme, texts)
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
@@ -190,20 +184,20 @@ def _how_many(analysis: Analysis) -> None:
         st.markdown(plain(reason or " ".join(filter(None, [f"You chose {k} themes.", _interval(analysis)]))))
         if len(curves["ks"]) > 1:
             figure = curves_figure(curves, k, tones(st.context.theme.type))
-            st.plotly_chart(figure, key=f"{state.CURVES}_{analysis.run.digest}", config={"displayModeBar": False})
+            st.plotly_chart(figure, key=f"themes_curves_{analysis.run.digest}", config={"displayModeBar": False})
         st.caption(
             ". ".join(f"{title}: {about}" for title, about in CURVES.values())
             + f". Measured on {count(curves['sentences'], 'sentence')}."
         )
         left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
-        other = left.number_input("Number of themes", 2, 500, k, key=f"{state.NUMBER}_{analysis.run.digest}")
+        other = left.number_input("Number of themes", 2, 500, k, key=f"themes_number_{analysis.run.digest}")
         if middle.button("Recluster", icon=":material/replay:", disabled=int(other) == k):
             new_list.request(
                 analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _word_overlap(analysis)}
             )
-        if right.toggle("Show values", key=f"{state.SHOW_NUMBERS}_{analysis.run.digest}"):
+        if right.toggle("Show values", key=f"themes_show_numbers_{analysis.run.digest}"):
             columns = {"Themes": curves["ks"], **{title: curves[name] for name, (title, _) in CURVES.items()}}
-            st.dataframe(pd.DataFrame(columns).round(3), hide_index=True, height=240)
+            draw_table(pd.DataFrame(columns).round(3), height=240)
 
 
 def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, list[int]]:
@@ -215,8 +209,8 @@ def _subtitle(theme: Mapping[str, Any], texts: Mapping[int, str]) -> tuple[str, 
 
 
 def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
-    selected: MapState = st.session_state.setdefault(f"{state.SELECTION}_{analysis.run.digest}", MapState())
-    open_stored(selected, state.STORED, state.OPENED_SELECTION)
+    selected: MapState = st.session_state.setdefault(f"themes_map_state_{analysis.run.digest}", MapState())
+    open_stored(selected, state.STORED, "themes_opened_selection")
     left, right = st.columns([11, 9])
     with left:
         theme, low = _choose_theme(analysis, int((listed.margins < 0).sum()))
@@ -234,14 +228,11 @@ def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
     with right:
         theme_sentences.show(shown)
     with left, st.container(horizontal=True):
-        for label, suffix, write in _FILES:
-            content = partial(_content, write, analysis, listed, shown.rows())
-            download(
-                label,
-                content,
-                file_name(f"{analysis.corpus.name} themes", suffix),
-                help=f"Download {count(len(shown.rows()), 'sentence')}.",
-            )
+        table_files(
+            analysis.corpus.id, file_stem(f"{analysis.corpus.name} themes"),
+            lambda: (HEADER, export(analysis, listed, shown.rows())), partial(_workbook, analysis),
+            help=f"Download {count(len(shown.rows()), 'sentence')}.",
+        )  # fmt: skip
     forget_replaced(selected, state.STORED)
 
 
@@ -281,20 +272,6 @@ def summary(analysis: Analysis) -> list[tuple[Any, ...]]:
 
 def _workbook(analysis: Analysis, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
     return excel_sheets({"themes": [header, *rows], "summary": [SUMMARY, *summary(analysis)]})
-
-
-Write = Callable[..., Any]
-_FILES: tuple[tuple[str, str, Write], ...] = (
-    ("CSV", "csv", csv_text),
-    ("JSONL", "jsonl", json_lines),
-    ("XLSX", "xlsx", excel_bytes),
-    ("Parquet", "parquet", parquet_bytes),
-)
-
-
-def _content(write: Write, analysis: Analysis, listed: RunListing, rows: npt.NDArray[np.intp]) -> str | bytes:
-    made = partial(_workbook, analysis) if write is excel_bytes else write
-    return file_content(queries.store(), analysis.corpus.id, made, HEADER, export(analysis, listed, rows))
 
 
 CURVES = {
@@ -339,12 +316,8 @@ def _choose_theme(analysis: Analysis, low: int) -> tuple[int | None, bool]:
     """Return the chosen theme, None for all, and whether only sentences with low confidence are shown."""
     names = {f"{number}. {theme['name']}": number - 1 for number, theme in enumerate(analysis.themes, 1)}
     options = [ALL_THEMES, *([LOW_CONFIDENCE] if low else []), *names]
-    if st.session_state.get(state.THEME) not in options:
-        st.session_state.pop(state.THEME, None)
-    chosen = st.selectbox(
-        "Show", options, key=state.THEME, bind="query-params",
-        help=f"{LOW_CONFIDENCE}: {count(low, 'sentence')} more similar to another theme than to their own.",
-    )  # fmt: skip
+    help = f"{LOW_CONFIDENCE}: {count(low, 'sentence')} more similar to another theme than to their own."
+    chosen = bound("Show", options, state.THEME, help=help)
     return names.get(chosen), chosen == LOW_CONFIDENCE
 
 

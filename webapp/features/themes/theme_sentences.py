@@ -60,7 +60,7 @@ def show(shown: Shown) -> None:
     selection_panel.show(
         Panel(
             selected(shown.analysis.corpus.id, ids, origin(shown)),
-            state.PANEL,
+            "themes_panel",
             state.STORED,
             _HEIGHT,
             view={state.RESULT: shown.analysis.name, state.VIEW: state.RESULTS},

@@ -33,15 +33,15 @@ def form() -> None:
         data = _data(card)
     if data is None:
         return
-    with st.form(f"{state.FORM}_{card.id}"):
+    with st.form(f"train_form_{card.id}"):
         left, right = st.columns([3, 1])
         source = next(iter(data.values()), "")
         source = source if isinstance(source, str) else ""
         given = f"{card.id} on {source}" if source else card.id
         free = queries.usable_model_name(given)
-        name = left.text_input("Model name", value=free, key=f"{state.NAME}_{given}", help=_NUMBERED)
+        name = left.text_input("Model name", value=free, key=f"train_name_{given}", help=_NUMBERED)
         seed = right.number_input("Seed", min_value=0, value=0, step=1)
-        values = config_fields(card.config_class(), f"{state.SETTINGS}_{card.id}")
+        values = config_fields(card.config_class(), f"train_settings_{card.id}")
         if not st.form_submit_button("Train", type="primary", icon=":material/model_training:"):
             return
     config = checked(card.config_class(), values)
@@ -213,7 +213,7 @@ def add_from_folder() -> None:
         if not input_files.server_paths_offered():
             input_files.explain_server_paths()
             return
-        with st.form(state.ADD_MODEL):
+        with st.form("train_add_model"):
             folder = st.text_input("Model folder on the server")
             name = st.text_input("Model name", help=_NUMBERED)
             if st.form_submit_button("Add"):

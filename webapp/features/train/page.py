@@ -15,7 +15,8 @@ from themescope.jobs.common.model_choice import WITHIN_ARTICLE, base_note, withi
 from themescope.jobs.common.models import NOT_STORED, pretrained_folder
 from themescope.webapp.features.train import form, state
 from themescope.webapp.shared import choose, forms, queries
-from themescope.webapp.shared.choose import COUNTED, clickable, closed, method_title, nothing, open_tab
+from themescope.webapp.shared.choose import clickable, closed, method_title, nothing, open_tab
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import cancelled, curves, live
 from themescope.webapp.shared.navigation import page_link
 from themescope.webapp.shared.people import may
@@ -29,20 +30,21 @@ def show(found: Sequence[ModelRecord]) -> None:
     newest = sorted(found, key=lambda m: m.created, reverse=True)
     sets = {s.id: s.name for s in queries.triplet_sets()}
     corpora = {c.id: c.name for c in queries.corpora()}
-    frame = pd.DataFrame(
-        {
-            "Model": [m.name for m in newest],
-            "Method": [method_title(m.method) for m in newest],
-            "Training data": [sets.get(m.triplet_set_id or -1) or corpora.get(m.corpus_id or -1, "–") for m in newest],
-            "Triplets": [m.metrics.get("training triplets") for m in newest],
-            "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
-            "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
-        }
-    )
-    model(clickable(newest, state.MODEL, lambda m: m.name, frame, _COLUMNS))
+    columns = {
+        "Model": [m.name for m in newest],
+        "Method": [method_title(m.method) for m in newest],
+        "Training data": [sets.get(m.triplet_set_id or -1) or corpora.get(m.corpus_id or -1, "–") for m in newest],
+        "Triplets": [m.metrics.get("training triplets") for m in newest],
+        "Validation accuracy": [m.metrics.get("validation accuracy") for m in newest],
+        "Created": ["pretrained" if m.id == NOT_STORED else ago(m.created) for m in newest],
+    }
+    model(clickable(newest, state.MODEL, lambda m: m.name, columns, _COLUMNS))
 
 
-_COLUMNS = {"Triplets": COUNTED, "Validation accuracy": st.column_config.NumberColumn(format="%.3f")}
+_COLUMNS = {
+    "Triplets": st.column_config.NumberColumn(format="localized"),
+    "Validation accuracy": st.column_config.NumberColumn(format="%.3f"),
+}
 
 
 def model(chosen: ModelRecord) -> None:
@@ -80,7 +82,7 @@ def model(chosen: ModelRecord) -> None:
         _evaluations(chosen)
         trained = queries.training_of(chosen.id)
         if trained is not None:
-            curves(queries.metrics(trained.id), key=f"{state.CURVES}_{chosen.id}")
+            curves(queries.metrics(trained.id), key=f"train_curves_{chosen.id}")
         left, right = st.columns(2, gap="medium")
         with left.expander("Settings", icon=":material/tune:"):
             forms.facts_table({"seed": chosen.seed, **chosen.config})
@@ -91,12 +93,10 @@ def model(chosen: ModelRecord) -> None:
 def _multilingual(chosen: ModelRecord) -> None:
     if chosen.id == NOT_STORED:
         return
-    key = f"{state.MULTILINGUAL}_{chosen.id}"
+    key = f"train_multilingual_{chosen.id}"
 
     def mark() -> None:
-        refused = queries.write(lambda w: w.models.set_multilingual(chosen.id, bool(st.session_state[key])))
-        if refused:
-            st.toast(plain(refused), icon=":material/error:")
+        queries.write(lambda w: w.models.set_multilingual(chosen.id, bool(st.session_state[key])))
 
     st.session_state[key] = chosen.multilingual
     st.toggle(
@@ -123,10 +123,7 @@ def _evaluations(chosen: ModelRecord) -> None:
         st.caption("No evaluations yet.")
         page_link("compare", "Evaluate on Compare")
         return
-    st.dataframe(
-        pd.DataFrame(found, columns=["Data", "Protocol", "Metric", "Value with 95 % interval", "Items"]),
-        hide_index=True,
-    )
+    draw_table(pd.DataFrame(found, columns=["Data", "Protocol", "Metric", "Value with 95 % interval", "Items"]))
 
 
 _UNITS = {"relatedness": "pair", "topics": "document", "summaries": "document"}

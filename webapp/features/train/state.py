@@ -1,4 +1,4 @@
-"""Session and URL keys of the Train page."""
+"""URL keys of the Train page."""
 
 from themescope.webapp.shared.pages import PageKeys
 
@@ -10,10 +10,3 @@ VALIDATION = KEYS.url("validation")
 SENTENCE_NETWORK = KEYS.url("sentence_network")
 TITLE_NETWORK = KEYS.url("title_network")
 MODEL = KEYS.url("model", record="model")
-
-NAME = KEYS.session("name")
-SETTINGS = KEYS.session("settings")
-CURVES = KEYS.session("curves")
-FORM = KEYS.session("form")
-ADD_MODEL = KEYS.session("add_model")
-MULTILINGUAL = KEYS.session("multilingual")

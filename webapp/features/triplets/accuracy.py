@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from themescope.core.metrics.statistics.intervals import paired_difference
@@ -29,12 +28,11 @@ from themescope.webapp.features.triplets import sets, state
 from themescope.webapp.features.triplets.figures import WRONG, margins_figure
 from themescope.webapp.features.triplets.filters import margin_range
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.choose import COUNTED
-from themescope.webapp.shared.components import clickable_table, download
+from themescope.webapp.shared.components import clickable_table, download, draw_table
 from themescope.webapp.shared.figures import IntervalRow, interval_figure, tones
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.triplet_queries import Evaluation, Margins
-from themescope.webapp.shared.text import count, ends, interval, plain, score, shorten, signed
+from themescope.webapp.shared.text import count, ends, plain, score, shorten, signed, signed_interval, with_interval
 
 MARGIN, PAIR, LENGTH, DISTANCE, ARTICLE = (
     "Margin", "Section pair", "Sentence length", "Paragraph distance", "Article",
@@ -99,22 +97,15 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
 def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
     rows = found.rows[:_LISTED]
     names = [e.model_name for e in shown] if len(shown) > 1 else ["Accuracy"]
-    frame = pd.DataFrame(
-        {
-            **{
-                column: [row.names[place] or state.UNTITLED for row in rows]
-                for place, column in enumerate(found.columns)
-            },
-            "Triplets": [row.triplets for row in rows],
-            **({"Articles": [row.articles for row in rows]} if rows and rows[0].articles is not None else {}),
-            **(
-                {name: [_words(row.accuracies[place]) for row in rows] for place, name in enumerate(names)}
-                if rows and rows[0].accuracies
-                else {}
-            ),
-            **{name: values[:_LISTED] for name, values in found.notes.items()},
-        }
-    )
+    columns: dict[str, Sequence[Any]] = {
+        column: [row.names[place] or state.UNTITLED for row in rows] for place, column in enumerate(found.columns)
+    }
+    columns["Triplets"] = [row.triplets for row in rows]
+    if rows and rows[0].articles is not None:
+        columns["Articles"] = [row.articles for row in rows]
+    if rows and rows[0].accuracies:
+        columns |= {name: [with_interval(row.accuracies[i]) for row in rows] for i, name in enumerate(names)}
+    columns |= {name: values[:_LISTED] for name, values in found.notes.items()}
     lines = [
         _line(row, estimate, names[place] if len(names) > 1 else "", place)
         for row in rows[: _DRAWN // len(shown)]
@@ -125,15 +116,11 @@ def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
     left, right = st.columns([3, 2], gap="medium") if charted else (st.container(), None)
     with left:
         clickable_table(
-            frame,
+            columns,
             f"{state.TABLE}_{by}_{'-'.join(str(e.run.id) for e in shown)}_{hash(tuple(row.names for row in rows))}",
             lambda row: st.query_params.update({state.PART: list(rows[row].names)}),
             height="content" if len(rows) <= 11 else 420,
-            column_config={
-                "Triplets": COUNTED,
-                "Articles": COUNTED,
-                **{name: st.column_config.TextColumn(width=130, alignment="right") for name in names},
-            },
+            column_config={name: st.column_config.TextColumn(width=130, alignment="right") for name in names},
         )
         cut = f" Showing {_LISTED} of {len(found.rows):,}; export for all." if len(found.rows) > _LISTED else ""
         opens = " Click a row to open its triplets." if any(row.opens is not None for row in rows) else ""
@@ -143,16 +130,12 @@ def _table(found: Parts, shown: Sequence[Evaluation], by: str) -> None:
     if right is not None:
         with right:
             figure = interval_figure(lines, "Triplet accuracy", tones(st.context.theme.type), chance=0.5, sort=False)
-            st.plotly_chart(figure, key=f"{state.CHART}_{by}", config={"displayModeBar": False})
+            st.plotly_chart(figure, key=f"triplets_chart_{by}", config={"displayModeBar": False})
             st.caption(
                 f"The first {count(len(lines) // len(shown), 'row')} of the table with 95 % bootstrap intervals over "
                 "articles, which do not test the difference between rows. The lowest of many values are partly low by "
                 "chance."
             )
-
-
-def _words(found: Estimate | None) -> str:
-    return "–" if found is None else interval(found.value, *ends(found))
 
 
 def _line(row: AccuracyOf, found: Estimate, model: str, place: int) -> IntervalRow:
@@ -200,7 +183,7 @@ def export(found: Parts, names: Sequence[str]) -> str:
 def _by_margin(shown: Sequence[Evaluation]) -> Parts:
     panels = [(e.name, e.unit, margin_histogram(triplet_queries.margins(e)[1])) for e in shown]
     theme = st.context.theme.type
-    key = f"{state.CHART}_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
+    key = f"triplets_chart_margins_{'-'.join(str(e.run.id) for e in shown)}-{theme}"
     st.plotly_chart(margins_figure(panels, tones(theme)), key=key, config={"displayModeBar": False})
     for name, unit, h in panels:
         tied = f", {h.tied:,} tied" if h.tied else ""
@@ -383,16 +366,16 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
     right_a, right_b = correctness(a), correctness(b)
     gap = _difference(first.run.id, second.run.id, right_a, right_b, articles)
     of, other = first.model_name, second.model_name
-    frame = pd.DataFrame(
-        {
-            "": [f"{of} correct", f"{of} wrong"],
-            f"{other} correct": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
-            f"{other} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
-        }
-    )
     st.subheader("Both models", anchor=False)
     left, right = st.columns([3, 2], vertical_alignment="center")
-    left.dataframe(frame, hide_index=True, column_config={name: COUNTED for name in frame.columns[1:]})
+    with left:
+        draw_table(
+            {
+                "": [f"{of} correct", f"{of} wrong"],
+                f"{other} correct": [int(((x > 0.5) & (right_b > 0.5)).sum()) for x in (right_a, 1 - right_a)],
+                f"{other} wrong": [int(((x > 0.5) & (right_b < 0.5)).sum()) for x in (right_a, 1 - right_a)],
+            }
+        )
     with left.container(horizontal=True):
         for ahead, behind, margins in ((first, second, (a, b)), (second, first, (b, a))):
             n = int(((margins[0] > 0) & (margins[1] < 0)).sum())
@@ -406,13 +389,9 @@ def _two_models(first: Evaluation, second: Evaluation, chosen: TripletSetRecord)
             state.triplets_button(label, n, settings, name=f"only_{ahead.run.id}")
     right.markdown(
         f"On {count(len(a), 'common triplet')} **{plain(of)}** has accuracy {score(float(right_a.mean()))}, "
-        f"**{plain(other)}** {score(float(right_b.mean()))}: difference {_signed(gap.value)} "
-        f"[{_signed(gap.low)}, {_signed(gap.high)}] (95 % bootstrap interval over {count(gap.n, 'article')})."
+        f"**{plain(other)}** {score(float(right_b.mean()))}: difference {signed_interval(gap)} (95 % "
+        f"bootstrap interval over {count(gap.n, 'article')})."
     )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−").replace("0.", ".", 1)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

@@ -13,10 +13,10 @@ from themescope.core.errors import DataError
 from themescope.core.models.triplet_network.word_attention import SentenceAttention, TripletAttention
 from themescope.db.records import TripletCard
 from themescope.webapp.features.triplets import queries as page_queries
-from themescope.webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL, ATTENTION_VIEW
+from themescope.webapp.features.triplets.state import ATTENTION, ATTENTION_MODEL
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, with_tag
-from themescope.webapp.shared.components import draw_component
+from themescope.webapp.shared.components import draw_component, draw_table
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.text import plain, signed, words
 
@@ -49,7 +49,7 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
         st.info(plain(error), icon=":material/info:")
         return
     theme = tones(st.context.theme.type)
-    draw_component("attention", _ASSETS, data=attention_data(found, roles, theme), key=ATTENTION_VIEW)
+    draw_component("attention", _ASSETS, data=attention_data(found, roles, theme), key="triplets_attention_view")
     st.caption(
         "Shading: attention relative to a uniform weight. Underline: effect of deleting the word. **Blue**: the margin "
         "shrinks, so the word supports the correct order. **Orange**: the margin grows. "
@@ -70,7 +70,7 @@ def show(triplet: TripletCard, roles: tuple[str, str, str]) -> None:
             f"{whose} with the size of the change: **{_correlation(found.agreement(name))}** (mean of {plain(each)})"
         )
     with st.expander("Data table", icon=":material/table:"):
-        st.dataframe(table(found, roles), hide_index=True, height=320)
+        draw_table(word_rows(found, roles), height=320)
 
 
 def attention_data(found: TripletAttention, roles: tuple[str, str, str], theme: Tones) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _correlation(value: float | None) -> str:
     return "undefined" if value is None else f"{value:+.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
-def table(found: TripletAttention, roles: tuple[str, str, str]) -> pd.DataFrame:
+def word_rows(found: TripletAttention, roles: tuple[str, str, str]) -> pd.DataFrame:
     """Return one row per word in reading order."""
     rows = [
         {

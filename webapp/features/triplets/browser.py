@@ -7,28 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from themescope.core.errors import ThemescopeError
 from themescope.db.records import NewCase, TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.services.notebook.cases import triplet_case
 from themescope.webapp.features.triplets import attention, filters, queries, sets
 from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter, TripletView
 from themescope.webapp.features.triplets.queries import EvaluatedModel
-from themescope.webapp.features.triplets.state import (
-    NOTE,
-    REFUSED,
-    REVIEW_KEYS,
-    SET,
-    STEP,
-    TABLE,
-    TRIPLET,
-    UNDO,
-    VERDICT,
-    heading,
-)
+from themescope.webapp.features.triplets.state import REVIEW_KEYS, SET, TABLE, TRIPLET, heading
 from themescope.webapp.shared import components, people
+from themescope.webapp.shared import queries as shared
 from themescope.webapp.shared.components import clickable_table
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.results import triplet_queries
@@ -53,7 +41,7 @@ def buttons(view: TripletView, at: int) -> None:
             st.button(
                 verdict.value.title(),
                 # Of this triplet alone: a press that the browser sends again must not count for the next one.
-                key=f"{VERDICT}_{verdict}_{triplet}",
+                key=f"triplets_verdict_{verdict}_{triplet}",
                 type="primary" if mine is not None and mine.verdict is verdict else "secondary",
                 on_click=_give,
                 args=(view, at, verdict),
@@ -76,9 +64,6 @@ def buttons(view: TripletView, at: int) -> None:
             max_chars=2_000,
             persist_state="session",
         )
-    refused = st.session_state.pop(REFUSED, "")
-    if refused:
-        st.error(f"Verdict not saved. {plain(refused)}", icon=":material/error:")
     done = int(np.isin(view.candidates, filters.reviewed(view.reviews, view.person)).sum())
     by = "" if view.person is None else f" by {people.shown(view.person)}"
     st.caption(
@@ -131,12 +116,8 @@ def _give(view: TripletView, at: int, verdict: Verdict) -> None:
 
 
 def _store(view: TripletView, triplet: int, verdict: Verdict | None, note: str) -> bool:
-    try:
-        queries.review(view.chosen.id, triplet, people.current_person(), verdict, note)
-    except ThemescopeError as error:
-        st.session_state[REFUSED] = str(error)
-        return False
-    return True
+    person = people.current_person()
+    return shared.write(lambda w: w.reviews.add(view.chosen.id, triplet, person, verdict, note))
 
 
 def _undo_button(view: TripletView) -> None:
@@ -151,7 +132,7 @@ def _undo_button(view: TripletView) -> None:
 
     st.button(
         "Undo",
-        key=f"{UNDO}_{last.id if last else 0}",
+        key=f"triplets_undo_{last.id if last else 0}",
         on_click=withdraw,
         disabled=last is None,
         help="Withdraws your last verdict.",
@@ -159,7 +140,7 @@ def _undo_button(view: TripletView) -> None:
 
 
 def _note_key(triplet: int) -> str:
-    return f"{NOTE}_{triplet}"
+    return f"triplets_note_{triplet}"
 
 
 def _reviews(reviews: Sequence[TripletReview]) -> None:
@@ -242,7 +223,7 @@ def _one_triplet(
     shown = {name: values[at - first] for name, values in margins.items()}
     with st.container(horizontal=True, vertical_alignment="center"):
         # Keys of this position alone: a press that the browser sends again leads to the same triplet, not one further.
-        back, forward = f"{STEP}_back_{at}", f"{STEP}_forward_{at}"
+        back, forward = f"triplets_step_back_{at}", f"triplets_step_forward_{at}"
         last = at + 1 >= len(view.ids)
         st.button("Previous", back, on_click=view.step, args=(at, at - 1), disabled=at == 0)
         st.button("Next", forward, on_click=view.step, args=(at, at + 1), disabled=last)
@@ -317,7 +298,11 @@ def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str
     known = {name: values for name, values in margins.items() if any(map(math.isfinite, values))}
     heads = {name: f"margin-{place}" for place, name in enumerate(known)}
     columns = {heads[name]: [m if math.isfinite(m) else None for m in values] for name, values in known.items()}
-    frame = pd.DataFrame(
+    key = f"{TABLE}_{view.chosen.id}_{hash(tuple(c.id for c in cards))}"
+
+    signs = " Columns of models show margins: positive is correct, negative is wrong." if known else ""
+    st.caption(f"Click a row to show the triplet.{signs}")
+    clickable_table(
         {
             "Article": [c.article for c in cards],
             "Verdict": [summary(view.reviews.get(c.id, ())) for c in cards],
@@ -325,14 +310,7 @@ def _table(view: TripletView, cards: Sequence[TripletCard], margins: Mapping[str
             "Other section": [c.negative_section for c in cards],
             **columns,
             "Pivot": [c.pivot for c in cards],
-        }
-    )
-    key = f"{TABLE}_{view.chosen.id}_{hash(tuple(c.id for c in cards))}"
-
-    signs = " Columns of models show margins: positive is correct, negative is wrong." if known else ""
-    st.caption(f"Click a row to show the triplet.{signs}")
-    clickable_table(
-        frame,
+        },
         key,
         lambda row: view.go(first + row),
         height=300,

@@ -17,6 +17,7 @@ from themescope.webapp.features.triplets import queries, state
 from themescope.webapp.features.triplets.queries import EvaluatedModel
 from themescope.webapp.features.triplets.state import JUDGED, TRIPLET, UNJUDGED, UNTITLED
 from themescope.webapp.shared import people
+from themescope.webapp.shared.choose import bound
 from themescope.webapp.shared.results import triplet_queries
 from themescope.webapp.shared.results.triplet_queries import Margins
 from themescope.webapp.shared.text import plain
@@ -52,7 +53,7 @@ def panel(
     chosen: Split | None, text: str, models: Sequence[EvaluatedModel], reviews: Sequence[TripletReview]
 ) -> tuple[TripletFilter, ReviewFilter]:
     """Draw the other settings in a panel above the text, and a summary of the filter; return the filter."""
-    with st.popover("Filter and sort", icon=":material/filter_list:", key=state.FILTER, width="content"):
+    with st.popover("Filter and sort", icon=":material/filter_list:", key="triplets_filter", width="content"):
         fields = (
             (
                 "Article",
@@ -143,22 +144,14 @@ def _reviews(listed: Sequence[str]) -> ReviewFilter:
     me = people.current_person()
     named: dict[str, str | None] = {state.ANYONE: None} | {p or people.UNNAMED: p for p in dict.fromkeys([me, *listed])}
     with right:
-        if st.session_state.get(state.REVIEWER) not in named:
-            st.session_state.pop(state.REVIEWER, None)
-        help = "The person whose verdicts count."
-        who = st.selectbox("Reviewer", list(named), key=state.REVIEWER, bind="query-params", help=help)
+        who = bound("Reviewer", list(named), state.REVIEWER, help="The person whose verdicts count.")
     return ReviewFilter(verdict, named[who])
 
 
 def _select(label: str, key: str, help: str, *, disabled: bool = False) -> str:
     """Return one of the values of a setting, which are shown by their titles."""
-    options = state.TITLES[key]
-    if st.session_state.get(key) not in options:
-        st.session_state.pop(key, None)
-    title: Callable[[str], str] = options.__getitem__
-    ids = list(options)
-    chosen = st.selectbox(label, ids, key=key, bind="query-params", format_func=title, help=help, disabled=disabled)
-    return chosen if chosen in ids else ids[0]
+    titles = state.TITLES[key]
+    return bound(label, list(titles), key, format_func=titles.__getitem__, help=help, disabled=disabled)
 
 
 def describe(triplets: TripletFilter, reviews: ReviewFilter) -> str:

@@ -23,11 +23,9 @@ from themescope.db.records import (
     TripletReview,
     TripletSections,
     TripletSetRecord,
-    Verdict,
 )
 from themescope.jobs.services import search
 from themescope.jobs.services.table_files import csv_pieces, json_pieces
-from themescope.webapp.features.triplets.state import EXPORT
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import download
 from themescope.webapp.shared.people import UNNAMED
@@ -145,12 +143,6 @@ def reviews(chosen: TripletSetRecord) -> dict[int, list[TripletReview]]:
     return _reviews(chosen.id, newest, chosen.created)
 
 
-def review(set_id: int, triplet_id: int, person: str, verdict: Verdict | None, note: str) -> None:
-    """Store a verdict; None withdraws it."""
-    with queries.store().writing() as w:
-        w.reviews.add(set_id, triplet_id, person, verdict, note)
-
-
 @st.cache_data(show_spinner="Computing attention …", max_entries=64)
 def attention(artifact: str, texts: tuple[str, str, str], _model: ModelRecord) -> TripletAttention:
     """Return attention and deletion check of (pivot, positive, negative) by the model of that artifact."""
@@ -261,4 +253,4 @@ def buttons(chosen: TripletSetRecord, models: Sequence[EvaluatedModel], split: S
     packed = ".gz" if export.compressed else ""
     help = f"The {count(len(ids), 'triplet')} in view with margins and verdicts{', compressed' if packed else ''}"
     for label, suffix, make in (("CSV", "csv", export.csv), ("JSONL", "jsonl", export.jsonl)):
-        download(label, make, f"{_FILE}.{suffix}{packed}", key=f"{EXPORT}_{suffix}", help=help)
+        download(label, make, f"{_FILE}.{suffix}{packed}", key=f"triplets_export_{suffix}", help=help)

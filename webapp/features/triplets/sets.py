@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from themescope.core.models import REGISTRY
@@ -20,7 +19,6 @@ from themescope.webapp.features.triplets import queries as page_queries
 from themescope.webapp.features.triplets.state import (
     MARGIN_MODEL,
     MODEL,
-    NEW_SET,
     NO_MODEL,
     ORDER,
     SECOND_MODEL,
@@ -29,7 +27,8 @@ from themescope.webapp.features.triplets.state import (
     SPLIT,
 )
 from themescope.webapp.shared import choose, forms, people, projects, queries
-from themescope.webapp.shared.choose import COUNTED, by_name, clickable, grouped, nothing
+from themescope.webapp.shared.choose import by_name, clickable, grouped, nothing
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.forms import checked, config_fields
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.results import triplet_queries
@@ -38,8 +37,9 @@ from themescope.webapp.shared.results.triplet_queries import (
     TrainingEffect,
     best_first,
     effect,
+    evaluate,
     evaluations,
-    show_difference,
+    show_effect,
     split_count,
 )
 from themescope.webapp.shared.text import ago, count, plain
@@ -55,7 +55,8 @@ def choose_set(listed: Sequence[TripletSetRecord]) -> TripletSetRecord:
 def show(listed: Sequence[TripletSetRecord]) -> None:
     """Draw all sets, and the details of the chosen one."""
     names = {c.id: c.name for c in queries.corpora()}
-    frame = pd.DataFrame(
+    chosen = clickable(
+        listed, SET_DETAILS, lambda s: s.name,
         {
             "Set": [s.name for s in listed],
             "Corpus": [names.get(s.corpus_id, "") for s in listed],
@@ -63,9 +64,8 @@ def show(listed: Sequence[TripletSetRecord]) -> None:
             **{split.value.title(): [split_count(s, split) for s in listed] for split in Split},
             "Seed": [s.seed for s in listed],
             "Created": [ago(s.created) for s in listed],
-        }
-    )
-    chosen = clickable(listed, SET_DETAILS, lambda s: s.name, frame, {split.value.title(): COUNTED for split in Split})
+        },
+    )  # fmt: skip
     st.subheader(plain(chosen.name), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -99,12 +99,12 @@ def form(corpus: CorpusRecord) -> None:
         required=True,
         help="“Triplet network on sentences” is trained on sentences, “on section titles” on section titles.",
     )
-    with st.form(f"{NEW_SET}_{corpus.id}_{kind}"):
+    with st.form(f"triplets_new_set_{corpus.id}_{kind}"):
         left, middle, right = st.columns([2, 1, 2])
         name = left.text_input("Name", value=f"{corpus.name} {kind}")
         seed = middle.number_input("Seed", min_value=0, value=0, step=1)
         splits = right.multiselect("Splits", [s.value for s in Split], default=[s.value for s in Split])
-        values = config_fields(TripletRules, f"{NEW_SET}_rules_{corpus.id}_{kind}")
+        values = config_fields(TripletRules, f"triplets_new_set_rules_{corpus.id}_{kind}")
         st.caption(f"{plain(corpus.name)} has {count(corpus.articles, 'article')}.")
         if not st.form_submit_button("Build set", type="primary", icon=":material/change_history:"):
             return
@@ -241,8 +241,7 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
         mine = [r for r in all_reviews if r.person == person]
         given = {v.value.title(): sum(r.verdict is v for r in mine) for v in Verdict}
         rows.append({"Reviewer": person or people.UNNAMED, **given, "Last": ago(max(r.created for r in mine))})
-    counted = {v.value.title(): COUNTED for v in Verdict}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=counted, width="content")
+    draw_table(rows, width="content")
     with st.container(horizontal=True):
         for verdict in Verdict:
             n = len(filters.reviewed(reviews, None, verdict))
@@ -253,7 +252,7 @@ def _people(reviews: Mapping[int, Sequence[TripletReview]]) -> None:
 
 def _form(source: TripletSetRecord, rules: Mapping[str, Sequence[str]], removed: int) -> None:
     models = models_trained_on(source)
-    with st.form(f"{state.RETRAIN}_form_{source.id}"):
+    with st.form(f"triplets_retrain_form_{source.id}"):
         left, right = st.columns(2)
         name = left.text_input("Name", value=queries.read(lambda r: r.triplets.usable_name(f"{source.name} cleaned")))
         again = right.selectbox(
@@ -283,12 +282,7 @@ def retrain(source: TripletSetRecord, on: str, model: ModelRecord, after: int | 
     training = submit("train", args, f"Train {name} as {model.name}", after=after)
     if training is None:
         return False
-    return all(_evaluate(source, one, training.id) for one in (name, model.name))
-
-
-def _evaluate(source: TripletSetRecord, model: str, after: int | None = None) -> bool:
-    args = {"model": model, "triplets": source.name, "split": Split.TEST.value}
-    return submit("evaluate-triplets", args, f"Triplet accuracy of {model}", after=after) is not None
+    return evaluate(source, (name, model.name), training.id)
 
 
 def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
@@ -310,26 +304,18 @@ def _made(source: TripletSetRecord, made: TripletSetRecord) -> None:
                 st.caption(f"No model is trained on {plain(source.name)} yet, so there is nothing to compare with.")
             else:
                 with st.container(horizontal=True, vertical_alignment="bottom"):
-                    name = st.selectbox("Retrain", list(models), key=f"{state.RETRAIN}_model_{made.id}")
+                    name = st.selectbox("Retrain", list(models), key=f"triplets_retrain_model_{made.id}")
                     if st.button(
-                        "Retrain and compare", icon=":material/model_training:", key=f"{state.RETRAIN}_{made.id}"
+                        "Retrain and compare", icon=":material/model_training:", key=f"triplets_retrain_{made.id}"
                     ) and retrain(source, made.name, models[name]):
                         st.rerun()
 
 
 def _effect(source: TripletSetRecord, effect: TrainingEffect, key: str) -> None:
-    if effect.measured is None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f"**{plain(effect.after.name)}** is trained, but not yet compared with {plain(effect.before.name)}."
-            )
-            if st.button("Evaluate both", key=f"{state.RETRAIN}_evaluate_{key}", icon=":material/play_arrow:") and all(
-                _evaluate(source, m.name) for m in (effect.before, effect.after)
-            ):
-                st.rerun()
-        return
+    show_effect(source, effect, ("All triplets", "Cleaned"))
     found = effect.measured
-    show_difference(effect, found, ("All triplets", "Cleaned"))
+    if found is None:
+        return
 
     def compare() -> None:
         st.session_state.update(
@@ -337,5 +323,5 @@ def _effect(source: TripletSetRecord, effect: TrainingEffect, key: str) -> None:
         )
 
     st.button(
-        "Compare margins", key=f"{state.RETRAIN}_compare_{key}", icon=":material/compare_arrows:", on_click=compare
+        "Compare margins", key=f"triplets_retrain_compare_{key}", icon=":material/compare_arrows:", on_click=compare
     )

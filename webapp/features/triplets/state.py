@@ -1,4 +1,4 @@
-"""Session and URL keys of the Triplets page, and links to the triplets that a filter selects."""
+"""URL keys of the Triplets page, and links to the triplets that a filter selects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ORDER = KEYS.url("order")
 REVIEWED = KEYS.url("reviewed")
 REVIEWER = KEYS.url("reviewer")
 
-REVIEW_KEYS = KEYS.session("review_keys")
+REVIEW_KEYS = "triplets_review_keys"
 MODEL = KEYS.url("model")
 SECOND_MODEL = KEYS.url("second_model")
 BY = KEYS.url("by")
@@ -54,16 +54,8 @@ PAIR_ORDER = KEYS.url("pair_order")
 ATTENTION = KEYS.url("attention", kind=bool)
 ATTENTION_MODEL = KEYS.url("attention_model")
 
-FILTER = KEYS.session("filter")
-TABLE = KEYS.session("table")
-STEP = KEYS.session("step")
-VERDICT, UNDO, NOTE, REFUSED = (KEYS.session(name) for name in ("verdict", "undo", "note", "refused"))
-READ = KEYS.session("read")
-CHART = KEYS.session("chart")
-EXPORT = KEYS.session("export")
-ATTENTION_VIEW = KEYS.session("attention_view")
-RETRAIN = KEYS.session("retrain")
-NEW_SET = KEYS.session("new_set")
+TABLE = "triplets_table"
+READ = "triplets_read"
 
 _DEFAULTS: dict[str, Any] = {
     SPLIT: "all", WORDS: "", ARTICLE: "", SECTION: "", OTHER_SECTION: "", CORRECT: "", CORRECT_MODEL: None,

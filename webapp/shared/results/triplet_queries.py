@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import streamlit as st
 
 from themescope.core.metrics.statistics.intervals import PairedTest, paired_test
@@ -21,7 +20,9 @@ from themescope.core.records.stored import ModelRecord, RunRecord
 from themescope.core.types import Ids, Split, TripletRows
 from themescope.db.records import TripletSetRecord
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.text import count, interval, score
+from themescope.webapp.shared.components import draw_table
+from themescope.webapp.shared.job_status import submit
+from themescope.webapp.shared.text import count, plain, score, with_interval
 
 Margins = npt.NDArray[np.float32]
 ACCURACY = "triplet accuracy"
@@ -192,18 +193,32 @@ def _measured(source: TripletSetRecord, before: Evaluation, after: Evaluation) -
     return Measured(before, after, *means, paired_test(correctness(a), correctness(b), articles))
 
 
-def show_difference(effect: TrainingEffect, found: Measured, labels: tuple[str, str]) -> None:
-    """Draw the accuracy before and after under the names ``labels``, and the difference with its interval."""
-    gap = found.test.difference
-    accuracies = score(found.accuracy_before), score(found.accuracy_after), interval(gap.value, gap.low, gap.high)
-    frame = pd.DataFrame(
-        {
-            "": [*labels, "Difference"],
-            "Model": [effect.before.name, effect.after.name, ""],
-            "Triplet accuracy": [*accuracies],
-        }
+def evaluate(chosen: TripletSetRecord, models: Sequence[str], after: int | None = None) -> bool:
+    """Queue the evaluation of models on the test triplets of a set; return whether all are queued."""
+    args = {"triplets": chosen.name, "split": Split.TEST.value}
+    return all(
+        submit("evaluate-triplets", args | {"model": model}, f"Triplet accuracy of {model}", after=after) is not None
+        for model in models
     )
-    st.dataframe(frame, hide_index=True, width="content")
+
+
+def show_effect(source: TripletSetRecord, effect: TrainingEffect, labels: tuple[str, str]) -> None:
+    """Draw the accuracy before and after under the names ``labels``, and the difference with its interval.
+
+    Until both models are evaluated, a button evaluates them.
+    """
+    before, after, found = effect.before.name, effect.after.name, effect.measured
+    if found is None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(after)}** is trained, but not yet compared with {plain(before)}.")
+            key = f"evaluate-{source.id}-{effect.after.id}"
+            if st.button("Evaluate both", key=key, icon=":material/play_arrow:") and evaluate(source, (before, after)):
+                st.rerun()
+        return
+    gap = found.test.difference
+    accuracies = score(found.accuracy_before), score(found.accuracy_after), with_interval(gap)
+    columns = {"": [*labels, "Difference"], "Model": [before, after, ""], "Triplet accuracy": [*accuracies]}
+    draw_table(columns, width="content")
     significant = "not significant" if gap.low <= 0 <= gap.high else "significant at the 5 % level"
     st.caption(
         f"Difference with a 95 % interval (paired bootstrap over {count(gap.n, 'article')}); Wilcoxon over articles "

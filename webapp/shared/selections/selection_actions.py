@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -18,9 +17,10 @@ from themescope.db.records import NewCase, NewLabelling
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
-from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
+from themescope.jobs.services.table_files import excel_bytes
 from themescope.webapp.shared import queries
-from themescope.webapp.shared.components import attempt, download
+from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.forms import Table, table_files
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.navigation import is_open, page_link, saved_line, switch_page
 from themescope.webapp.shared.people import current_actor, current_person, may
@@ -159,27 +159,18 @@ def _case(of: Panel) -> NewCase:
 
 
 def _export(of: Panel) -> None:
-    formats: tuple[tuple[str, str, Callable[..., str | bytes]], ...] = (
-        ("CSV", "csv", csv_text),
-        ("XLSX", "xlsx", partial(excel_bytes, title="selection")),
-        ("JSONL", "jsonl", json_lines),
-        ("Parquet", "parquet", parquet_bytes),
-    )
     st.caption(f"{count(len(of.selection), 'sentence')} with article, section, position, theme and columns.")
     with st.container(horizontal=True):
-        for label, suffix, write in formats:
-            download(label, partial(_content, of, write), f"selection.{suffix}", key=of.name(f"file-{suffix}"))
+        table_files(of.selection.corpus_id, "selection", partial(_table, of), partial(excel_bytes, title="selection"))
 
 
-def _content(of: Panel, write: Callable[..., Any]) -> str | bytes:
+def _table(of: Panel) -> Table:
     found = of.read()
     further = of.columns(found.ids) if of.columns is not None else {}
     rows = service.rows(queries.store(), found)
     if further:
         rows = [(*row, *more) for row, more in zip(rows, zip(*further.values(), strict=True), strict=True)]
-    header = (*service.HEADER, *further)
-    content: str | bytes = file_content(queries.store(), of.selection.corpus_id, write, header, rows)
-    return content
+    return (*service.HEADER, *further), rows
 
 
 def _share(of: Panel) -> None:
@@ -257,5 +248,4 @@ def saved_list(corpus_id: int, open_one: Callable[[SelectionRecord], None]) -> N
 
 
 def _delete(selection_id: int) -> None:
-    if refused := queries.write(lambda w: w.selections.delete(selection_id)):
-        st.toast(plain(refused), icon=":material/error:")
+    queries.write(lambda w: w.selections.delete(selection_id))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.selections import digest_of_ids
@@ -14,6 +14,7 @@ from themescope.core.types import Ids
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.selections import SelectedSentences, SelectionComparison
 from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.selections import selection_actions, selections, sentence_view
 from themescope.webapp.shared.selections.selections import Panel
 from themescope.webapp.shared.selections.sentence_view import Listing
@@ -122,44 +123,17 @@ def _composition(panel: Panel, others: Ids, heads: tuple[str, str]) -> None:
 def _shares(
     kind: str, here: SelectedSentences, there: SelectedSentences | None, heads: tuple[str, str], height: int
 ) -> None:
-    names, codes, others = _codes(kind, here, there)
-    listed = service.shares(names, codes, others)
-    columns: dict[str, object] = {
-        kind: [share.name for share in listed],
-        heads[0]: [share.first for share in listed],
-        f"Share {heads[0].lower()}": [share.first / max(len(codes), 1) for share in listed],
-    }
-    if there is not None:
-        columns[heads[1]] = [share.second for share in listed]
-        columns[f"Share {heads[1].lower()}"] = [share.second / max(len(others), 1) for share in listed]
-    number = st.column_config.NumberColumn(format="localized", width=70)
+    counts = [found.counts(kind) for found in (here, there) if found is not None]
+    listed = sorted(counts[0] | counts[-1], key=lambda name: (*(-found[name] for found in counts), name))
+    columns: dict[str, list[Any]] = {kind: listed}
+    for head, found, sentences in zip(heads, counts, (here, there), strict=False):
+        total = len(sentences.ids) if sentences is not None else 0
+        columns[head] = [found[name] for name in listed]
+        columns[f"Share {head.lower()}"] = [found[name] / max(total, 1) for name in listed]
     share = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=90)
-    config = {name: share if name.startswith("Share") else number for name in columns if name != kind}
-    st.dataframe(pd.DataFrame(columns), hide_index=True, height=min(height, 38 + 35 * max(len(listed), 1)),
-                 column_config={**config, kind: st.column_config.TextColumn(width="medium")})  # fmt: skip
-
-
-def _codes(
-    kind: str, here: SelectedSentences, there: SelectedSentences | None
-) -> tuple[list[str], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the names of a kind, and the index of the name of each sentence here and there."""
-    both = [here] if there is None else [here, there]
-    names: dict[str, int] = {}
-    parts = []
-    for found in both:
-        own, codes = _own_codes(kind, found)
-        place = np.array([names.setdefault(name, len(names)) for name in own], dtype=np.int64)
-        parts.append(np.where(codes >= 0, place[codes], -1) if len(place) else np.full(len(codes), -1, np.int64))
-    return list(names), parts[0], parts[1] if there is not None else np.empty(0, np.int64)
-
-
-def _own_codes(kind: str, found: SelectedSentences) -> tuple[Sequence[str], npt.NDArray[np.int64]]:
-    if kind == "Theme":
-        return found.theme_names, found.themes.astype(np.int64)
-    if kind == "Section":
-        return found.titles, found.sections.astype(np.int64)
-    ids, codes = np.unique(found.articles, return_inverse=True)
-    return [found.article_titles[int(i)] for i in ids], codes.astype(np.int64)
+    config = {name: share for name in columns if name.startswith("Share")}
+    config[kind] = st.column_config.TextColumn(width="medium")
+    draw_table(columns, height=min(height, 38 + 35 * max(len(listed), 1)), column_config=config)
 
 
 # ---------------------------------------------------------------- comparison with another selection

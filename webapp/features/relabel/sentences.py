@@ -1,26 +1,33 @@
-"""Layouts Columns and Map of the Relabel page: sentences by cluster, and as points in its colour; a lasso selects.
+"""Sentences in view of the Relabel page: filters and search, and the layouts Columns and Map.
 
-Sentences that the filter or the search leaves out are grey, so that the distribution of what was found is seen. Colours
-are those of the clusters, or of the themes.
-
-A lasso is one of the toolbar's actions, so that a key that is pressed right after it applies to the new selection.
+On the map, what the filter or the search leaves out is grey, so that the distribution of what was found is seen.
+Colours are those of the clusters, or of the themes. A lasso is one of the toolbar's actions, so that a key that is
+pressed right after it applies to the new selection.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from themescope.core.labelling.hierarchy import at_theme_level, in_order
+from themescope.core.errors import DataError
+from themescope.core.labelling.agreement import adjudicate
+from themescope.core.labelling.hierarchy import at_theme_level, in_order, with_sub_themes
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Ids, Points
+from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.selections import NO_THEME, SelectedSentences
 from themescope.webapp.features.relabel import queries as page_queries
-from themescope.webapp.features.relabel.actions import clusters_with_keys
+from themescope.webapp.features.relabel.actions import (
+    clusters_with_keys,
+)
 from themescope.webapp.features.relabel.editing import RelabelState
-from themescope.webapp.features.relabel.state import COLUMNS, LEVEL, MAP, MAP_CHOICE, MAP_LIST, PlottedMap
+from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, PlottedMap, Queue
+from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view.component import Canvas
@@ -31,7 +38,8 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import draw_component
 from themescope.webapp.shared.figures import tones
-from themescope.webapp.shared.selections import sentence_view
+from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOPLE, SELECTION
+from themescope.webapp.shared.selections import selections, sentence_view
 from themescope.webapp.shared.text import count, plain, shorten
 
 _HEIGHT = 350
@@ -74,7 +82,7 @@ def show_map(state: RelabelState, ids: Ids) -> None:
             found = sentences_of(state, state.selected)
             listing = sentence_view.Listing(found, np.arange(len(found.ids)))
             only = int(state.selected[0]) if len(state.selected) == 1 else -1
-            sentence_view.show(listing, f"{MAP_LIST}_{state.record.id}", _HEIGHT, only)
+            sentence_view.show(listing, f"relabel_map_list_{state.record.id}", _HEIGHT, only)
 
 
 def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
@@ -101,7 +109,7 @@ def sentences_of(state: RelabelState, ids: Ids) -> SelectedSentences:
 def _view(state: RelabelState, canvas: Canvas) -> None:
     """Draw the map; hovering reruns this fragment only."""
     choice: MapState = st.session_state.setdefault(
-        f"{MAP_CHOICE}_{state.record.id}_{state.browser_session}", MapState()
+        f"relabel_map_choice_{state.record.id}_{state.browser_session}", MapState()
     )
     choice.ids = state.selected
     component.view(canvas, choice)
@@ -116,9 +124,9 @@ def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
     if not options:
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
-        chosen = st.selectbox("Map", options, key=f"{MAP}_{record.id}", label_visibility="collapsed")
+        chosen = st.selectbox("Map", options, key=f"relabel_map_{record.id}", label_visibility="collapsed")
         if any(cluster.parent is not None for cluster in state.partition.clusters.values()):
-            st.toggle("Colour by theme", key=f"{LEVEL}_{record.id}")
+            st.toggle("Colour by theme", key=f"relabel_level_{record.id}")
     if chosen in maps:
         found = queries.map_points(maps[chosen].id)
         return found.sentence_ids, found.points
@@ -166,7 +174,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
 
 def _colouring(state: RelabelState, ids: Ids) -> Colouring:
     p = state.partition
-    if st.session_state.get(f"{LEVEL}_{state.record.id}"):
+    if st.session_state.get(f"relabel_level_{state.record.id}"):
         p = at_theme_level(p)
     sizes = p.sizes()
     kept = sorted(sorted(p.clusters, key=lambda n: -sizes[n])[:MAX_CATEGORIES])
@@ -190,7 +198,7 @@ _MIN_HEIGHT = 290
 
 def show_columns(state: RelabelState, ids: Ids) -> None:
     """Draw the sentences ``ids`` in columns. What is done there arrives with the actions of the toolbar."""
-    data, key = columns_data(state, ids), f"{COLUMNS}_{state.record.id}"
+    data, key = columns_data(state, ids), f"relabel_columns_{state.record.id}"
     draw_component("columns", ASSETS, *SCRIPTS, data=data, key=key)
 
 
@@ -259,3 +267,133 @@ def _sentence(state: RelabelState, sentence: int, row: int) -> dict[str, Any]:
         if number is not None
         else "",
     }
+
+
+# --- filters ----------------------------------------------------------------------------------------------------------
+
+
+ALL = "All sentences"
+DIFFERS_FROM_MODEL = "Differs from model"
+DIFFERS_FROM_SECTIONS = "Differs from sections"
+CHOSEN = "Chosen clusters"
+SUBSTRING, MEANING = "substring", "meaning"
+MATCHES = (SUBSTRING, MEANING)
+TOP_K = 50
+"""Sentences that a search by meaning shows."""
+
+
+def _in_reading_order(state: RelabelState, ids: Ids) -> Ids:
+    found: Ids = state.texts.ids[np.isin(state.texts.ids, ids)]
+    return found
+
+
+def _differs_from_model(state: RelabelState) -> Ids:
+    """Return the sentences that the model would assign elsewhere, the most confident suggestions first."""
+    found = state.suggestions
+    return NONE_SELECTED if found is None else found.against(state.partition)
+
+
+def _differs_from_sections(state: RelabelState) -> Ids:
+    """Return sentences outside the section that matches their cluster; with a model, its confident cases first."""
+    texts = state.texts
+    keys = texts.sections if texts.several_articles else [f"{s.article_id} {s.section}" for s in texts.sentences]
+    sections = np.unique(keys, return_inverse=True)[1].astype(np.int32)
+    labels = state.partition.numbers[state.partition.rows(texts.ids)].astype(np.int32)
+    assigned = np.flatnonzero(labels != UNASSIGNED)
+    moved = texts.ids[assigned[match_clusters(sections[assigned], labels[assigned]).moved]]
+    found = state.suggestions
+    if found is None:
+        return moved
+    pull = found.pull[state.partition.rows(moved)]
+    ordered: Ids = moved[np.argsort(-pull, kind="stable")]
+    return ordered
+
+
+def _differs_from_people(state: RelabelState) -> Ids:
+    """Return sentences that other labellings of the same text assign elsewhere, the most disputed first.
+
+    Clusters are matched before they are compared; ties are in the order of the model's confidence.
+    """
+    ids = state.partition.ids
+    votes = [
+        labels_on(state.partition, ids),
+        *(labels_on(partition, ids) for _, partition in page_queries.other_labellings(state.record)),
+    ]
+    if len(votes) < 2:
+        return NONE_SELECTED
+    dispute = adjudicate(votes).dispute
+    found = state.suggestions
+    pull = found.pull if found is not None else np.zeros(len(ids))
+    order = np.lexsort((ids, -pull, -dispute))
+    kept: Ids = ids[order[dispute[order] > 0]]
+    return kept
+
+
+def _in_selection(state: RelabelState) -> Ids:
+    found = selections.from_address(SELECTION_ID)
+    return NONE_SELECTED if found is None else _in_reading_order(state, found.ids)
+
+
+def _chosen_clusters(state: RelabelState) -> Ids:
+    numbers = with_sub_themes(state.partition, state.clusters.numbers)
+    return _in_reading_order(state, state.partition.ids[np.isin(state.partition.numbers, numbers)])
+
+
+FILTERS: dict[str, Callable[[RelabelState], Ids]] = {
+    ALL: lambda state: state.texts.ids,
+    "Unassigned": lambda state: _in_reading_order(state, state.partition.members(UNASSIGNED)),
+    "Uncertain": lambda state: _in_reading_order(state, state.partition.ids[state.partition.uncertain]),
+    "With a note": lambda state: _in_reading_order(state, np.array(sorted(state.partition.notes), dtype=np.int64)),
+    CHOSEN: _chosen_clusters,
+    DIFFERS_FROM_MODEL: _differs_from_model,
+    DIFFERS_FROM_SECTIONS: _differs_from_sections,
+    DIFFERS_FROM_PEOPLE: _differs_from_people,
+    SELECTION: _in_selection,
+}
+_HIDDEN_WHEN_BLIND = {DIFFERS_FROM_MODEL, DIFFERS_FROM_SECTIONS, DIFFERS_FROM_PEOPLE}
+
+
+def filters(state: RelabelState) -> list[str]:
+    """Return the names of the filters; in blind mode only those that reveal nobody else's opinion.
+
+    That of a selection is offered where the address names one.
+    """
+    hidden = set(_HIDDEN_WHEN_BLIND) if state.record.blind else set()
+    if SELECTION_ID not in st.query_params:
+        hidden.add(SELECTION)
+    return [name for name in FILTERS if name not in hidden]
+
+
+def in_view(state: RelabelState, name: str, search: str = "", match: str = SUBSTRING) -> Ids:
+    """Return the ids of the sentences in view, in order; search by meaning and neighbours come nearest first.
+
+    Also sets the queue that the keys for next and previous step through.
+
+    Raises
+    ------
+    ThemescopeError
+        If the model cannot search.
+    """
+    found = FILTERS[name](state)
+    state.queue = None if name == ALL else Queue(f"queue “{name}”", found)
+    if search.strip():
+        found = _nearest(state, found, search.strip()) if match == MEANING else _with_substring(state, found, search)
+    if state.similar_to is not None:
+        found = _nearest(state, found, state.similar_to)
+    return found
+
+
+def _with_substring(state: RelabelState, ids: Ids, search: str) -> Ids:
+    texts, wanted = state.texts, search.strip().casefold()
+    hits = [wanted in texts.sentences[texts.row[int(i)]].text.casefold() for i in ids]
+    kept: Ids = ids[np.array(hits, dtype=bool)]
+    return kept
+
+
+def _nearest(state: RelabelState, ids: Ids, query: str | int) -> Ids:
+    cosines = state.similarities(query)
+    if cosines is None:
+        raise DataError(NEEDS_MODEL)
+    here = cosines[state.partition.rows(ids)]
+    kept: Ids = ids[np.argsort(-here, kind="stable")[:TOP_K]]
+    return kept
