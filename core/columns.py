@@ -55,6 +55,8 @@ def _plain(match: re.Match[str]) -> float | None:
     """Return the number, unless it has more digits than a float64: identifiers are no numbers."""
     digits = sum(character.isdigit() for character in match[0].lower().partition("e")[0])
     number = float(match[0])
+    if match[0].startswith("+") and digits >= 7:
+        return None  # a telephone number
     return number if (digits <= 15 or "." in match[0]) and math.isfinite(number) else None
 
 
@@ -119,8 +121,14 @@ NUMBERS = (
         r"[+-]?(?:0|[1-9]\d{0,2}(?:,\d{3})*)(?:\.\d*)?",
         lambda match: float(match[0].replace(",", "")),
     ),
+    _format(
+        "comma",
+        "number",
+        r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?",
+        lambda match: float(match[0].replace(".", "").replace(",", ".")),
+    ),
 )
-"""Formats of numbers: 1234.5, and 1,234.5 if all numbers of a column have separators from a thousand on."""
+"""Formats of numbers: 1234.5; 1,234.5 and 1.234,5 if all numbers of a column are written so."""
 DATES = (
     _format("iso", "date", rf"{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ]{_TIME}{_ZONE}?)?)?"),
     _format("year/month/day", "date", rf"{_YEAR}[/.]{_MONTH}[/.]{_DAY}{_CLOCK}"),
@@ -202,7 +210,9 @@ def as_text(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat().removesuffix("T00:00:00")
+    return str(value)
 
 
 def plain_value(value: Any) -> Value:

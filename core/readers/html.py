@@ -176,7 +176,7 @@ class Html(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the article."""
-        self._skipped.clear()
+        self.account.clear()
         text = whole_text(path, report, _declared_encoding(head(path, 4096)))
         page = _Page(Outline("", source=path.name), self.config.keep_lists)
         for token in tokens(text):
@@ -189,7 +189,7 @@ class Html(BaseReader):
         page.end_block()
         page.outline.title = page.heading or page.title or title_of(path.name)
         if page.list_items:
-            self._skipped["list item"] = page.list_items
+            self.account.skip("list item", n=page.list_items)
         yield from self._finished(page.outline)
 
 

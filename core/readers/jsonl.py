@@ -155,10 +155,10 @@ class Summaries(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""
-        self._skipped.clear()
+        self.account.clear()
         for record in summary_records(path, report, self.config.headings):
             if record.article is None:
-                self._skipped["no text"] += 1
+                self.account.skip("no text")
             else:
                 yield record.article
 

@@ -54,7 +54,7 @@ class Markdown(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order."""
-        self._skipped.clear()
+        self.account.clear()
         outline, named = Outline(title_of(path.name), source=path.name), False
         for block in self._kept(blocks(_without_front_matter(whole_text(path, report)))):
             if block.level == 1 and not self.config.one_article:
@@ -69,7 +69,7 @@ class Markdown(BaseReader):
     def _kept(self, found: Iterable[Block]) -> Iterator[Block]:
         for block in found:
             if block.kind in ("code block", "table") or (block.kind == "list item" and not self.config.keep_lists):
-                self._skipped[block.kind] += 1
+                self.account.skip(block.kind)
             else:
                 yield block
 

@@ -88,14 +88,14 @@ class Newsgroups(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield messages in file order. Raises :class:`ReadError` with the invalid line or archive member."""
-        self._skipped.clear()
+        self.account.clear()
         for message in _messages(path, report):
             if self.config.groups and message.group not in self.config.groups:
-                self._skipped["other group"] += 1
+                self.account.skip("other group")
                 continue
             article = self._article(path, message)
             if article is None:
-                self._skipped["no text left"] += 1
+                self.account.skip("no text left")
             else:
                 yield article
 

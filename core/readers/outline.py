@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from themescope.core.protocols import Report
+from themescope.core.readers.account import Account
 from themescope.core.types import Article, Paragraph, Section
 
 
@@ -61,16 +61,17 @@ class Outline:
 
 
 class BaseReader:
-    """Base of readers: the config, and the numbers of skipped entries."""
+    """Base of readers: the config, and the account of what is left out."""
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._skipped: Counter[str] = Counter()
+        self.account = Account()
+        """What was left out or changed."""
 
     @property
     def skipped(self) -> dict[str, int]:
         """Numbers of skipped entries by reason."""
-        return dict(self._skipped)
+        return dict(self.account.skipped)
 
     def _finished(self, outline: Outline, counted: bool = True) -> Iterator[Article]:
         """Yield the article of ``outline``; without text, count it as skipped if ``counted``."""
@@ -78,7 +79,7 @@ class BaseReader:
         if article is not None:
             yield article
         elif counted:
-            self._skipped["no text"] += 1
+            self.account.skip("no text", outline.title)
 
 
 class BasePiecewiseReader(BaseReader, ABC):
@@ -94,13 +95,13 @@ class BasePiecewiseReader(BaseReader, ABC):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the articles of a file in order."""
-        self._skipped.clear()
+        self.account.clear()
         for piece, _ in self.pieces(path, report):
             found = self.parse(path, piece)
             if isinstance(found, Article):
                 yield found
             else:
-                self._skipped[found] += 1
+                self.account.skip(found)
 
 
 def title_of(name: str) -> str:

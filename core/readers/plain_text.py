@@ -54,7 +54,7 @@ class HeadedText(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order, one at a time in memory."""
-        self._skipped.clear()
+        self.account.clear()
         outline = Outline(title_of(path.name), source=path.name)
         named = False
         block: list[str] = []
@@ -89,7 +89,7 @@ class HeadedText(BaseReader):
         if item and self.config.keep_lists:
             outline.paragraph(line[item.end() :])
         elif item:
-            self._skipped["list item"] += 1
+            self.account.skip("list item")
 
 
 def heading_of(line: str) -> tuple[str, int] | None:

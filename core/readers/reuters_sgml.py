@@ -95,7 +95,7 @@ class ReutersSgml(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield documents in file order. Raises :class:`ReadError` with the line of a truncated document."""
-        self._skipped.clear()
+        self.account.clear()
         for number, text in _documents(path, report):
             attributes = dict(_ATTRIBUTE.findall(text.partition(">")[0]))
             if "NEWID" not in attributes:
@@ -105,7 +105,7 @@ class ReutersSgml(BaseReader):
             if article is not None:
                 yield article
             else:
-                self._skipped[reason or "no text"] += 1
+                self.account.skip(reason or "no text")
 
     def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
         if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":

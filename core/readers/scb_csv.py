@@ -59,13 +59,13 @@ class ScbCsv(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield each article as soon as it is complete. Raises :class:`ReadError` for invalid files."""
-        self._skipped.clear()
+        self.account.clear()
         expected = Counter(row.article for row in _rows(path, report) if row.sentence)
         waiting: dict[str, _Open] = {}
         held = 0
         for row in _rows(path, report):
             if not row.sentence:
-                self._skipped["no sentence"] += 1
+                self.account.skip("no sentence")
                 continue
             article = waiting.setdefault(row.article, _Open(row.link))
             article.sections.setdefault(row.section, []).append(row.sentence)

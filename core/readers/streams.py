@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
+from themescope.core.readers.encodings import guesses, is_certain
 
 BOMB_SIZE, BOMB_RATIO = 4_000_000, 250
 """Decompressed bytes from which on the ratio counts, and the largest plausible ratio of the sizes.
@@ -55,7 +56,11 @@ ARTICLE_LIMIT = 64_000_000
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _CONTROL = frozenset(range(32)) - {9, 10, 12, 13, 27}
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
+}  # fmt: skip
+_GUESSED_BYTES = 1 << 15
 
 
 def check_file(path: Path) -> int:
@@ -145,10 +150,11 @@ class _Decoder:
         if not self._block:
             advice = "Check that it was compressed completely."
             raise ReadError(stream.path, "the compressed file is empty.", advice=advice)
-        bom = next((b for b in _BOMS if self._block.startswith(b)), b"")
+        bom = _bom(self._block)
         self.encoding = _BOMS.get(bom, encoding or "utf-8")
         self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
         self._block = self._block[len(bom) :]
+        self._alone: bool | None = None
         self._done = len(bom)  # number of decoded bytes, without those buffered in the decoder
 
     def blocks(self) -> Iterator[str]:
@@ -170,6 +176,10 @@ class _Decoder:
                 f"byte {at:,}",
                 "Save the file as UTF-8.",
             ) from None
+        if self._alone is None:
+            self._alone = "\r" in text and "\n" not in text  # line ends of old Macintosh files
+        if self._alone:
+            text = text.replace("\r", "\n")
         nul = text.find("\0")
         if nul >= 0:
             at = self._done - waiting + len(text[:nul].encode(self.encoding))
@@ -180,23 +190,89 @@ class _Decoder:
         return text
 
 
-def readable_as(path: Path) -> str:
-    """Return "utf-8" if all of a text file can be read so (or has a byte order mark), else "cp1252".
+def encoding_of(path: Path, chosen: str = "") -> str:
+    """Return the encoding of a text file: that of its mark, the chosen one, UTF-8 if all of it is, or the likeliest.
 
-    That is the encoding of older spreadsheets. Raises :class:`ReadError` for other problems of the file.
+    Raises :class:`ReadError` with a line if several encodings are possible, or if only some bytes are not UTF-8.
     """
     with open_stream(path) as stream:
+        block = stream.read()
+        if bom := _bom(block):
+            return _BOMS[bom]
+        if chosen:
+            return chosen
+        if wide := _without_mark(block):
+            return wide
         decoder = codecs.getincrementaldecoder("utf-8")("strict")
-        first = True
-        while block := stream.read():
-            if first and any(block.startswith(bom) for bom in _BOMS):
-                return "utf-8"
-            first = False
-            try:
+        try:
+            while block:
                 decoder.decode(block)
-            except UnicodeDecodeError:
-                return "cp1252"
-    return "utf-8"
+                block = stream.read()
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            pass
+        else:
+            return "utf-8"
+    return _guessed(path)
+
+
+def _guessed(path: Path) -> str:
+    sample, first, bad, good = bytearray(), 0, 0, 0
+    with open_stream(path) as stream:
+        rest, number = b"", 0
+        while (block := stream.read()) and len(sample) < _GUESSED_BYTES:
+            *whole, rest = (rest + block).split(b"\n")
+            for line in [*whole, *([rest] if len(rest) > BLOCK else [])]:
+                number += 1
+                if not line.isascii():
+                    sample += line + b"\n"
+                    if _is_utf8(line):
+                        good += 1
+                    else:
+                        first, bad = first or number, bad + 1
+            rest = b"" if len(rest) > BLOCK else rest
+        if not sample and rest:
+            sample += rest
+            first, bad = number + 1, 1
+    if good > bad:
+        problem = f"this line is not UTF-8 text, although {good:,} other lines are."
+        raise ReadError(path, problem, f"line {first:,}", "Correct it, or choose the encoding.")
+    found = guesses(bytes(sample[:_GUESSED_BYTES]))
+    if is_certain(found):
+        return found[0].encoding
+    shown = "; ".join(f"{one.encoding}: “{_excerpt(one.text)}”" for one in found[:3])
+    problem = (
+        f"the encoding of this text is not known. It may be {shown}."
+        if found
+        else "the encoding of this text is not known."
+    )
+    raise ReadError(path, problem, f"line {first:,}", "Choose the encoding, or save the file as UTF-8.")
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _excerpt(text: str) -> str:
+    """Return some of a text around its first letter that is not ASCII."""
+    at = next((place for place, ch in enumerate(text) if ch > "\x7f"), 0)
+    return " ".join(text[max(at - 20, 0) : at + 20].split())
+
+
+def _bom(data: bytes) -> bytes:
+    return next((bom for bom in _BOMS if data.startswith(bom)), b"")
+
+
+def _without_mark(data: bytes) -> str:
+    """Return "utf-16-le" or "utf-16-be" for such text without a mark: every other byte is mostly NUL."""
+    even, odd = data[0::2].count(0), data[1::2].count(0)
+    if max(even, odd) * 10 < len(data) or min(even, odd) * 20 > max(even, odd):
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int, str]]:
@@ -316,7 +392,7 @@ class FileHead:
     @property
     def binary_at(self) -> int | None:
         """Offset of the first byte that indicates binary data, None for text."""
-        if self._bom:
+        if self._wide[1]:
             return None
         control = sum(self.data.count(byte) for byte in _CONTROL)
         if b"\0" not in self.data and control <= len(self.data) // 20:
@@ -329,10 +405,13 @@ class FileHead:
 
         Bytes that are not UTF-8 are replaced; the readers report them with their position.
         """
-        if self._bom:
-            return self.data[len(self._bom) :].decode(_BOMS[self._bom], errors="replace").lstrip()
+        mark, encoding = self._wide
+        if encoding:
+            return self.data[mark:].decode(encoding, errors="replace").lstrip()
         return "" if self.binary_at is not None else self.data.decode("utf-8", errors="replace").lstrip()
 
     @cached_property
-    def _bom(self) -> bytes:
-        return next((bom for bom in _BOMS if self.data.startswith(bom)), b"")
+    def _wide(self) -> tuple[int, str]:
+        """Length of the mark, and the encoding; "" if there is none and it is not UTF-16 without one."""
+        bom = _bom(self.data)
+        return len(bom), _BOMS.get(bom) or _without_mark(self.data)

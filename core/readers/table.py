@@ -13,15 +13,26 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from themescope.core.columns import as_text
-from themescope.core.config import Config, option
+from themescope.core.columns import MOST_COLUMNS, as_text
+from themescope.core.config import option
 from themescope.core.errors import ConfigError, ReadError, UnknownNameError
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.arrow_tables import ExportedDataset, is_exported
 from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import FileHead
-from themescope.core.readers.tables import SAMPLE_ROWS, TEXT_NAMES, FileTable, Row, is_excel, likely_column, open_tables
+from themescope.core.readers.tables import (
+    SAMPLE_ROWS,
+    TEXT_NAMES,
+    FileTable,
+    Row,
+    TableForm,
+    is_delimited,
+    is_sheet,
+    likely_column,
+    open_tables,
+)
+from themescope.core.text.cleaning import clean
 from themescope.core.types import PARTS, Article, Value
 
 AUTO, SENTENCES, DOCUMENTS = "auto", "sentences", "documents"
@@ -42,7 +53,7 @@ She was born.,1815,London
 
 
 @dataclass(frozen=True)
-class TableConfig(Config):
+class TableConfig(TableForm):
     """Settings of the reader of tables."""
 
     text: str = option("", "Column of the texts; empty: one called so, or the one with the longest texts.")
@@ -73,8 +84,16 @@ class TableChoice:
     @property
     def values(self) -> dict[str, int]:
         """Return the name and the place of every column that is kept."""
+        return dict(islice(self._others(), MOST_COLUMNS))
+
+    @property
+    def left_out(self) -> list[str]:
+        """Return the names of the columns beyond those that are kept."""
+        return [name for name, _ in islice(self._others(), MOST_COLUMNS, None)]
+
+    def _others(self) -> Iterator[tuple[str, int]]:
         used = {self.text, self.title, self.section}
-        return {name: place for place, name in enumerate(self.columns) if place not in used}
+        return ((name, place) for place, name in enumerate(self.columns) if place not in used)
 
 
 class TableReader(BaseReader):
@@ -96,7 +115,7 @@ class TableReader(BaseReader):
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles: one per document, or of sentences, one per title, or one per file or split of a dataset."""
-        self._skipped.clear()
+        self.account.clear()
         yield from self._dataset(path, report) if is_dataset(path) else self._table((path,), path, report)
 
     def _dataset(self, path: Path, report: Report) -> Iterator[Article]:
@@ -113,15 +132,18 @@ class TableReader(BaseReader):
                 yield article
 
     def _table(self, files: Sequence[Path], path: Path, report: Report) -> Iterator[Article]:
-        table = open_tables(files, report, every_column=True)
+        table = open_tables(files, report, every_column=True, form=self.config, account=self.account)
         choice, rows = choose(path, table, self.config)
+        if left_out := choice.left_out:
+            reason = f"column beyond the {MOST_COLUMNS} that are kept"
+            self.account.skip(reason, text=", ".join(left_out), n=len(left_out))
         self._types |= table.types
         if choice.documents:
             yield from self._documents(path, choice, rows)
         elif choice.title >= 0:
             yield from self._titled(files, path, choice, rows)
         else:
-            found = self._texts(choice, rows)
+            found = self._texts(path, choice, rows)
             stem, number = self._name(path), 1
             while batch := list(islice(found, MOST_IN_ARTICLE)):
                 part = _Rows(choice)
@@ -133,17 +155,23 @@ class TableReader(BaseReader):
     def _name(self, path: Path) -> str:
         return self.config.name.strip() or title_of(path.name)
 
-    def _texts(self, choice: TableChoice, rows: Iterable[Row]) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
+    def _texts(
+        self, path: Path, choice: TableChoice, rows: Iterable[Row]
+    ) -> Iterator[tuple[int, str, tuple[Value, ...]]]:
         for number, values in rows:
             text = _clean(values[choice.text])
+            if text.startswith("[") and _is_list(text):
+                name = choice.columns[choice.text]
+                raise ReadError(path, f"“{name}” is a list of texts.", f"row {number:,}", "Write one text in each row.")
             if text.strip():
                 yield number, text, values
             else:
-                self._skipped["no text"] += 1
+                others = " ".join(filter(None, map(as_text, values)))
+                self.account.skip("no text", f"row {number:,}", others)
 
     def _documents(self, path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
         stem = self._name(path)
-        for number, text, values in self._texts(choice, rows):
+        for number, text, values in self._texts(path, choice, rows):
             title = _line(values[choice.title]) if choice.title >= 0 else ""
             outline = Outline(title or f"{stem}, row {number}", source=path.name)
             for paragraph in text.split("\n\n"):
@@ -154,12 +182,12 @@ class TableReader(BaseReader):
             yield Article(article.title, article.sections, source=path.name, values=kept)
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
-        again = open_tables(files, SILENT, every_column=True).rows
+        again = open_tables(files, SILENT, every_column=True, form=self.config).rows
         with_text = (values for _, values in again if _clean(values[choice.text]).strip())
         expected = Counter(_line(values[choice.title]) or self._name(path) for values in with_text)
         waiting: dict[str, _Rows] = {}
         held = 0
-        for number, text, values in self._texts(choice, rows):
+        for number, text, values in self._texts(path, choice, rows):
             title = _line(values[choice.title]) or self._name(path)
             part = waiting.setdefault(title, _Rows(choice))
             held += part.add(text, values)
@@ -228,8 +256,16 @@ def choose(path: Path, table: FileTable, config: TableConfig) -> tuple[TableChoi
     return TableChoice(table.columns, text, title, section, documents), chain(first, table.rows)
 
 
+def _is_list(text: str) -> bool:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, list) and all(isinstance(part, str) for part in found)
+
+
 def _clean(value: Value) -> str:
-    return as_text(value).replace("\x00", "").replace("\r\n", "\n")
+    return clean(as_text(value)).replace("\r\n", "\n")
 
 
 def _line(value: Value) -> str:
@@ -239,24 +275,31 @@ def _line(value: Value) -> str:
 def recognises(head: FileHead) -> bool:
     """Return whether a file is a table: CSV and TSV by suffix, others by content.
 
-    JSON lines are a table if their objects have a text, but not the sections of articles.
+    JSON is a table if its objects have a text, but not the sections of articles.
     """
-    if head.data.startswith(b"PAR1"):
+    if head.data.startswith((b"PAR1", b"\xd0\xcf\x11\xe0")):
         return True
     if head.data.startswith(b"PK\x03\x04"):
         try:
-            return is_excel(head.path)
+            return is_sheet(head.path)
         except ReadError:
             return False
     if head.suffix in (".csv", ".tsv"):
         return head.binary_at is None
-    line = head.text.partition("\n")[0]
+    text = head.text
+    if text.startswith("["):
+        return text[1:].lstrip().startswith(("{", '"'))
+    line = text.partition("\n")[0]
     if not line.startswith("{"):
-        return False
+        return head.suffix == ".txt" and is_delimited(head)
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return False
+        return head.suffix == ".json"
     if not isinstance(record, dict) or any(key in record for key in _STRUCTURE):
         return False
-    return any(isinstance(value, str) and (key in TEXT_NAMES or " " in value) for key, value in record.items())
+    return any(
+        key in TEXT_NAMES or " " in value
+        for key, value in record.items()
+        if isinstance(value, str) or (isinstance(value, list) and key in TEXT_NAMES)
+    )

@@ -1,13 +1,16 @@
-"""Tables in files, row by row: CSV or TSV, JSON lines, an Excel sheet, Parquet, or text with one cell per line.
+"""Tables in files, row by row: CSV or TSV, JSON, an Excel or OpenDocument sheet, Parquet, or text with a cell per line.
 
-All but Excel and Parquet may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the
-content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion. Lists
-of sentences and other small tables as text (:class:`Sheet`) have further limits of rows and characters.
+All but sheets and Parquet may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the
+content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion. How a
+text file is written is found from many rows (:mod:`themescope.core.readers.dialects`) or given; what is left out or
+changed is counted in an :class:`~themescope.core.readers.account.Account`.
 """
 
 from __future__ import annotations
 
 import csv
+import json
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,24 +19,70 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from themescope.core.columns import MOST_COLUMNS, as_text, column_name, plain_value
-from themescope.core.errors import ReadError, ThemescopeError, optional_module
+from themescope.core.columns import DATES, as_text, column_name, plain_value
+from themescope.core.config import Config, option
+from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.account import Account
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
-from themescope.core.readers.streams import FileHead, check_file, excessive_size, json_lines, lines, readable_as
+from themescope.core.readers.dialects import (
+    DELIMITERS,
+    LINES,
+    QUOTINGS,
+    SAMPLE_LINES,
+    UNQUOTED,
+    Dialect,
+    dialect_of,
+    header_of,
+    rows_of,
+    swallows,
+)
+from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.streams import (
+    LINE_LIMIT,
+    FileHead,
+    check_file,
+    encoding_of,
+    excessive_size,
+    json_lines,
+    lines,
+    whole_text,
+)
+from themescope.core.text.cleaning import clean
 from themescope.core.types import Value
 
-KINDS = ("txt", "csv", "tsv", "jsonl", "xlsx", "parquet")
+KINDS = ("txt", "csv", "tsv", "jsonl", "json", "xlsx", "xls", "ods", "parquet")
 """Kinds of tables, which are the suffixes of their files."""
 SAMPLE_ROWS = 200
 """Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
 _MOST_UNPACKED = 500_000_000
-_EXCEL_ROWS = 1_048_576  # the limit of Excel itself
+_MOST_CELLS = 5_000
+"""Maximum number of cells of a row."""
+csv.field_size_limit(LINE_LIMIT)
 
 Row = tuple[int, tuple[Value, ...]]
 """Number of a row, counted from 1 as in the file, and a value for each column."""
+
+
+@dataclass(frozen=True)
+class TableForm(Config):
+    """How the table of a file is written; whatever is not given is found from its rows."""
+
+    encoding: str = option("", "Encoding of a text file; empty: found from its bytes.", choices=("", *ENCODINGS))
+    delimiter: str = option(
+        "", "Sign between the cells of a text file; empty: found from its rows.", choices=("", *DELIMITERS)
+    )
+    quoting: str = option(
+        "", "Quotation marks around cells: doubled inside them (quotes), after a backslash, or signs like any other "
+        "(none); empty: found from its rows.", choices=("", *QUOTINGS),
+    )  # fmt: skip
+    header_row: int = option(
+        0, "Number of the row with the names of the columns; 0: found; -1: there is none.", low=-1, high=1_000
+    )
+    sheet: str = option("", "Sheet of an Excel or OpenDocument file; empty: the only one with cells.")
+    lines: bool = option(False, "Every line is a text of its own, whatever signs it contains.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +95,17 @@ class FileTable:
     """Types that the file declares for columns, see :data:`themescope.core.columns.DECLARED`."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file that is being opened: how it is written, and the account of what is left out of it."""
+
+    path: Path
+    report: Report
+    form: TableForm
+    account: Account
+    every_column: bool
+
+
 def kind_of(path: Path) -> str:
     """Return the kind of a file, one of :data:`KINDS`, or "arrow" in the folder of a dataset.
 
@@ -55,31 +115,75 @@ def kind_of(path: Path) -> str:
     begin = found.data[:4_096]
     if begin.startswith(b"PK\x03\x04"):
         return "xlsx"
+    if begin.startswith(b"\xd0\xcf\x11\xe0"):
+        return "xls"
     if begin.startswith(b"PAR1"):
         return "parquet"
     if path.suffix == ".arrow":
         return "arrow"
-    if b"\x00" in begin and not begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if found.binary_at is not None:
         raise ReadError(path, "this is neither text, nor an Excel file (.xlsx), nor a Parquet file.")
-    ending = found.suffix.lstrip(".")
+    ending, text = found.suffix.lstrip("."), found.text
     if ending in ("csv", "tsv"):
         return ending
-    return "jsonl" if ending in ("jsonl", "ndjson") or begin.lstrip().startswith(b'{"') else "txt"
+    if ending in ("jsonl", "ndjson", "json") or text.startswith(('{"', "[{", '["')):
+        first = text.partition("\n")[0]
+        whole = text.startswith("[") or (ending != "jsonl" and not _is_object(first))
+        return "json" if whole else "jsonl"
+    return "csv" if is_delimited(found) else "txt"
 
 
-def open_table(path: Path, report: Report = SILENT, every_column: bool = False) -> FileTable:
-    """Open the table of a file; rows without any value are left out.
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_delimited(head: FileHead) -> bool:
+    """Return whether a text file without a suffix of tables has rows with the same number of cells, and names above."""
+    sample = [line for line in head.text.split("\n")[:SAMPLE_ROWS] if line.strip()]
+    if len(head.data) >= 1 << 16:
+        sample = sample[:-1]  # probably incomplete
+    if len(sample) < 3:
+        return False
+    found = dialect_of(sample)
+    if found.delimiter == LINES or found.width < 2 or not found.header or found.above:
+        return False
+    try:
+        widths = {len(row) for row in rows_of(sample, found.delimiter, found.quoting, strict=True)}
+    except csv.Error:
+        return False
+    return widths == {found.width} and (found.delimiter != "," or found.width > 2)
+
+
+def open_table(
+    path: Path,
+    report: Report = SILENT,
+    every_column: bool = False,
+    form: TableForm | None = None,
+    account: Account | None = None,
+) -> FileTable:
+    """Open the table of a file; rows without any value are left out and counted in ``account``.
 
     The columns of JSON lines are the keys of the first rows, or with ``every_column`` of all of them, for which the
-    file is read once more. Raises :class:`ReadError`, also while rows are read.
+    file is read once more. Raises :class:`ReadError`, also while rows are read, for what is damaged or doubtful.
     """
     check_file(path)
-    return _OPENERS[kind_of(path)](path, report, every_column)
+    form = TableForm() if form is None else form
+    source = _Source(path, report, form, Account() if account is None else account, every_column)
+    return _OPENERS["txt" if form.lines else kind_of(path)](source)
 
 
-def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bool = False) -> FileTable:
+def open_tables(
+    paths: Sequence[Path],
+    report: Report = SILENT,
+    every_column: bool = False,
+    form: TableForm | None = None,
+    account: Account | None = None,
+) -> FileTable:
     """Open the tables of several files, one after the other, with the columns of the first; see :func:`open_table`."""
-    first = open_table(paths[0], report, every_column)
+    first = open_table(paths[0], report, every_column, form, account)
 
     def rows() -> Iterator[Row]:
         last = 0
@@ -87,8 +191,10 @@ def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bo
             last = row[0]
             yield row
         for path in paths[1:]:
-            table, before = open_table(path, report, every_column), last
+            table, before = open_table(path, report, every_column, form, account), last
             places = [table.columns.index(name) if name in table.columns else -1 for name in first.columns]
+            if account is not None and (missing := [name for name in table.columns if name not in first.columns]):
+                account.skip("column that the first file does not have", path.name, ", ".join(missing), len(missing))
             for number, values in table.rows:
                 last = before + number
                 yield last, tuple(values[place] if place >= 0 else None for place in places)
@@ -96,78 +202,180 @@ def open_tables(paths: Sequence[Path], report: Report = SILENT, every_column: bo
     return FileTable(first.columns, rows(), first.types)
 
 
-def _lines(path: Path, report: Report, every_column: bool) -> FileTable:
-    found = ((number, line.strip()) for number, line in lines(path, report, readable_as(path)))
+def _lines(source: _Source) -> FileTable:
+    encoding = _encoding(source)
+    found = ((number, line.strip()) for number, line in lines(source.path, source.report, encoding))
     return FileTable((ONLY,), ((number, (line,)) for number, line in found if line))
+
+
+def _encoding(source: _Source) -> str:
+    found = encoding_of(source.path, source.form.encoding)
+    if found != "utf-8":
+        source.account.notes["encoding"] = found
+    return found
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, report: Report, every_column: bool, delimiter: str = "") -> FileTable:
-    """Return the table of a CSV file; without a delimiter, it is the most frequent one of the first line."""
-    text = (line for _, line in lines(path, report, readable_as(path)))
-    first = next(text, "")
-    return _headed(path, _csv_rows(path, chain([first], text), delimiter or max(",;\t|", key=first.count)))
+_CHOICES = "or say how the file is written: delimiter, quoting, header_row, or lines for one text per line."
 
 
-def _csv_rows(path: Path, text: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+def _csv(source: _Source, tabs: bool = False) -> FileTable:
+    """Return the table of a delimited text file."""
+    path, form, account = source.path, source.form, source.account
+    text = (line for _, line in lines(path, source.report, _encoding(source)))
+    sample = list(islice(text, SAMPLE_LINES))
+    delimiter = DELIMITERS.get(form.delimiter, "\t" if tabs and any("\t" in line for line in sample) else "")
+    dialect = dialect_of(sample, delimiter, form.quoting, form.header_row)
+    if dialect.doubt:
+        raise ReadError(path, dialect.doubt, advice=f"Give every row the same number of cells, {_CHOICES}")
+    if dialect.quoting == UNQUOTED and not form.quoting and dialect.delimiter != LINES:
+        account.notes["quoting"] = UNQUOTED
+    return _headed(source, dialect, _csv_rows(path, chain(sample, text), dialect, bool(form.quoting)))
+
+
+def _csv_rows(path: Path, text: Iterable[str], dialect: Dialect, chosen: bool) -> Iterator[list[str]]:
     """Yield the rows; the lines of a cell with line breaks are joined by them."""
-    reader = csv.reader((line + "\n" for line in text), delimiter=delimiter)
+    number = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal number
+        for line in text:
+            number += 1
+            yield line
+
+    begun = 1
     try:
-        yield from reader
+        for row in rows_of(counted(), dialect.delimiter, dialect.quoting, strict=not chosen):
+            if number > begun and not chosen:  # a cell with line breaks
+                for cell in row:
+                    if "\n" in cell and swallows(cell, dialect.delimiter, dialect.width):
+                        problem = "a quotation mark that is not closed swallows the rows below it."
+                        raise ReadError(path, problem, f"line {begun:,}", f"Close it, {_CHOICES}")
+            yield row
+            begun = number + 1
     except csv.Error as error:
-        raise ReadError(path, f"this is not a CSV file: {error}.", f"line {reader.line_num:,}") from None
+        why = (
+            "a quotation mark is not closed"
+            if "end of data" in str(error)
+            else f"a cell is not written as CSV ({error})"
+        )
+        raise ReadError(path, f"{why}.", f"line {begun:,}", f"Correct it, {_CHOICES}") from None
 
 
-def _headed(path: Path, rows: Iterator[Sequence[Any]]) -> FileTable:
-    """Return the table whose column names are the first of ``rows``."""
-    header = next(rows, None)
-    if header is None:
-        raise ReadError(path, "this file has no rows.")
-    if not header:
-        raise ReadError(path, "the first row is empty.", "line 1", "Name the columns in it.")
-    names = _names(header[:MOST_COLUMNS])
-    return FileTable(names, _filled(enumerate(rows, 2), len(names)))
+def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) -> FileTable:
+    """Return the table whose column names stand in the first row after those above it, if it has them."""
+    account, number = source.account, 0
+    for _ in range(dialect.above):
+        number += 1
+        if text := _joined(next(rows, ())):
+            account.skip("line above the header", f"row {number:,}", text)
+    first = next(rows, None)
+    if first is None:
+        raise ReadError(source.path, "this file has no rows.")
+    if dialect.header:
+        number += 1
+        names = _names([*first][:_MOST_CELLS])
+        for _ in range(dialect.below):
+            number += 1
+            account.skip("further header row", f"row {number:,}", _joined(next(rows, ())))
+    else:
+        names = (ONLY,) if dialect.width == 1 else _names([""] * max(dialect.width, len(first)))
+        account.notes["header_row"] = "none"
+        rows = chain([first], rows)
+    return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names)))
 
 
-def _filled(rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
+def _joined(row: Sequence[Any]) -> str:
+    return " ".join(text for value in row if (text := as_text(plain_value(value)).strip()))
+
+
+def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
+    account = source.account
     for number, row in rows:
-        values = tuple(map(plain_value, row[:width]))
-        if any(value is not None and value != "" for value in values):
-            yield number, values + (None,) * (width - len(values))
+        if len(row) == width:
+            values = tuple(map(plain_value, row))
+        else:
+            if len(row) > width and any(value not in (None, "") for value in row[width:]):
+                problem = f"this row has {len(row):,} cells, but the table has {width:,} columns."
+                advice = f"Put quotation marks around cells that contain the delimiter, {_CHOICES}"
+                raise ReadError(source.path, problem, f"row {number:,}", advice)
+            values = tuple(map(plain_value, row[:width]))
+        if not any(value is not None and value != "" for value in values):
+            account.skip("blank row")
+            continue
+        if len(values) < width:
+            account.change("row with fewer cells than columns")
+            values += (None,) * (width - len(values))
+        yield number, values
 
 
 def _names(header: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of columns, numbered where one is missing or occurs twice."""
     names: list[str] = []
     for number, value in enumerate(header, 1):
-        text = "" if value is None else str(value)
+        text = "" if value is None else as_text(plain_value(value))
         name = column_name(text.encode("utf-8", "replace").decode("utf-8")) or f"column {number}"
         names.append(name if name not in names else f"{name} ({number})")
     return tuple(names)
 
 
-# --- JSON lines -------------------------------------------------------------------------------------------------------
+# --- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def _json(path: Path, report: Report, every_column: bool) -> FileTable:
+def _json_lines(source: _Source) -> FileTable:
     """Return the table of objects or strings, one per line; the columns are their keys."""
-    rows = _objects(path, report)
-    first = list(islice(rows, SAMPLE_ROWS))
-    if not first:
-        raise ReadError(path, "this file has no rows.")
-    seen = chain(first, _objects(path, report)) if every_column else iter(first)
-    keys = list(islice(dict.fromkeys(key for _, row in seen for key in row), MOST_COLUMNS))
+
+    def objects(report: Report) -> Iterator[tuple[int, Any]]:
+        return json_lines(source.path, report, check_escapes=True)
+
+    found = objects(source.report)
+    first = list(islice(found, SAMPLE_ROWS))
+    return _of_objects(source, chain(first, objects(SILENT)) if source.every_column else first, chain(first, found))
+
+
+def _json(source: _Source) -> FileTable:
+    """Return the table of a JSON document: a list of objects or strings, or an object with one such list."""
+    path = source.path
+    try:
+        value = json.loads(whole_text(path, source.report))
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno:,}, column {error.colno:,}"
+        raise ReadError(
+            path, f"not valid JSON ({error.msg}).", where, "Correct it, or put one object on each line."
+        ) from None
+    except (ValueError, RecursionError):
+        raise ReadError(path, "a value is nested too deeply, or a number is too long.", advice="Correct it.") from None
+    if isinstance(value, dict):
+        lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
+        if len(lists) != 1:
+            problem = "this JSON object has no list of rows" if not lists else (
+                f"this JSON object has several lists ({', '.join(list(lists)[:5])}), any of which may be the rows"
+            )  # fmt: skip
+            raise ReadError(
+                path, f"{problem}.", advice="Save the rows as a list, or as JSON lines: one object per line."
+            )
+        name, value = next(iter(lists.items()))
+        source.account.notes["list"] = name
+    rows = list(enumerate(value, 1))
+    return _of_objects(source, rows, iter(rows))
+
+
+def _of_objects(source: _Source, known: Iterable[tuple[int, Any]], found: Iterator[tuple[int, Any]]) -> FileTable:
+    def mapping(value: Any) -> Mapping[str, Any]:
+        return value if isinstance(value, dict) else {ONLY: value}
+
+    keys = list(islice(dict.fromkeys(key for _, value in known for key in mapping(value)), _MOST_CELLS))
+    first = next(found, None)
+    if first is None:
+        raise ReadError(source.path, "this file has no rows.")
     if not keys:
-        raise ReadError(path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.')
-    cells = ((number, [row.get(key) for key in keys]) for number, row in chain(first, rows))
-    return FileTable(_names(keys), _filled(_shallow(path, cells), len(keys)))
-
-
-def _objects(path: Path, report: Report) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, value in json_lines(path, report, check_escapes=True):
-        yield number, value if isinstance(value, dict) else {ONLY: value}
+        raise ReadError(
+            source.path, "the objects in this file are empty.", advice='Write a "sentence" into each of them.'
+        )
+    cells = ((number, [mapping(value).get(key) for key in keys]) for number, value in chain([first], found))
+    return FileTable(_names(keys), _filled(source, _shallow(source.path, cells), len(keys)))
 
 
 def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
@@ -180,48 +388,132 @@ def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tupl
             raise ReadError(path, "a value is nested too deeply.", position, "Write texts as values.") from None
 
 
-# --- Excel ------------------------------------------------------------------------------------------------------------
+# --- Excel and OpenDocument -------------------------------------------------------------------------------------------
 
 
-def _excel(path: Path, report: Report, every_column: bool) -> FileTable:
-    parts = _parts(path)
-    if size := excessive_size(parts, _MOST_UNPACKED):
+@dataclass(frozen=True, slots=True)
+class SheetName:
+    """A sheet of a workbook."""
+
+    name: str
+    hidden: bool
+    rows: int
+
+
+def _sheet(source: _Source) -> FileTable:
+    path, account = source.path, source.account
+    with _workbook(path) as book:
+        listed = _sheets(book)
+        name = _chosen_sheet(path, listed, source.form.sheet)
+        for sheet in listed:
+            if sheet.name != name and sheet.rows:
+                reason = "hidden sheet" if sheet.hidden else "other sheet"
+                account.skip(reason, f"sheet “{sheet.name}”", n=1)
+        _check_formulas(path, [sheet.name for sheet in listed].index(name))
+        found = book.get_sheet_by_name(name)
+        first_row, _ = found.start
+        rows = [[_cell(value) for value in row] for row in found.to_python()]
+        for (top, left), (bottom, right) in found.merged_cell_ranges or ():
+            begin = rows[top - first_row]
+            for row in rows[top - first_row : bottom - first_row + 1] if top > first_row else ():
+                empty = [place for place in range(left, min(right + 1, len(row))) if row[place] == ""]
+                for place in empty:
+                    row[place] = begin[left]
+                account.change("cell of a merged range filled", n=len(empty))
+    rows = [[] for _ in range(first_row)] + rows
+    dialect = header_of(
+        [[as_text(plain_value(value)) for value in row] for row in rows[:SAMPLE_LINES]], source.form.header_row
+    )
+    return _headed(source, dialect, iter(rows))
+
+
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        if "_x" in value:
+            value = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+        return value.replace("\r\n", "\n").replace("\r", "\n")
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
+
+
+def _workbook(path: Path) -> Any:
+    calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "files")
+    if path.open("rb").read(4) == b"PK\x03\x04" and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
         raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
-    if not any(part.filename == "xl/workbook.xml" for part in parts):
-        raise ReadError(path, "this archive is not an Excel file (.xlsx).")
-    return _headed(path, _excel_rows(path, report))
+    try:
+        return calamine.CalamineWorkbook.from_path(path)
+    except calamine.PasswordError:
+        raise ReadError(path, "this workbook is protected by a password.", advice="Save it without one.") from None
+    except Exception as error:  # the library does not document its exceptions
+        old = path.open("rb").read(4) == b"\xd0\xcf\x11\xe0"
+        kind = (
+            "an old Excel file (.xls), or one with a password, that cannot be read"
+            if old
+            else "not a readable Excel file"
+        )
+        raise ReadError(path, f"this is {kind} ({error}).", advice="Save it as .xlsx without a password.") from None
 
 
-def _excel_rows(path: Path, report: Report) -> Iterator[Sequence[Any]]:
-    """Yield the rows of the first sheet as values; formulas are not computed."""
-    import warnings
+def _sheets(book: Any) -> list[SheetName]:
+    return [
+        SheetName(about.name, not str(about.visible).endswith(".Visible"), book.get_sheet_by_index(place).height)
+        for place, about in enumerate(book.sheets_metadata)
+    ]
 
-    openpyxl = optional_module("openpyxl", "Reading Excel files", "openpyxl", "files")
-    # Makes openpyxl refuse XML entities.
-    optional_module("defusedxml", "Reading Excel files", "defusedxml", "files")
-    with path.open("rb") as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and extensions that are not used here
+
+def sheet_names(path: Path) -> list[SheetName]:
+    """Return the sheets of a workbook, also hidden ones; raises :class:`ReadError` if it cannot be read."""
+    with _workbook(path) as book:
+        return _sheets(book)
+
+
+def _chosen_sheet(path: Path, listed: Sequence[SheetName], wanted: str) -> str:
+    shown = ", ".join(f"“{one.name}” ({one.rows:,} rows{', hidden' * one.hidden})" for one in listed)
+    if wanted:
+        if not any(one.name == wanted for one in listed):
+            raise ReadError(path, f"this workbook has no sheet “{wanted}”. It has: {shown}.")
+        return wanted
+    filled = [one for one in listed if one.rows and not one.hidden] or [one for one in listed if one.rows]
+    if not filled:
+        raise ReadError(path, "this table has no rows.")
+    if len(filled) > 1:
+        raise ReadError(path, f"this workbook has several sheets: {shown}.", advice="Choose one of them (sheet).")
+    return filled[0].name
+
+
+_WITHOUT_VALUE = re.compile(rb'<c r="([A-Z]+\d+)"[^>]*>\s*<f[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>')
+
+
+def _check_formulas(path: Path, place: int) -> None:
+    """Raise :class:`ReadError` if formulas of a sheet have no computed values, as in files that a program wrote."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
         try:
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-            try:
-                sheet = book.worksheets[0]
-                # A damaged file may have any row number, up to which the library generates rows.
-                last = min(sheet.max_row or _EXCEL_ROWS, _EXCEL_ROWS)
-                for number, row in enumerate(sheet.iter_rows(max_row=last, values_only=True)):
-                    if number % 1_000 == 0:
-                        report.progress(number, last, f"rows of {path.name}")
-                    yield row[:MOST_COLUMNS]
-            finally:
-                book.close()
-        except ThemescopeError:
-            raise
-        except Exception as error:  # the library does not document its exceptions
-            raise ReadError(path, f"this is not a readable Excel file ({type(error).__name__}).") from None
+            book, links = archive.read("xl/workbook.xml").decode(), archive.read("xl/_rels/workbook.xml.rels").decode()
+            link = re.findall(r"<(?:\w+:)?sheet [^>]*r:id=\"([^\"]+)\"", book)[place]
+            about = next(found for found in re.findall(r"<Relationship [^>]*>", links) if f'Id="{link}"' in found)
+            part = re.findall(r'Target="/?(?:xl/)?([^"]+)"', about)[0]
+            content = archive.read(f"xl/{part}")
+        except (KeyError, IndexError, StopIteration, UnicodeDecodeError):
+            return
+    cells = [found.decode() for found in _WITHOUT_VALUE.findall(content)]
+    if cells:
+        problem = f"{len(cells):,} formulas have no computed values ({', '.join(cells[:5])})."
+        raise ReadError(path, problem, advice="Open the file in Excel or LibreOffice and save it again.")
 
 
-def is_excel(path: Path) -> bool:
-    """Return whether a ZIP archive is an Excel file."""
-    return any(part.filename == "xl/workbook.xml" for part in _parts(path))
+def is_sheet(path: Path) -> bool:
+    """Return whether a ZIP archive is an Excel or OpenDocument workbook."""
+    names = [part.filename for part in _parts(path)]
+    if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
+        return True
+    if "mimetype" not in names:
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("mimetype").startswith(b"application/vnd.oasis.opendocument.spreadsheet")
 
 
 def _parts(path: Path) -> list[zipfile.ZipInfo]:
@@ -235,20 +527,18 @@ def _parts(path: Path) -> list[zipfile.ZipInfo]:
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
-def _arrow_table(
-    read: Callable[[Path, Report, int], ArrowTable], path: Path, report: Report, every_column: bool
-) -> FileTable:
-    found = read(path, report, MOST_COLUMNS)
+def _arrow_table(read: Callable[[Path, Report, int], ArrowTable], source: _Source) -> FileTable:
+    found = read(source.path, source.report, _MOST_CELLS)
     columns = _names(found.names)
     if not columns:
-        raise ReadError(path, "this file has no columns.")
+        raise ReadError(source.path, "this file has no columns.")
     known = {c: found.types[name] for c, name in zip(columns, found.names, strict=True) if name in found.types}
-    return FileTable(columns, _filled(enumerate(found.rows, 1), len(columns)), known)
+    return FileTable(columns, _filled(source, enumerate(found.rows, 1), len(columns)), known)
 
 
-_OPENERS: Mapping[str, Callable[[Path, Report, bool], FileTable]] = {
-    "txt": _lines, "csv": _csv, "tsv": partial(_csv, delimiter="\t"), "jsonl": _json, "xlsx": _excel,
-    "parquet": partial(_arrow_table, read_parquet), "arrow": partial(_arrow_table, read_arrow),
+_OPENERS: Mapping[str, Callable[[_Source], FileTable]] = {
+    "txt": _lines, "csv": _csv, "tsv": partial(_csv, tabs=True), "jsonl": _json_lines, "json": _json, "xlsx": _sheet,
+    "xls": _sheet, "parquet": partial(_arrow_table, read_parquet), "arrow": partial(_arrow_table, read_arrow),
 }  # fmt: skip
 
 
@@ -257,18 +547,25 @@ _OPENERS: Mapping[str, Callable[[Path, Report, bool], FileTable]] = {
 TEXT_NAMES = ("text", "sentence", "sentences", "claim", "claims", "content", "body", "comment", "comments", "review",
                "message", "description", "answer", "abstract", "tweet", "utterance")  # fmt: skip
 """Usual names of the column of the texts, in lower case."""
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S*|\S+@\S+\.\w+", re.IGNORECASE)
+_NAMED = 4
 
 
 def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the column that probably contains the texts: one called so, else the one with the longest texts."""
-    sample = [[v for v in values if isinstance(v, str)] for values in zip(*rows[:SAMPLE_ROWS], strict=True)]
-    lengths = dict(zip(columns, (sum(map(len, values)) for values in sample), strict=False))
-    longest = max(lengths.values(), default=0)
-    # Texts that are short beside the longest ones are codes.
-    named = [name for name in columns if name.lower() in TEXT_NAMES and 4 * lengths.get(name, 0) >= longest]
-    return min(named, key=lambda column: TEXT_NAMES.index(column.lower()), default=None) or max(
-        columns, key=lambda column: lengths.get(column, 0)
-    )
+    """Return the column that probably contains the texts: the one with the most letters in different cells.
+
+    The letters of a column called so count four times; addresses, numbers and cells that occur again do not count.
+    """
+    if not rows:
+        return columns[0]
+
+    def letters(place: int, name: str) -> int:
+        different = {row[place].strip() for row in rows[:SAMPLE_ROWS] if isinstance(row[place], str)}
+        texts = (text for text in different if not _ADDRESS.fullmatch(text) and not any(f.reads(text) for f in DATES))
+        return sum(ch.isalpha() for text in texts for ch in text) * (_NAMED if name.lower() in TEXT_NAMES else 1)
+
+    order = {name: place for place, name in enumerate(columns)}
+    return max(columns, key=lambda name: (letters(order[name], name), -order[name]))
 
 
 # --- sentence lists ---------------------------------------------------------------------------------------------------
@@ -276,8 +573,6 @@ def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 MOST_BYTES = 100_000_000
 MOST_ROWS = 50_000
-MOST_LETTERS = 5_000
-"""Maximum number of characters of a cell; the rest is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +585,8 @@ class Sheet:
     """True if the table has more rows than the limit."""
     numbers: tuple[int, ...] = ()
     """Row numbers in the file, counted from 1 including empty rows."""
+    account: Account = field(default_factory=Account)
+    """What was left out or changed."""
 
     def column(self, name: str) -> list[str]:
         """Return the cells of one column."""
@@ -301,22 +598,24 @@ class Sheet:
         return likely_column(self.columns, self.rows)
 
 
-def read_sheet(path: Path, most: int = MOST_ROWS) -> Sheet:
+def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None) -> Sheet:
     """Read the first ``most`` rows of a file.
 
-    Raises :class:`ReadError` if the file is too large, damaged, or in another format.
+    Raises :class:`ReadError` if the file is too large, damaged, doubtful, or in another format.
     """
     if not path.is_file():
         raise ReadError(path, "this file does not exist.")
     if path.stat().st_size > MOST_BYTES:
         raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
-    table = open_table(path)
+    account = Account()
+    table = open_table(path, form=form, account=account)
     cells = ((number, tuple(one_line(as_text(value)) for value in row)) for number, row in table.rows)
     found = tuple(islice(((number, row) for number, row in cells if any(row)), most + 1))
     kept = found[:most]
-    return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, tuple(number for number, _ in kept))
+    numbers = tuple(number for number, _ in kept)
+    return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, numbers, account)
 
 
 def one_line(text: str) -> str:
-    """Return the normalised text of a cell: no NUL, single spaces, bounded length."""
-    return " ".join(text.replace("\x00", "").split())[:MOST_LETTERS]
+    """Return the normalised text of a cell: see :func:`themescope.core.text.cleaning.clean`, with single spaces."""
+    return " ".join(clean(text).split())

@@ -1,0 +1,73 @@
+"""Account of a file: what of its text was left out or changed, and where, so that nothing is lost unseen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A part of a file that was left out, or stored otherwise than it stands there."""
+
+    change: bool
+    """False: it was left out. True: it was stored, but changed."""
+    reason: str
+    place: str = ""
+    """Where it stands, such as "row 5"."""
+    text: str = ""
+    """The text that was left out, or the one that was changed."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What was left out and what was changed, by reason, and how a file was understood."""
+
+    skipped: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    entries: list[Entry] = field(default_factory=list)
+    """Everything counted whose place is known."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """How a file was understood, such as "encoding" → "cp1251"; only what is not the usual case."""
+
+    def skip(self, reason: str, place: str = "", text: str = "", n: int = 1) -> None:
+        """Count ``n`` things that are left out."""
+        self.skipped[reason] += n
+        if place or text:
+            self.entries.append(Entry(False, reason, place, text))
+
+    def change(self, reason: str, place: str = "", text: str = "", n: int = 1) -> None:
+        """Count ``n`` things that are changed."""
+        self.changed[reason] += n
+        if place or text:
+            self.entries.append(Entry(True, reason, place, text))
+
+    def add(self, other: Account) -> None:
+        """Add another account."""
+        self.skipped.update(other.skipped)
+        self.changed.update(other.changed)
+        self.entries += other.entries
+        self.notes |= other.notes
+
+    def take(self) -> Account:
+        """Return what was counted so far, and forget it."""
+        taken = Account(self.skipped.copy(), self.changed.copy(), self.entries[:], dict(self.notes))
+        self.clear()
+        return taken
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for part in (self.skipped, self.changed, self.entries, self.notes):
+            part.clear()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the account as JSON values."""
+        return {"skipped": self.skipped, "changed": self.changed, "entries": self.entries, "notes": self.notes}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Account:
+        """Return the account that :meth:`to_json` wrote."""
+        entries = [Entry(*entry) for entry in values.get("entries", ())]
+        counts = (Counter(values.get(name, {})) for name in ("skipped", "changed"))
+        return cls(*counts, entries, dict(values.get("notes", {})))

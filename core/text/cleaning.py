@@ -1,0 +1,20 @@
+"""Forms of characters: texts are stored, searched, named and compared in one form.
+
+Unicode composes letters and accents in two ways (NFC and NFD), and has characters that are not seen: soft hyphens,
+spaces and joins of no width, and marks of the byte order. With them, equal words are different texts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNSEEN = re.compile("[\u0000\u00ad\u200b\u2060\ufeff]")
+"""NUL, soft hyphen, zero-width space, word joiner, byte order mark. Joiners of scripts and emoji (U+200C/D) stay."""
+
+
+def clean(text: str) -> str:
+    """Return a text in Unicode NFC without characters that are not seen."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", text))
