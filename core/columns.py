@@ -124,11 +124,11 @@ NUMBERS = (
     _format(
         "comma",
         "number",
-        r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?",
+        r"[+-]?(?:0|[1-9]\d{0,14}|[1-9]\d{0,2}(?:\.\d{3})+)(?:,(?:\d{1,2}|\d{4,9}))?",
         lambda match: float(match[0].replace(".", "").replace(",", ".")),
     ),
 )
-"""Formats of numbers: 1234.5; 1,234.5 and 1.234,5 if all numbers of a column are written so."""
+"""Formats of numbers: 1234.5; 1,234.5 and 1.234,5 if all numbers of a column are written so. 1,234 is not 1.234."""
 DATES = (
     _format("iso", "date", rf"{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ]{_TIME}{_ZONE}?)?)?"),
     _format("year/month/day", "date", rf"{_YEAR}[/.]{_MONTH}[/.]{_DAY}{_CLOCK}"),

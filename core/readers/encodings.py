@@ -43,6 +43,7 @@ ENCODINGS = ("utf-8", "utf-16", "utf-32", *_NARROW, *(name for names in _WIDE.va
 _WORD = re.compile(r"[^\W\d_]+")
 _MISPLACED = re.compile(r"(?<=[^\W\d_])(?:[‚„«‹¿¡£¢€§©®°]|[–“”»›•…¼½¾²³×±¹™º](?=[^\W\d_]))")
 """Signs that never follow a letter, or never stand between two: there they are letters of another encoding."""
+_TWO_SCRIPTS = re.compile(r"[a-z][\u0370-\u1dff\u2c00-\uffff]|[\u0370-\u1dff\u2c00-\uffff][a-z]")
 _ADVANTAGE = 1.3
 """Ratio of the scores of the best two readings from which the first counts as certain."""
 _LEAST = 0.04
@@ -91,7 +92,8 @@ def _score(text: str, encoding: str) -> float:
     if not words:
         return 0.0
     total = signs.total()
-    case = 1 - mixed / len(words)
+    mixed += len(_TWO_SCRIPTS.findall(text.lower()))
+    case = max(1 - mixed / len(words), 0.0)
     best = 0.0
     for language, letters in _LETTERS.items():
         inside = sum(n for sign, n in signs.items() if sign in letters) / total if total else 1.0

@@ -32,7 +32,6 @@ _BINARIES = {
     b"Rar!": "a RAR archive",
 }
 _XML = re.compile(r"<(?:\?xml|[A-Za-z][\w:.-]*[\s>/])")
-_JSON_ARRAY = re.compile(r"\[\s*(?:[\[{\"]|\])")
 
 
 def detect(path: Path) -> str:
@@ -60,9 +59,6 @@ def detect(path: Path) -> str:
         raise ReadError(head.path, "this is binary data, which no reader supports.", f"byte {head.binary_at:,}", known)
     if _XML.match(head.text):
         raise ReadError(head.path, "this is XML, but not a MediaWiki dump.", "line 1", known)
-    if _JSON_ARRAY.match(head.text):
-        advice = "Write one object on each line, without the brackets around them."
-        raise ReadError(head.path, "this is a JSON array, not JSON lines.", "line 1", advice)
     return next(card.id for card in running if resolve(card.detector)(head))
 
 

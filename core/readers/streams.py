@@ -272,7 +272,9 @@ def _without_mark(data: bytes) -> str:
     even, odd = data[0::2].count(0), data[1::2].count(0)
     if max(even, odd) * 10 < len(data) or min(even, odd) * 20 > max(even, odd):
         return ""
-    return "utf-16-le" if odd > even else "utf-16-be"
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    text = data[: len(data) // 2 * 2].decode(encoding, errors="replace")
+    return encoding if len(text) > 1 and not any(ch < " " and not ch.isspace() for ch in text) else ""
 
 
 def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int, str]]:

@@ -226,6 +226,8 @@ def _csv(source: _Source, tabs: bool = False) -> FileTable:
     path, form, account = source.path, source.form, source.account
     text = (line for _, line in lines(path, source.report, _encoding(source)))
     sample = list(islice(text, SAMPLE_LINES))
+    if not any(map(str.strip, sample)):
+        raise ReadError(path, "this file has no rows.")
     delimiter = DELIMITERS.get(form.delimiter, "\t" if tabs and any("\t" in line for line in sample) else "")
     dialect = dialect_of(sample, delimiter, form.quoting, form.header_row)
     if dialect.doubt:
@@ -440,19 +442,15 @@ def _cell(value: Any) -> Any:
 
 def _workbook(path: Path) -> Any:
     calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "files")
-    if path.open("rb").read(4) == b"PK\x03\x04" and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
+    packed = kind_of(path) == "xlsx"
+    if packed and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
         raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
     try:
         return calamine.CalamineWorkbook.from_path(path)
     except calamine.PasswordError:
         raise ReadError(path, "this workbook is protected by a password.", advice="Save it without one.") from None
     except Exception as error:  # the library does not document its exceptions
-        old = path.open("rb").read(4) == b"\xd0\xcf\x11\xe0"
-        kind = (
-            "an old Excel file (.xls), or one with a password, that cannot be read"
-            if old
-            else "not a readable Excel file"
-        )
+        kind = "not a readable Excel file" if packed else "an old Excel file (.xls), or one with a password"
         raise ReadError(path, f"this is {kind} ({error}).", advice="Save it as .xlsx without a password.") from None
 
 
@@ -547,7 +545,7 @@ _OPENERS: Mapping[str, Callable[[_Source], FileTable]] = {
 TEXT_NAMES = ("text", "sentence", "sentences", "claim", "claims", "content", "body", "comment", "comments", "review",
                "message", "description", "answer", "abstract", "tweet", "utterance")  # fmt: skip
 """Usual names of the column of the texts, in lower case."""
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S*|\S+@\S+\.\w+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S*|[^\s@]+@[^\s@]+", re.IGNORECASE)
 _NAMED = 4
 
 

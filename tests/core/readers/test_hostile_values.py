@@ -72,11 +72,7 @@ def test_numbers_of_too_many_digits_and_deep_nesting_are_named(reader: str, tmp_
         assert rows_of(tmp_path / "list.jsonl", line.encode()) is None
 
 
-BLANK = [
-    (suffix, content)
-    for suffix in ("csv", "tsv")
-    for content in (b"\n", b"\r\n\r\n", b"\na,b\n1,2\n", b"\xef\xbb\xbf\n")
-]
+BLANK = [(suffix, content) for suffix in ("csv", "tsv") for content in (b"\n", b"\r\n\r\n", b"\xef\xbb\xbf\n")]
 
 
 @pytest.mark.parametrize(("suffix", "content"), [*BLANK, ("jsonl", b"{}\n{}\n"), ("jsonl", b"\n")])
@@ -112,7 +108,7 @@ def test_a_workbook_with_an_endless_row_number_ends(tmp_path: Path, workbook: by
     with ZipFile(io.BytesIO(workbook)) as old, ZipFile(path, "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b'<row r="3"', b'<row r="99999999999"'))
-    assert rows_of(path, path.read_bytes()) == 1
+    assert rows_of(path, path.read_bytes()) == 2
 
 
 @NEAR
