@@ -6,7 +6,7 @@ nothing: a preview is an operation that the user may commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from themescope.core.errors import ArtifactError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.answers import Answer, Question
+from themescope.core.labelling.answers import Answer
 from themescope.core.labelling.changes import StaleChangeError
-from themescope.core.labelling.operations import Operation
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points
@@ -26,7 +25,7 @@ from themescope.jobs.common.labelled.placed import judged_sentences
 from themescope.jobs.services import search
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.suggestions import Suggestions
+    pass
 
 _NAMED_FROM = 20_000
 """Maximum number of sentences whose words are compared to name a new cluster."""
@@ -40,20 +39,6 @@ class Reclustering:
     """Number of sentences assigned by people, which keep their clusters."""
     after: Partition
     operation: op.Operation
-
-
-def suggest_clusters(partition: Partition, x: Matrix) -> Suggestions:
-    """Return the most similar cluster of every sentence, with its margin."""
-    from themescope.core.labelling.suggestions import suggest
-
-    return suggest(partition, x)
-
-
-def nearest_sentences(x: Matrix, row: int, top_k: int) -> npt.NDArray[np.intp]:
-    """Return the rows of the ``top_k`` sentences nearest to one by cosine, itself left out."""
-    from themescope.core.labelling.suggestions import neighbours
-
-    return neighbours(x, row, top_k)
 
 
 def similarities(store: Store, model: ModelRecord, x: Matrix, ids: Ids, query: str | int) -> npt.NDArray[np.float32]:
@@ -106,19 +91,11 @@ def principal_components(x: Matrix) -> Points:
 if TYPE_CHECKING:
     from themescope.core.labelling.changes import Step
     from themescope.core.labelling.questions.state import QuestionState, QuestionVectors
-    from themescope.core.labelling.questions.strategies import Strategy
     from themescope.jobs.services.labelling.session import LabellingSession
 
 METHOD = "question"
 """Selection method of the steps that answers are."""
 _ATTEMPTS = 3
-
-
-def strategies() -> list[Strategy]:
-    """Return the strategies, the recommended one first."""
-    from themescope.core.labelling.questions.strategies import STRATEGIES
-
-    return list(STRATEGIES.values())
 
 
 def prepare_vectors(store: Store, model: ModelRecord, x: Matrix) -> QuestionVectors:
@@ -143,13 +120,6 @@ def question_state(partition: Partition, vectors: QuestionVectors, before: Quest
     return before if before.partition is partition else before.after(partition)
 
 
-def next_question(state: QuestionState, strategy: str) -> Question | None:
-    """Return the next question of a strategy; None if there is nothing left to ask."""
-    from themescope.core.labelling.questions.strategies import strategy as by_id
-
-    return by_id(strategy).ask(state)
-
-
 def commit_answer(session: LabellingSession, state: QuestionState, given: Answer) -> Step | None:
     """Commit an answer with what it changes, as one step.
 
@@ -170,40 +140,3 @@ def commit_answer(session: LabellingSession, state: QuestionState, given: Answer
             session.sync()
             state = state.after(session.partition)
     return None
-
-
-def take_back(session: LabellingSession, key: str) -> Step | None:
-    """Take back an answer, so that its question can be asked again."""
-    from themescope.core.labelling.questions.strategies import take_back as operation
-
-    return session.do(operation(session.partition, key), selection_method=METHOD)
-
-
-def small_cluster_count(state: QuestionState) -> int:
-    """Return the suggested number of small clusters."""
-    from themescope.core.labelling.questions.strategies import suggested_count
-
-    return suggested_count(state)
-
-
-def make_small_clusters(state: QuestionState, texts: Mapping[int, str], count: int, first_number: int) -> Operation:
-    """Replace all clusters by small ones, which answers merge; raise ``DataError`` if there are too few sentences."""
-    from themescope.core.labelling.questions.strategies import small_clusters
-
-    return small_clusters(state, [texts[int(i)] for i in state.partition.ids], count, first_number)
-
-
-def last_answer(steps: Iterable[Step]) -> str:
-    """Return the summary of the last answer that was not undone; "" without one."""
-    from themescope.core.labelling.questions.strategies import standing_answers
-
-    found = standing_answers(steps)
-    return found[-1].summary if found else ""
-
-
-def stop_reason(steps: Iterable[Step]) -> str:
-    """Return why it is suggested to stop; "" if it is not."""
-    from themescope.core.labelling.questions.strategies import standing_answers
-    from themescope.core.labelling.questions.strategies import stop_reason as reason
-
-    return reason([step.size for step in standing_answers(steps)])

@@ -222,8 +222,7 @@ def _named(partition: Partition, operation: op.Operation, number: int | None) ->
 
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.suggestions import Centres, ClusterPair, ClusterPart
-    from themescope.core.types import Floats
+    from themescope.core.labelling.suggestions import Centres, ClusterPart
 
 MOST_CHOSEN = 200
 """Maximum number of clusters that the number of themes suggests for a part."""
@@ -238,13 +237,6 @@ class Reclustered:
     parts: list[ClusterPart]
     reason: str
     """Reason for the number of parts; "" if it was given."""
-
-
-def clusterers() -> dict[str, str]:
-    """Return id → title of the clusterers that re-cluster a part."""
-    from themescope.core.labelling.suggestions import clusterers as cards
-
-    return {card.id: card.title for card in cards()}
 
 
 def preview_parts(
@@ -265,27 +257,6 @@ def preview_parts(
     return Reclustered(propose(ids, texts, x, k, clusterer), reason)
 
 
-def centres(partition: Partition, x: Matrix) -> Centres:
-    """Return the centres of the clusters, on which suggestions are based."""
-    from themescope.core.labelling.suggestions import centres as computed
-
-    return computed(partition, x)
-
-
-def similar_pairs(found: Centres, most: int) -> list[ClusterPair]:
-    """Return at most ``most`` pairs of clusters that could be one, the best first."""
-    from themescope.core.labelling.suggestions import similar_pairs as pairs
-
-    return pairs(found, most)
-
-
-def between(partition: Partition, x: Matrix, found: Centres, pair: ClusterPair) -> tuple[Ids, int]:
-    """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
-    from themescope.core.labelling.suggestions import between as lying
-
-    return lying(partition, x, found, pair)
-
-
 def nearest(found: Centres, number: int) -> list[tuple[int, float]]:
     """Return the other clusters with their mean cosine to one, most similar first; none for an empty cluster."""
     place = np.flatnonzero(found.numbers == number)
@@ -294,27 +265,6 @@ def nearest(found: Centres, number: int) -> list[tuple[int, float]]:
     cosines = found.means @ found.means[place[0]]
     order = [int(row) for row in np.argsort(-cosines, kind="stable") if row != place[0]]
     return [(int(found.numbers[row]), float(cosines[row])) for row in order]
-
-
-def by_centrality(ids: Ids, x: Matrix) -> Ids:
-    """Return the sentences of a cluster with (m, dim) vectors, most central first."""
-    from themescope.core.labelling.suggestions import by_centrality as ordered
-
-    return ordered(ids, x)
-
-
-def densities(x: Matrix) -> Floats:
-    """Return the (n,) mean cosines of the sentences to their nearest neighbours; those of outliers are low."""
-    from themescope.core.labelling.suggestions import densities as computed
-
-    return computed(x)
-
-
-def usual_limit(density: Floats) -> float:
-    """Return the density below which a sentence is an outlier, if nobody chooses another limit."""
-    from themescope.core.labelling.suggestions import usual_limit as fence
-
-    return fence(density)
 
 
 def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Centres, groups: int) -> list[ClusterGroup]:

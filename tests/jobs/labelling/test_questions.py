@@ -11,6 +11,8 @@ from tests.db.texts import add_corpus
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Answer, Effect, Question, QuestionKind, answers
 from themescope.core.labelling.questions.state import QuestionState, prepare
+from themescope.core.labelling.questions.strategies import STRATEGIES, standing_answers
+from themescope.core.labelling.questions.strategies import strategy as by_id
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store
@@ -35,7 +37,7 @@ def state_of(session: LabellingSession) -> QuestionState:
 
 def answer(session: LabellingSession, strategy: str, value: Callable[[Question], str]) -> None:
     state = state_of(session)
-    question = assistance.next_question(state, strategy)
+    question = by_id(strategy).ask(state)
     assert question is not None
     assistance.commit_answer(session, state, Answer(question, value(question), strategy))
 
@@ -56,7 +58,7 @@ def test_answers_of_two_people_arrive_and_each_undoes_the_own(sqlite_store: Stor
     ada.sync()
     assert list(answers(ada.partition)) == ["000001", "000002"]
     assert [step.person for step in ada.steps] == ["ada", "ben"]
-    assert assistance.last_answer(ada.steps) == ben.steps[-1].summary
+    assert standing_answers(ada.steps)[-1].summary == ben.steps[-1].summary
     ben.undo()
     ada.sync()
     assert ada.partition.to_bytes() == before
@@ -66,7 +68,7 @@ def test_an_answer_is_made_to_what_another_person_changed_meanwhile(sqlite_store
     record = begin(sqlite_store)
     ada, ben = (LabellingSession(sqlite_store, record.id, person) for person in ("ada", "ben"))
     state = state_of(ada)
-    question = assistance.next_question(state, "a3s")
+    question = by_id("a3s").ask(state)
     assert question is not None
     ben.do(op.unassign(ben.partition, ben.partition.ids[:4]))
     answer(ben, "placement", labeller(ben).value)
@@ -95,8 +97,8 @@ def test_answers_come_back_from_a_file_with_the_same_next_question(sqlite_store:
     copied = LabellingSession(sqlite_store, again.id, "ada")
     assert copied.partition.to_bytes() == session.partition.to_bytes()
     assert len(answers(copied.partition)) == 5
-    for strategy in assistance.strategies():
-        there, back = (assistance.next_question(state_of(one), strategy.id) for one in (session, copied))
+    for strategy in STRATEGIES.values():
+        there, back = (strategy.ask(state_of(one)) for one in (session, copied))
         assert there == back
     while session.undo():
         copied.undo()

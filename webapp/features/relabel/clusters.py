@@ -11,8 +11,8 @@ import streamlit as st
 
 from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.suggestions import usual_limit
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import session as service
 from themescope.webapp.features.relabel import queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
@@ -238,7 +238,7 @@ def _outliers(state: RelabelState, ids: Ids) -> None:
     if high - low < _LEAST_RANGE:
         nothing("No outliers.", "All sentences have equally similar neighbours.")
         return
-    usual = float(np.clip(max(service.usual_limit(density), np.quantile(known, 0.01)), low, high))
+    usual = float(np.clip(max(usual_limit(density), np.quantile(known, 0.01)), low, high))
     limit = st.slider(
         "Similarity below", round(low, 2), round(high, 2) + 0.01, round(usual, 2), 0.01,
         key=f"relabel_outlier_limit_{state.record.id}_{state.model_id}",

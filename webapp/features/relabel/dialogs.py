@@ -7,7 +7,7 @@ placed; everything else stays as it is. Its preview shows what would be done, in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -20,9 +20,10 @@ from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.db.records import NewCase
-from themescope.jobs.services.labelling import assistance, session
+from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.search import MOST_WITH_VECTORS
@@ -35,9 +36,6 @@ from themescope.webapp.shared.components import attempt
 from themescope.webapp.shared.labelling import error_notebook
 from themescope.webapp.shared.labelling.codebook_view import editor
 from themescope.webapp.shared.text import count, plain, shorten
-
-if TYPE_CHECKING:
-    from themescope.core.labelling.suggestions import ClusterPart
 
 
 def edit_entry(state: RelabelState) -> None:
@@ -297,7 +295,7 @@ def _settings(sentences: int) -> tuple[int | None, str]:
     k = None
     if how != AUTOMATIC:
         k = int(middle.number_input("Clusters", 2, most, 2, key="relabel_parts"))
-    titles = session.clusterers()
+    titles = {card.id: card.title for card in clusterers()}
     ids = list(titles)
     place = ids.index(CLUSTERERS.tagged("compared")[0].id)
     return k, right.selectbox("Clusterer", ids, index=place, format_func=titles.__getitem__, key="relabel_clusterer")

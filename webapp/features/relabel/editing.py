@@ -24,6 +24,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
 from themescope.core.labelling.partition import EntryKind, Partition
+from themescope.core.labelling.suggestions import Suggestions, suggest
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.jobs.services.labelling import assistance
@@ -34,7 +35,6 @@ from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.text import count
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.suggestions import Suggestions
     from themescope.webapp.features.relabel.state import Asking
 
 from themescope.webapp.features.relabel.state import (
@@ -328,7 +328,7 @@ class RelabelState:
             x = self.vectors
             if x is None:
                 return None
-            self._suggested = (key, assistance.suggest_clusters(self.partition, x))
+            self._suggested = (key, suggest(self.partition, x))
         return self._suggested[1]
 
     def suggestion_for(self, row: int) -> int | None:

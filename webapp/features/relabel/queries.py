@@ -18,12 +18,13 @@ import numpy.typing as npt
 import streamlit as st
 
 from themescope.core.errors import DataError
-from themescope.core.labelling import hierarchy
+from themescope.core.labelling import hierarchy, suggestions
 from themescope.core.labelling.changes import ChangeSet
 from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.labelling.provenance import Source
+from themescope.core.labelling.suggestions import Centres, ClusterPair
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.records import Presence
@@ -189,7 +190,6 @@ def changes_of(step_id: int) -> ChangeSet:
 
 
 if TYPE_CHECKING:
-    from themescope.core.labelling.suggestions import Centres, ClusterPair
     from themescope.webapp.features.relabel.editing import RelabelState
 
 _PAIRS = 10
@@ -234,7 +234,7 @@ def suggested_pairs(state: RelabelState) -> list[ClusterPair]:
     with lock:
         known = _updated(state.record, changes)
         dismissed = sum(kind is EntryKind.DISMISSED for kind, _ in state.partition.entries)
-        pairs = clusters.similar_pairs(found, _PAIRS + dismissed)
+        pairs = suggestions.similar_pairs(found, _PAIRS + dismissed)
         return [pair for pair in pairs if not known.are_apart(state.partition, pair.first, pair.second)]
 
 
@@ -279,7 +279,7 @@ def sample_note(state: RelabelState) -> str:
 def centres(state: RelabelState) -> Centres | None:
     """Return the centres of the clusters by the chosen model; None without one."""
     found = sample(state)
-    return None if found is None else clusters.centres(*found)
+    return None if found is None else suggestions.centres(*found)
 
 
 def nearest(state: RelabelState, number: int) -> list[tuple[int, float]]:
@@ -292,7 +292,7 @@ def between(state: RelabelState, pair: ClusterPair) -> tuple[Ids, int]:
     """Return the sentences between two clusters, and how many are nearer to the other one than to their own."""
     found, known = centres(state), sample(state)
     assert found is not None and known is not None
-    return clusters.between(*known, found, pair)
+    return suggestions.between(*known, found, pair)
 
 
 def central(state: RelabelState, number: int) -> Ids:
@@ -302,14 +302,14 @@ def central(state: RelabelState, number: int) -> Ids:
         return state.partition.members(number)
     partition, x = known
     ids = partition.members(number)
-    return clusters.by_centrality(ids, x[partition.rows(ids)])
+    return suggestions.by_centrality(ids, x[partition.rows(ids)])
 
 
 @st.cache_resource(show_spinner="Comparing sentences …", max_entries=6, hash_funcs=_OF_MODEL)
 def densities(state: RelabelState) -> tuple[Ids, npt.NDArray[np.float64]] | None:
     """Return (n,) sentences and the mean cosines to their nearest neighbours; None without a model."""
     known = sample(state)
-    return None if known is None else (known[0].ids, clusters.densities(known[1]))
+    return None if known is None else (known[0].ids, suggestions.densities(known[1]))
 
 
 def ungrouped(state: RelabelState) -> Centres | None:

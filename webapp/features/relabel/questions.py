@@ -8,7 +8,8 @@ import streamlit as st
 
 from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.jobs.services.labelling import assistance
+from themescope.core.labelling.questions import strategies
+from themescope.jobs.services.labelling.assistance import METHOD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
 from themescope.webapp.features.relabel import queries, toolbar
 from themescope.webapp.features.relabel.actions import dispatch
@@ -65,7 +66,7 @@ def show(state: RelabelState) -> None:
 
 def _settings(state: RelabelState) -> Asking | None:
     """Draw the choice of a strategy; return what is asked, or None without vectors."""
-    notes = {note.id: note for note in assistance.strategies()}
+    notes = strategies.STRATEGIES
     with st.container(border=True):
         chosen = st.selectbox(
             "Ask about", list(notes), format_func=lambda id: notes[id].title, key=f"relabel_strategy_{state.record.id}"
@@ -91,7 +92,7 @@ def _settings(state: RelabelState) -> Asking | None:
 def _small_clusters(state: RelabelState, chosen: Asking) -> None:
     if state.read_only or len(state.partition.ids) < 2:
         return
-    suggested = assistance.small_cluster_count(chosen.state(state.partition))
+    suggested = strategies.suggested_count(chosen.state(state.partition))
     key = f"relabel_small_clusters_{state.record.id}"
     st.number_input(
         "Small clusters", 2, max(len(state.partition.ids) // 2, 2), max(suggested, 2), key=key,
@@ -102,7 +103,9 @@ def _small_clusters(state: RelabelState, chosen: Asking) -> None:
         # Of the session: a number that was typed right before the click has not been drawn yet.
         number, session = int(st.session_state[key]), state.session
         state.apply(
-            lambda p: assistance.make_small_clusters(chosen.state(p), session.texts, number, session.next_number),
+            lambda p: strategies.small_clusters(
+                chosen.state(p), [session.texts[int(i)] for i in p.ids], number, session.next_number
+            ),
             keep_selection=True,
         )
 
@@ -205,10 +208,10 @@ def _progress(state: RelabelState) -> None:
     budget = int(st.session_state.get(f"relabel_budget_{state.record.id}", _DEFAULT_BUDGET))
     with st.container(border=True, gap="xsmall"):
         st.progress(min(given / budget, 1.0), f"{given:,} of {count(budget, 'answer')}")
-        last = assistance.last_answer(state.session.steps)
-        if last:
-            st.markdown(f"Last answer: {plain(last)}.")
-        reason = assistance.stop_reason(state.session.steps)
+        standing = strategies.standing_answers(state.session.steps)
+        if standing:
+            st.markdown(f"Last answer: {plain(standing[-1].summary)}.")
+        reason = strategies.stop_reason([step.size for step in standing])
         if reason:
             st.info(f"**You can stop here.** {plain(reason)}", icon=":material/flag:")
         clusters = sum(size > 0 for number, size in state.partition.sizes().items() if number != UNASSIGNED)
@@ -247,5 +250,8 @@ def _contradictions(state: RelabelState) -> None:
 
 
 def _take_back(state: RelabelState, key: str) -> None:
-    state.travel(lambda session: assistance.take_back(session, key), "This answer was taken back already.")
+    state.travel(
+        lambda session: session.do(strategies.take_back(session.partition, key), selection_method=METHOD),
+        "This answer was taken back already.",
+    )
     state.notice = state.notice or "The answer was taken back. What it had moved stays; use Undo or move the sentences."

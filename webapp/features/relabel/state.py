@@ -13,8 +13,9 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Question
 from themescope.core.labelling.changes import Kind, Step
 from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.questions.strategies import strategy as by_id
 from themescope.core.types import Ids
-from themescope.jobs.services.labelling import assistance
+from themescope.jobs.services.labelling.assistance import question_state
 from themescope.webapp.shared.pages import PageKeys
 
 if TYPE_CHECKING:
@@ -121,12 +122,12 @@ class Asking:
 
     def state(self, partition: Partition) -> QuestionState:
         """Return the state of the present labelling."""
-        self.known = assistance.question_state(partition, self.vectors, self.known)
+        self.known = question_state(partition, self.vectors, self.known)
         return self.known
 
     def ask(self, partition: Partition) -> Question | None:
         """Choose the next question and remember it."""
-        self.question = assistance.next_question(self.state(partition), self.strategy)
+        self.question = by_id(self.strategy).ask(self.state(partition))
         return self.question
 
     @property

@@ -12,13 +12,13 @@ import streamlit as st
 
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.suggestions import neighbours
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
 from themescope.db.records import ItemRecord, ItemState, NewLabelling
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.labelling.assistance import nearest_sentences
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
 from themescope.webapp.features.relabel import clusters, dialogs, queries, questions, sentences, toolbar
@@ -331,7 +331,7 @@ def _suggestion(state: RelabelState, sentence: int) -> None:
     confidence = "high confidence" if margin > _CLEAR_MARGIN else "low confidence"
     verdict = f"agrees with **{name}**" if best == p.numbers[row] else f"suggests **{name}** (press `A` to accept)"
     st.caption(f":material/smart_toy: The model {verdict}, {confidence} (margin {margin:.2f}).")
-    nearest = Counter(int(p.numbers[i]) for i in nearest_sentences(x, row, _TOP_K))
+    nearest = Counter(int(p.numbers[i]) for i in neighbours(x, row, _TOP_K))
     names = [
         f"{n} in {plain(shorten(p.clusters[c].name, _MAX_NAME)) if c != UNASSIGNED else 'no cluster'}"
         for c, n in nearest.most_common()
