@@ -48,7 +48,6 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.bundles.parts import string, whole_number
 from themescope.jobs.common.labelled.placed import approvals_of, start_provenance
 
 FORMAT, VERSION = "themescope labelling", 1
@@ -364,6 +363,20 @@ def _sentence(entry: dict[str, Any]) -> _Sentence:
         source, coder, sure = entry["made_by"]
         made_by = Maker(Source(source), string(coder)), None if sure is None else _probability(sure)
     return _Sentence(whole_number(facts["id"]), place, number, uncertain, string(entry["note"]), made_by)
+
+
+def string(value: Any) -> str:
+    """Return ``value`` if it is a string; raise ``TypeError`` otherwise."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def whole_number(value: Any) -> int:
+    """Return ``value`` if it is an integer that fits a database column; raise ``TypeError`` otherwise."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise TypeError(value)
+    return value
 
 
 def _add_entry(entries: dict[EntryKey, Entry], value: list[Any]) -> None:

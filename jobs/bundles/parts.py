@@ -5,18 +5,41 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from themescope.core.columns import ColumnType, as_text
 from themescope.core.errors import ReadError
 from themescope.core.records.stored import ArticleRecord
-from themescope.core.types import PARTS, Article, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
+from themescope.core.types import Article, Matrix, Paragraph, Section, SectionRecord, Sentence, Value
 from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader
+
+T = TypeVar("T")
+Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""Integer that fits a column of the database."""
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def parsed(kind: type[T], text: str) -> T:
+    """Return JSON as a dataclass; raise ``ValueError`` if a field is missing, or has another type or a wrong value."""
+    found: T = _reader(kind).validate_json(text, strict=True)
+    return found
+
+
+def _with_counts(report: dict[str, Any]) -> dict[str, Any]:
+    """Check the counts of skipped parts, which pages show."""
+    _reader(dict[str, Number]).validate_python(report.get("skipped", {}), strict=True)
+    return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +48,22 @@ class BundledCorpus:
 
     name: str
     language: str
-    articles: int
-    sentences: int
+    articles: Number
+    sentences: Number
     digest: str
     """Digest of the text, see ``themescope.jobs.common.results.TextDigest``."""
-    report: Mapping[str, Any]
+    report: Annotated[dict[str, Any], AfterValidator(_with_counts)]
     """Report of the original import."""
-    types: Mapping[tuple[str, str], str]
-    """Level and name of a column → its type."""
+    columns: tuple[tuple[str, str, ColumnType], ...] = ()
+    """Level, name and type of each column; version 0.1 wrote none."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundledLabelling:
+    """A labelling of a bundle."""
+
+    name: str
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +72,12 @@ class BundledModel:
 
     name: str
     method: str
-    config: Mapping[str, Any]
-    seed: int
+    config: dict[str, Any]
+    seed: Number
     digest: str
-    metrics: Mapping[str, Any]
-    revision: int
-    """Revision of the method that the vectors were computed with."""
+    metrics: dict[str, Any]
+    revision: Number = 1
+    """Revision of the method that the vectors were computed with; version 0.1 wrote none."""
     multilingual: bool = False
 
 
@@ -55,42 +86,15 @@ class Contents:
     """Content of a bundle."""
 
     corpus: BundledCorpus
-    labellings: tuple[tuple[str, str], ...]
-    """Names and owners."""
+    labellings: tuple[BundledLabelling, ...]
     models: tuple[BundledModel, ...]
 
 
 def contents(about: Mapping[str, Any], path: Path) -> Contents:
-    """Parse a manifest; raise :class:`ReadError` if an entry is missing or has the wrong type."""
+    """Return the content that a manifest describes; raise :class:`ReadError` if it is damaged."""
     try:
-        corpus = about["corpus"]
-        return Contents(
-            BundledCorpus(
-                _printable(corpus["name"]),
-                _printable(corpus["language"]),
-                whole_number(corpus["articles"]),
-                whole_number(corpus["sentences"]),
-                _printable(corpus["digest"]),
-                _report(corpus["report"]),
-                # Version 0.1 wrote no columns.
-                {(str(level), str(name)): ColumnType(type) for level, name, type in corpus.get("columns", ())},
-            ),
-            tuple((_printable(one["name"]), _printable(one["owner"])) for one in about["labellings"]),
-            tuple(
-                BundledModel(
-                    _printable(m["name"]),
-                    _printable(m["method"]),
-                    dict(m["config"]),
-                    whole_number(m["seed"]),
-                    _printable(m["digest"]),
-                    dict(m["metrics"]),
-                    whole_number(m.get("revision", 1)),  # version 0.1 wrote none
-                    m.get("multilingual") is True,
-                )
-                for m in about["models"]
-            ),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return parsed(Contents, json.dumps(about))
+    except ValueError:
         raise ReadError(path, "its manifest is damaged.", advice="Export it again.") from None
 
 
@@ -101,27 +105,6 @@ def check_parts(bundle: ArchiveReader, listed: Contents, path: Path) -> None:
     labellings = [f"labellings/{number:04d}.jsonl" for number in range(len(listed.labellings))]
     if not folders <= known or bundle.named("labellings/") != labellings:
         raise ReadError(path, "its parts do not match its manifest.", advice="Export it again.")
-
-
-def _report(value: Any) -> dict[str, Any]:
-    """Return the import report, which pages show with the counts of skipped parts."""
-    report = dict(value)
-    for count in dict(report.get("skipped", {})).values():
-        whole_number(count)
-    return report
-
-
-def _printable(value: Any) -> str:
-    """Return text that can be stored unchanged and printed in a terminal."""
-    string(value).encode("utf-8")
-    return str(value)
-
-
-def whole_number(value: Any) -> int:
-    """Return ``value`` if it is an integer that fits a database column; raise ``TypeError`` otherwise."""
-    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
-        raise TypeError(value)
-    return value
 
 
 def article_of(
@@ -155,54 +138,44 @@ def articles_from_lines(lines: Iterable[str], path: Path) -> Iterator[Article]:
     """Yield the articles that :func:`article_to_line` wrote; raise :class:`ReadError` for other lines."""
     for number, line in enumerate(lines, 1):
         try:
-            yield _article(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            yield _article(parsed(_ArticleLine, line))
+        except ValueError:
             problem = "this line is not an article of a bundle."
             raise ReadError(path, problem, f"articles, line {number:,}", "Export it again.") from None
 
 
-def _article(entry: Any) -> Article:
-    facts = {name: string(entry[name]) for name in ("title", "url", "source", "topic", "part")}
-    if facts["part"] not in PARTS:
-        raise ValueError(facts["part"])
-    sections = tuple(_section(section) for section in entry["sections"])
-    values = {string(name): _value(value) for name, value in dict(entry.get("values", {})).items()}
-    columns = dict(entry.get("sentence_values", {}))
-    listed = {string(name): [_value(value) for value in _list(values)] for name, values in columns.items()}
-    article = Article(
-        facts["title"], sections, facts["url"], facts["source"], facts["topic"], facts["part"], values, listed
+_Plain = str | bool | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _SectionLine:
+    title: str
+    level: Annotated[int, Field(ge=0, le=1_000)]
+    path: tuple[str, ...]
+    paragraphs: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ArticleLine:
+    title: str
+    url: str
+    source: str
+    topic: str
+    part: Literal["train", "test", ""]
+    sections: tuple[_SectionLine, ...]
+    values: dict[str, _Plain] = field(default_factory=dict)
+    sentence_values: dict[str, list[_Plain]] = field(default_factory=dict)
+
+
+def _article(line: _ArticleLine) -> Article:
+    sections = tuple(
+        Section(s.title, s.level, tuple(Paragraph("", found) for found in s.paragraphs), s.path) for s in line.sections
     )
-    if any(len(values) != article.sentence_count() for values in listed.values()):
+    about = line.url, line.source, line.topic, line.part
+    article = Article(line.title, sections, *about, line.values, line.sentence_values)
+    if any(len(values) != article.sentence_count() for values in line.sentence_values.values()):
         raise ValueError("sentence_values")
     return article
-
-
-def _value(value: Any) -> Value:
-    """Return a value of a column; raise ``TypeError`` for a list or a mapping."""
-    if value is not None and not isinstance(value, str | bool | int | float):
-        raise TypeError(value)
-    return value
-
-
-def _section(entry: Any) -> Section:
-    paragraphs = tuple(Paragraph("", tuple(string(s) for s in _list(found))) for found in _list(entry["paragraphs"]))
-    level = entry["level"]
-    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= 1_000:
-        raise ValueError(level)
-    return Section(string(entry["title"]), level, paragraphs, tuple(string(p) for p in _list(entry["path"])))
-
-
-def string(value: Any) -> str:
-    """Return ``value`` if it is a string; raise ``TypeError`` otherwise."""
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(value)
-    return value
 
 
 def vectors_to_bytes(blocks: Sequence[Matrix]) -> bytes:

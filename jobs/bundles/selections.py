@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import sqlalchemy as sa
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, create_model
 
 from themescope.core.errors import ReadError, ThemescopeError
 from themescope.core.labelling.error_cases import MOST_SENTENCES, CaseFacts, CaseKind
@@ -18,7 +21,9 @@ from themescope.core.labelling.selections import Origin, Selection
 from themescope.core.types import Ids
 from themescope.db.repositories.error_notebook import REFERENCES, Row, columns_of
 from themescope.db.store import Store, Unit
-from themescope.jobs.bundles.parts import string, whole_number
+from themescope.db.tables import metadata
+from themescope.db.types import Big, Text, UtcDateTime
+from themescope.jobs.bundles.parts import Number, parsed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +61,7 @@ def selections_from_lines(lines: Iterable[str], sentences: int, path: Path | str
     for number, line in enumerate(lines, 1):
         try:
             found.append(_parsed(line, sentences))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ThemescopeError):
+        except (ValueError, ThemescopeError):
             problem = "this line is not a selection of a bundle."
             raise ReadError(path, problem, f"line {number:,}", "Export it again.") from None
     if len({one.name for one in found}) < len(found):
@@ -64,15 +69,21 @@ def selections_from_lines(lines: Iterable[str], sentences: int, path: Path | str
     return found
 
 
-def _parsed(line: str, sentences: int) -> BundledSelection:
-    entry = json.loads(line)
-    places = np.array([whole_number(place) for place in entry["sentences"]], dtype=np.int64)
-    created, name = datetime.fromisoformat(entry["created"]), string(entry["name"])
-    if created.tzinfo is None or not name or not len(places) or (np.diff(places) <= 0).any():
-        raise ValueError(line)
-    if places[0] < 0 or places[-1] >= sentences:
-        raise ValueError(line)
-    return BundledSelection(name, string(entry["person"]), created, Origin.from_json(entry["origin"]), places)
+@dataclass(frozen=True, slots=True)
+class _SelectionLine:
+    name: Annotated[str, Field(min_length=1)]
+    person: str
+    created: AwareDatetime
+    origin: dict[str, Any]
+    sentences: Annotated[list[Number], Field(min_length=1)]
+
+
+def _parsed(text: str, sentences: int) -> BundledSelection:
+    line = parsed(_SelectionLine, text)
+    places = np.array(line.sentences, dtype=np.int64)
+    if (np.diff(places) <= 0).any() or places[0] < 0 or places[-1] >= sentences:
+        raise ValueError(text)
+    return BundledSelection(line.name, line.person, line.created, Origin.from_json(line.origin), places)
 
 
 def store_selection(unit: Unit, corpus_id: int, selection: BundledSelection, sentence_ids: Ids) -> None:
@@ -119,67 +130,35 @@ def notebook_from_lines(lines: Iterable[str], sentences: int, path: Path | str) 
     return found
 
 
-def _parsed_row(table: str, row: Mapping[str, Any], found: Rows, sentences: int) -> Row:
-    if set(row) != set(columns_of(table)):
-        raise KeyError(table)
-    parsed = {name: _PARSERS[name](value) for name, value in row.items()}
+def _parsed_row(table: str, row: Any, found: Rows, sentences: int) -> Row:
+    parsed_row: Row = dict(parsed(_row_of(table), json.dumps(row)))
     for column, of in REFERENCES[table].items():
-        if column != "merged_into" and not _refers(parsed[column], len(found[of])):
+        if column != "merged_into" and not _refers(parsed_row[column], len(found[of])):
             raise ValueError(column)
-    if any(parsed[column] is None for column in ("case_id",) if column in parsed):
-        raise ValueError(table)
-    if any(place >= sentences for place in parsed.get("sentence_ids", ())):
+    if any(place >= sentences for place in parsed_row.get("sentence_ids", ())):
         raise ValueError("sentence_ids")
-    return parsed
+    return parsed_row
 
 
 def _refers(place: int | None, known: int) -> bool:
     return place is None or 0 <= place < known
 
 
-def _time(value: Any) -> datetime:
-    found = datetime.fromisoformat(value)
-    if found.tzinfo is None:
-        raise ValueError(value)
-    return found
-
-
-def _optional(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else parse(value)
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(value)
-    return value
-
-
-def _below(limit: int) -> Callable[[Any], int]:
-    def parse(value: Any) -> int:
-        if not 0 <= whole_number(value) < limit:
-            raise ValueError(value)
-        return int(value)
-
-    return parse
-
-
-def _places(value: Any) -> list[int]:
-    found = np.array([whole_number(place) for place in value], dtype=np.int64)
-    if len(found) > MOST_SENTENCES or (len(found) and found.min() < 0):
-        raise ValueError("sentence_ids")
-    return [int(place) for place in found]
-
-
-_PARSERS: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("name", "model", "person", "permalink", "text", "description"), string),
-    **dict.fromkeys(("population", "seed", "case_id"), whole_number),
-    **dict.fromkeys(("merged_into", "sample_id", "note", "category_id", "undoes"), _optional(whole_number)),
-    "created": _time,
-    "deleted": _optional(_time),
-    "version": _below(2**31),
-    "given": _boolean,
-    "colour": _below(COLOURS),
-    "sentence_ids": _places,
-    "kind": lambda value: CaseKind(value).value,
-    "facts": lambda value: CaseFacts.from_json(value).to_json(),
+_TYPES: Mapping[type, Any] = {Text: str, Big: Number, sa.Integer: Number, sa.Boolean: bool, UtcDateTime: AwareDatetime}
+_CHECKED: Mapping[str, Any] = {
+    "version": Annotated[int, Field(ge=0, lt=2**31)],
+    "colour": Annotated[int, Field(ge=0, lt=COLOURS)],
+    "sentence_ids": Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MOST_SENTENCES)],
+    "kind": Annotated[str, AfterValidator(lambda value: CaseKind(value).value)],
+    "facts": Annotated[dict[str, Any], AfterValidator(lambda value: CaseFacts.from_json(value).to_json())],
 }
+"""Columns whose values are not only of the type of their column."""
+
+
+@cache
+def _row_of(table: str) -> type[BaseModel]:
+    """Return the class of the rows of a table as bundles have them."""
+    columns = {name: metadata.tables[table].c[name] for name in columns_of(table)}
+    types = {name: _CHECKED[name] if name in _CHECKED else _TYPES[type(c.type)] for name, c in columns.items()}
+    fields: Any = {name: (types[name] | None if c.nullable else types[name], ...) for name, c in columns.items()}
+    return create_model(table, __config__=ConfigDict(extra="forbid"), **fields)

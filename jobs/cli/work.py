@@ -11,7 +11,6 @@ import click
 
 from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.types import FittedModel
-from themescope.jobs.bundles.parts import BUNDLE, contents
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
     Shell,
@@ -24,7 +23,6 @@ from themescope.jobs.cli.shell import (
     settings_of,
     settings_option,
 )
-from themescope.jobs.common.archive import ArchiveReader
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.models import announcement, find_model
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
@@ -279,10 +277,13 @@ def import_bundle(shell: Shell, file: Path, name: str) -> None:
 @pass_shell
 def show(shell: Shell, file: Path) -> None:
     """Show the content of the bundle FILE without importing it."""
+    from themescope.jobs.bundles.parts import BUNDLE, contents
+    from themescope.jobs.common.archive import ArchiveReader
+
     with ArchiveReader(file, BUNDLE) as found:
         about = contents(found.about, file)
     facts = {name: getattr(about.corpus, name) for name in ("name", "language", "articles", "sentences", "digest")}
-    facts["labellings"] = ", ".join(f"{name} ({owner or 'no name'})" for name, owner in about.labellings)
+    facts["labellings"] = ", ".join(f"{one.name} ({one.owner or 'no name'})" for one in about.labellings)
     facts["models"] = ", ".join(model.name for model in about.models)
     shell.show(facts, pairs(facts))
 

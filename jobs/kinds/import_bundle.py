@@ -152,7 +152,8 @@ def _store_articles(
             report.progress(done, about.articles)
     if str(digest) != about.digest:
         raise ReadError(args.file, "its text does not match its digest.", advice="Export it again.")
-    find_types(context, record.id, lambda column: about.types.get((column.level, column.name), ""), report)
+    types = {(level, name): type for level, name, type in about.columns}
+    find_types(context, record.id, lambda column: types.get((column.level, column.name), ""), report)
 
 
 # --- labellings -------------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def _store_labellings(bundle: ArchiveReader, context: JobContext, record: Corpus
         report.progress(done, 2 * len(names))
         with closing(bundle.lines(name)) as lines:
             document = from_lines(lines, name)
-        if listed != (document.about["name"], document.about["owner"]):
+        if (listed.name, listed.owner) != (document.about["name"], document.about["owner"]):
             raise DataError("A labelling of the bundle does not match its manifest. Export it again.")
         checked.append(_checked(context, document, ids))
     for done, (document, article_id) in enumerate(checked, len(names)):

@@ -111,7 +111,7 @@ def import_form() -> None:
         if about is None:
             return
         corpus = about.corpus
-        owners = sorted({owner or UNNAMED for _, owner in about.labellings})
+        owners = sorted({one.owner or UNNAMED for one in about.labellings})
         by = f" by {plain(', '.join(owners))}" if owners else ""
         models = ", ".join(model.name for model in about.models)
         st.markdown(
