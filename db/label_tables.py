@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from themescope.db.tables import id_table, metadata, reference, required
+from themescope.core.records.stored import ErrorCase, LabellingRecord
+from themescope.db import records
+from themescope.db.tables import id_table, metadata, record_table, reference, required, row_id, unique
 from themescope.db.types import Big, Json, Text, UtcDateTime
 
 _CASCADE = "CASCADE"
@@ -23,14 +25,7 @@ def _of_labelling() -> sa.Column[int]:
     return sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete=_CASCADE), primary_key=True)
 
 
-person = sa.Table(
-    "person",
-    metadata,
-    sa.Column("name", Text, primary_key=True),
-    required("role", Text),
-    required("created", UtcDateTime),
-    sa.Column("seen", UtcDateTime),
-)
+person = record_table("person", records.PersonRecord, sa.Column("name", Text, primary_key=True))
 
 login = sa.Table(
     "login",
@@ -42,27 +37,20 @@ login = sa.Table(
 )
 
 # Only the hash of a session token is stored, so reading the store does not allow signing in.
-session = sa.Table(
+session = record_table(
     "session",
-    metadata,
+    records.SessionRecord,
     sa.Column("token_hash", Text, primary_key=True),
     sa.Column("person", Text, nullable=False, index=True),
-    required("method", Text),
-    required("created", UtcDateTime),
-    required("seen", UtcDateTime),
-    info={NOT_IN_BACKUPS: True},
 )
+session.info[NOT_IN_BACKUPS] = True
 
 # Only the hash of a token is stored. It has 256 random bits, so that a fast hash suffices.
-api_token = id_table(
+api_token = record_table(
     "api_token",
+    records.ApiTokenRecord,
     sa.Column("person", Text, nullable=False, index=True),
-    required("name", Text),
-    sa.Column("token_hash", Text, nullable=False, unique=True),
-    required("created", UtcDateTime),
-    sa.Column("used", UtcDateTime),
-    required("expires", UtcDateTime),
-    sa.Column("revoked", UtcDateTime),
+    unique("token_hash"),
 )
 
 # Hashes of names and addresses, because people enter a password as their name by mistake.
@@ -75,28 +63,11 @@ failed_sign_in = sa.Table(
     info={NOT_IN_BACKUPS: True},
 )
 
-audit_event = id_table(
-    "audit_event",
-    required("created", UtcDateTime),
-    required("author", Text),
-    required("action", Text),
-    required("person", Text),
-    required("detail", Text),
-)
+audit_event = record_table("audit_event", records.AuditRecord, row_id())
 
-labelling = id_table(
-    "labelling",
-    reference("corpus", "corpus_id"),
-    sa.Column("name", Text, nullable=False, unique=True),
-    required("kind", Text),
-    # Names of people are not foreign keys, because labels and reviews outlive accounts.
-    required("owner", Text),
-    required("blind", sa.Boolean),
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete=_CASCADE), index=True),
-    required("origin", Json),
-    required("sentences", Big),
-    required("created", UtcDateTime),
-    sa.Column("deleted", UtcDateTime),
+# Names of people are not foreign keys, because labels and reviews outlive accounts.
+labelling = record_table(
+    "labelling", LabellingRecord, reference("corpus"), unique("name"), reference("article", nullable=True)
 )
 
 label_cluster = sa.Table(
@@ -174,18 +145,7 @@ label_start = sa.Table(
     sa.Column("probability", sa.Double),
 )
 
-# One attempt of a person at the training items of a labelling.
-practice = id_table(
-    "practice",
-    reference("labelling", "labelling_id"),
-    required("person", Text),
-    required("created", UtcDateTime),
-    # Number of items, and of right answers.
-    required("items", sa.Integer),
-    required("correct", sa.Integer),
-    # [sentence, number of the chosen cluster, number of the right one] of each item, in their order.
-    required("answers", Json),
-)
+practice = record_table("practice", records.PracticeRecord, reference("labelling"), small=("items", "correct"))
 
 label_presence = sa.Table(
     "label_presence",
@@ -196,111 +156,62 @@ label_presence = sa.Table(
     required("seen", UtcDateTime),
 )
 
-# Work on a part of a corpus that is given to people. Names of people are not foreign keys, as elsewhere.
-task = id_table(
+task = record_table(
     "task",
-    reference("corpus", "corpus_id"),
-    sa.Column("name", Text, nullable=False, unique=True),
-    # Who made it.
-    required("person", Text),
-    required("created", UtcDateTime),
-    sa.Column("due", UtcDateTime),
-    sa.Column("closed", UtcDateTime),
-    required("instructions", Text),
-    required("blind", sa.Boolean),
-    # Overlap, order, seed, initial clusters, and whether people see their own checks.
-    required("settings", Json),
-    sa.Column("gold_id", Big, sa.ForeignKey("labelling.id", ondelete="SET NULL"), index=True),
+    records.TaskRecord,
+    reference("corpus"),
+    unique("name"),
+    reference("labelling", "gold_id", nullable=True, ondelete="SET NULL"),
 )
 
-task_member = sa.Table(
+task_member = record_table(
     "task_member",
-    metadata,
+    records.MemberRecord,
     sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), primary_key=True),
     sa.Column("person", Text, primary_key=True),
-    # The person's own labelling; made when the person begins.
-    sa.Column("labelling_id", Big, sa.ForeignKey("labelling.id", ondelete="SET NULL"), index=True),
-    sa.Column("quota", sa.Integer),
+    reference("labelling", nullable=True, ondelete="SET NULL"),
+    small=("quota",),
 )
 
 # A range of sentences of an article, by position, for one person. Several people have a row each.
-task_item = id_table(
-    "task_item",
-    reference("task", "task_id"),
-    reference("article", "article_id"),
-    required("first", sa.Integer),
-    required("last", sa.Integer),
-    required("person", Text),
-    required("place", sa.Integer),
-    # "distribution", "gold" or "routing": why the person has it.
-    required("reason", Text),
-    sa.Column("opened", UtcDateTime),
-    sa.Column("done", UtcDateTime),
+task_item = record_table(
+    "task_item", records.ItemRecord, reference("task"), reference("article"), small=("first", "last", "place")
 )
 
+error_sample = record_table("error_sample", records.ErrorSample, reference("corpus"))
 
-# Cases that were drawn at random from a population, such as all failures of a model.
-error_sample = id_table(
-    "error_sample",
-    reference("corpus", "corpus_id"),
-    required("name", Text),
-    required("model", Text),
-    required("population", Big),
-    required("seed", Big),
-    required("person", Text),
-    required("created", UtcDateTime),
-)
-
-error_case = id_table(
+error_case = record_table(
     "error_case",
-    reference("corpus", "corpus_id"),
-    required("kind", Text),
+    ErrorCase,
+    reference("corpus"),
     # Hash of kind, sentences and source: the same case is not stored twice.
     required("digest", Text),
-    required("sentence_ids", Json),
-    required("facts", Json),
-    # Path and query of the view that the case was found in, without the project.
-    required("permalink", Text),
     reference("error_sample", "sample_id", nullable=True, ondelete="SET NULL"),
-    required("person", Text),
-    required("created", UtcDateTime),
-    sa.Column("deleted", UtcDateTime),
     sa.UniqueConstraint("corpus_id", "digest", name="uq_error_case_corpus_id"),
 )
 
 # "note" is the id of the first row of a note; an empty text deletes it.
-error_note = id_table(
+error_note = record_table(
     "error_note",
+    records.ErrorNote,
     reference("error_case", "case_id"),
     reference("error_note", "note", nullable=True),
-    required("text", Text),
-    required("person", Text),
-    required("created", UtcDateTime),
 )
 
-error_category = id_table(
+# "version" is raised by every change; it is used to detect conflicts.
+error_category = record_table(
     "error_category",
-    reference("corpus", "corpus_id"),
-    required("name", Text),
-    required("description", Text),
-    required("colour", sa.Integer),
-    # The category that this one was merged into; its cases count there.
+    records.ErrorCategory,
+    reference("corpus"),
     reference("error_category", "merged_into", nullable=True, ondelete="SET NULL"),
-    # Raised by every change; it is used to detect conflicts.
-    required("version", sa.Integer),
-    required("person", Text),
-    required("created", UtcDateTime),
-    sa.Column("deleted", UtcDateTime),
+    small=("colour", "version"),
 )
 
-# Without a category, the person judged that none applies.
-error_coding = id_table(
+# Without a category, the person judged that none applies. "undoes" is the row that this one undoes.
+error_coding = record_table(
     "error_coding",
+    records.ErrorCoding,
     reference("error_case", "case_id"),
     reference("error_category", "category_id", nullable=True),
-    required("person", Text),
-    required("given", sa.Boolean),
-    # The row that this one undoes.
     reference("error_coding", "undoes", nullable=True),
-    required("created", UtcDateTime),
 )

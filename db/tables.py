@@ -1,14 +1,24 @@
 """Tables of the store. Migrations create them; a test compares the two.
 
-References have a foreign key with ON DELETE and an index, with one exception: references to single sentences or
-sections (in triplets, and in the id blocks of benchmarks and maps). Sentences and sections are deleted only with their
-corpus, which also deletes those rows; a constraint would cost an index on millions of rows.
+A table of records has a column for each field of its record, with the type of the field; only what the record does not
+tell is named here. References have a foreign key with ON DELETE and an index, with one exception: references to single
+sentences or sections (in triplets, and in the id blocks of benchmarks and maps). Sentences and sections are deleted
+only with their corpus, which also deletes those rows; a constraint would cost an index on millions of rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from datetime import datetime
+from enum import Enum
+from typing import Any, get_args, get_origin, get_type_hints
+
 import sqlalchemy as sa
 
+from themescope.core.records import stored
+from themescope.core.types import SectionRecord, Sentence
+from themescope.db import records
 from themescope.db.types import Big, Json, Number, Text, UtcDateTime
 
 metadata = sa.MetaData(
@@ -21,24 +31,64 @@ metadata = sa.MetaData(
 )
 
 
-def _id() -> sa.Column[int]:
+_TYPES = {int: Big, str: Text, bool: sa.Boolean, float: sa.Double, datetime: UtcDateTime}
+
+
+def row_id() -> sa.Column[int]:
+    """Return the column with the id of a row; ids are never reused, even after the newest row is deleted."""
     return sa.Column("id", Big, primary_key=True, autoincrement=True)
 
 
-def reference(table: str, name: str = "", *, nullable: bool = False, ondelete: str = "CASCADE") -> sa.Column[int]:
+def reference(
+    table: str, name: str = "", *, nullable: bool = False, ondelete: str = "CASCADE", index: bool = True
+) -> sa.Column[int]:
     """Return a column with the id of a row of another table, by default called ``table_id``, with an index."""
     key = sa.ForeignKey(f"{table}.id", ondelete=ondelete)
-    return sa.Column(name or f"{table}_id", Big, key, nullable=nullable, index=True)
+    return sa.Column(name or f"{table}_id", Big, key, nullable=nullable, index=index or None)
 
 
 def id_table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
-    """Return a table whose ids are never reused, even after the newest row is deleted."""
-    return sa.Table(name, metadata, _id(), *parts, sqlite_autoincrement=True)
+    """Return a table with ids."""
+    return sa.Table(name, metadata, row_id(), *parts, sqlite_autoincrement=True)
 
 
 def required(name: str, kind: sa.types.TypeEngine | type[sa.types.TypeEngine]) -> sa.Column:
     """Return a column without NULL."""
     return sa.Column(name, kind, nullable=False)
+
+
+def unique(name: str) -> sa.Column[str]:
+    """Return a column of texts of which no two are equal."""
+    return sa.Column(name, Text, nullable=False, unique=True)
+
+
+def record_table(name: str, record: type, *parts: sa.schema.SchemaItem, small: Collection[str] = ()) -> sa.Table:
+    """Return the table of a record with a column for each field.
+
+    Columns among ``parts`` replace those of their names, or are added, as are constraints. ``small`` are the fields
+    with integers of 32 bits.
+    """
+    hints = get_type_hints(record)
+    given = {part.name: part for part in parts if isinstance(part, sa.Column)}
+    rest = [part for part in parts if not isinstance(part, sa.Column)]
+    own = {}
+    for field in fields(record):
+        if field.init and get_origin(hints[field.name]) is not Sequence:  # else it is not stored, or rows of its own
+            column = row_id() if field.name == "id" else _column(field.name, hints[field.name], field.name in small)
+            own[field.name] = given.pop(field.name, column)
+    columns = [*own.values(), *given.values()]
+    if any(column.name == "id" for column in columns):
+        return sa.Table(name, metadata, *columns, *rest, sqlite_autoincrement=True)
+    return sa.Table(name, metadata, *columns, *rest)
+
+
+def _column(name: str, hint: Any, small: bool) -> sa.Column[Any]:
+    """Return the column of a field; values that are neither numbers, texts nor times are JSON."""
+    nullable = type(None) in get_args(hint)
+    kind = next(part for part in get_args(hint) if part is not type(None)) if nullable else hint
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        kind = str
+    return sa.Column(name, sa.Integer if small else _TYPES.get(kind, Json), nullable=nullable)
 
 
 def _revision() -> sa.Column[int]:
@@ -50,65 +100,41 @@ _EMPTY = sa.text("''")
 
 # --- text -----------------------------------------------------------------------------------------------------------
 
-corpus = id_table(
-    "corpus",
-    sa.Column("name", Text, nullable=False, unique=True),
-    required("language", Text),
-    required("ready", sa.Boolean),
-    required("created", UtcDateTime),
-    required("articles", Big),
-    required("sections", Big),
-    required("paragraphs", Big),
-    required("sentences", Big),
-    required("report", Json),
-)
+corpus = record_table("corpus", stored.CorpusRecord, unique("name"))
 
-article = id_table(
+article = record_table(
     "article",
-    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
-    required("position", sa.Integer),
-    required("title", Text),
-    required("url", Text),
-    required("source", Text),
-    required("bucket", sa.Integer),
-    required("sections", sa.Integer),
-    required("sentences", sa.Integer),
+    stored.ArticleRecord,
+    reference("corpus", index=False),
     sa.Column("topic", Text, nullable=False, server_default=_EMPTY),
     sa.Column("part", Text, nullable=False, server_default=_EMPTY),
     sa.UniqueConstraint("corpus_id", "position"),
+    small=("position", "bucket", "sections", "sentences"),
 )
 
-section = id_table(
+section = record_table(
     "section",
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
-    required("position", sa.Integer),
-    required("level", sa.Integer),
-    required("title", Text),
-    required("path", Json),
+    SectionRecord,
+    reference("article", index=False),
     sa.UniqueConstraint("article_id", "position"),
+    small=("position", "level"),
 )
 
-sentence = id_table(
+sentence = record_table(
     "sentence",
-    sa.Column("article_id", Big, sa.ForeignKey("article.id", ondelete="CASCADE"), nullable=False),
-    required("position", sa.Integer),
-    required("section", sa.Integer),
-    required("paragraph", sa.Integer),
-    required("opens_paragraph", sa.Boolean),
-    required("text", Text),
+    Sentence,
+    reference("article", index=False),
     sa.UniqueConstraint("article_id", "position"),
+    small=("position", "section", "paragraph"),
 )
 
 # A further field of the articles or sentences of a corpus. "about" has the categories, or the least and greatest value.
-corpus_column = id_table(
+corpus_column = record_table(
     "corpus_column",
-    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), nullable=False),
-    required("position", sa.Integer),
-    required("name", Text),
-    required("level", Text),
-    required("type", Text),
-    required("about", Json),
+    stored.ColumnRecord,
+    reference("corpus", index=False),
     sa.UniqueConstraint("corpus_id", "level", "name", name="uq_corpus_column_corpus_id"),
+    small=("position",),
 )
 
 # Values of articles or sentences with consecutive ids from "first" on, or with the ascending ones in "ids".
@@ -124,27 +150,13 @@ column_block = sa.Table(
 
 # --- background work ------------------------------------------------------------------------------------------------
 
-job = id_table(
+job = record_table(
     "job",
-    required("kind", Text),
-    required("title", Text),
-    required("args", Json),
+    stored.JobRecord,
     sa.Column("status", Text, nullable=False, index=True),
-    required("queue", Text),
-    required("progress", sa.Double),
-    required("message", Text),
-    required("attempt", sa.Integer),
-    required("owner", Text),
     reference("job", "after", nullable=True, ondelete="SET NULL"),
-    required("cancel", sa.Boolean),
-    required("created", UtcDateTime),
     required("queued", UtcDateTime),
-    sa.Column("started", UtcDateTime),
-    sa.Column("heartbeat", UtcDateTime),
-    sa.Column("ended", UtcDateTime),
-    required("error", Text),
-    required("traceback", Text),
-    required("result", Json),
+    small=("attempt",),
 )
 
 job_metric = sa.Table(
@@ -156,30 +168,11 @@ job_metric = sa.Table(
     sa.Column("value", Number),
 )
 
-worker = sa.Table(
-    "worker",
-    metadata,
-    sa.Column("owner", Text, primary_key=True),
-    required("queue", Text),
-    required("started", UtcDateTime),
-    required("heartbeat", UtcDateTime),
-)
+worker = record_table("worker", records.WorkerRecord, sa.Column("owner", Text, primary_key=True))
 
 # --- triplets, models, vectors --------------------------------------------------------------------------------------
 
-triplet_set = id_table(
-    "triplet_set",
-    reference("corpus"),
-    sa.Column("name", Text, nullable=False, unique=True),
-    required("kind", Text),
-    required("config", Json),
-    required("seed", Big),
-    required("digest", Text),
-    required("counts", Json),
-    required("ready", sa.Boolean),
-    required("created", UtcDateTime),
-    _revision(),
-)
+triplet_set = record_table("triplet_set", records.TripletSetRecord, reference("corpus"), unique("name"), _revision())
 
 triplet = id_table(
     "triplet",
@@ -193,30 +186,22 @@ triplet = id_table(
 )
 
 # Rows are only added. The latest verdict of a person on a triplet counts; "" withdraws the earlier ones.
-triplet_review = id_table(
+triplet_review = record_table(
     "triplet_review",
-    sa.Column("set_id", Big, sa.ForeignKey("triplet_set.id", ondelete="CASCADE"), nullable=False),
-    required("triplet_id", Big),
-    required("person", Text),
+    records.TripletReview,
+    reference("triplet_set", "set_id", index=False),
     required("verdict", Text),
-    required("note", Text),
-    required("created", UtcDateTime),
     sa.Index(None, "set_id", "triplet_id", "person"),
 )
 
-model = id_table(
+model = record_table(
     "model",
-    sa.Column("name", Text, nullable=False, unique=True),
-    required("method", Text),
-    required("config", Json),
-    required("seed", Big),
-    sa.Column("digest", Text, nullable=False, unique=True),
+    stored.ModelRecord,
+    unique("name"),
+    unique("digest"),
     # A model is kept when its training data are deleted.
     reference("corpus", nullable=True, ondelete="SET NULL"),
     reference("triplet_set", nullable=True, ondelete="SET NULL"),
-    required("metrics", Json),
-    required("artifact", Text),
-    required("created", UtcDateTime),
     _revision(),
     sa.Column("multilingual", sa.Boolean, nullable=False, server_default=sa.false()),
 )
@@ -253,30 +238,19 @@ filed_embedding = sa.Table(
 )
 
 # The newest index of a model's vectors of a corpus; the row goes when one of these vectors changes.
-vector_index = id_table(
+vector_index = record_table(
     "vector_index",
+    records.VectorIndexRecord,
+    row_id(),
     reference("model"),
     reference("corpus"),
-    required("digest", Text),
-    required("size", Big),
-    required("vectors", Big),
-    required("recall", sa.Double),
     required("created", UtcDateTime),
     sa.UniqueConstraint("model_id", "corpus_id", name="uq_vector_index_model_id"),
 )
 
 # --- benchmarks, runs and maps --------------------------------------------------------------------------------------
 
-benchmark = id_table(
-    "benchmark",
-    reference("corpus"),
-    sa.Column("name", Text, nullable=False, unique=True),
-    required("config", Json),
-    required("digest", Text),
-    required("counts", Json),
-    required("created", UtcDateTime),
-    _revision(),
-)
+benchmark = record_table("benchmark", records.BenchmarkRecord, reference("corpus"), unique("name"), _revision())
 
 benchmark_item = sa.Table(
     "benchmark_item",
@@ -288,19 +262,11 @@ benchmark_item = sa.Table(
     required("truth", sa.LargeBinary),
 )
 
-run = id_table(
+run = record_table(
     "run",
-    required("kind", Text),
-    sa.Column("digest", Text, nullable=False, unique=True),
-    reference("model", nullable=True),
-    reference("benchmark", nullable=True),
-    reference("triplet_set", nullable=True),
-    reference("corpus", nullable=True),
-    required("clusterer", Text),
-    required("config", Json),
-    required("seed", Big),
-    required("seconds", sa.Double),
-    required("created", UtcDateTime),
+    stored.RunRecord,
+    unique("digest"),
+    *(reference(name, nullable=True) for name in ("model", "benchmark", "triplet_set", "corpus")),
 )
 
 assignment = sa.Table(
@@ -311,15 +277,8 @@ assignment = sa.Table(
     required("labels", sa.LargeBinary),
 )
 
-score = id_table(
-    "score",
-    reference("run"),
-    reference("article", nullable=True),
-    required("metric", Text),
-    required("value", sa.Double),
-    sa.Column("low", sa.Double),
-    sa.Column("high", sa.Double),
-    required("n", sa.Integer),
+score = record_table(
+    "score", stored.ScoreRecord, row_id(), reference("run"), reference("article", nullable=True), small=("n",)
 )
 
 margin = sa.Table(
@@ -331,58 +290,31 @@ margin = sa.Table(
     required("margins", sa.LargeBinary),
 )
 
-map_ = id_table(
+map_ = record_table(
     "map",
+    stored.MapRecord,
     reference("corpus"),
     reference("model"),
-    required("name", Text),
-    required("config", Json),
-    required("seed", Big),
-    sa.Column("digest", Text, nullable=False, unique=True),
+    unique("digest"),
     sa.Column("faithfulness", Number),
-    required("sampled_from", Big),
-    required("created", UtcDateTime),
     required("sentence_ids", sa.LargeBinary),
     required("points", sa.LargeBinary),
 )
 
-# --- tables of papers -----------------------------------------------------------------------------------------------
+# --- tables of papers, saved views of pages, selections ---------------------------------------------------------------
 
 # No reference to runs or models: results are kept when those are deleted.
-paper_table = id_table(
+paper_table = record_table(
     "paper_table",
-    required("paper", Text),
-    required("name", Text),
-    required("profile", Text),
-    required("arguments", Json),
-    required("content", Json),
-    required("created", UtcDateTime),
+    records.PaperTableRecord,
     sa.UniqueConstraint("paper", "name", "profile", name="uq_paper_table_paper_name_profile"),
 )
 
-# --- saved views of pages ---------------------------------------------------------------------------------------------
-
-saved_view = id_table(
-    "saved_view",
-    required("page", Text),
-    required("name", Text),
-    required("query", Text),
-    required("person", Text),
-    required("created", UtcDateTime),
-    sa.UniqueConstraint("page", "name", name="uq_saved_view_page_name"),
+saved_view = record_table(
+    "saved_view", records.SavedViewRecord, sa.UniqueConstraint("page", "name", name="uq_saved_view_page_name")
 )
 
-# --- selections -----------------------------------------------------------------------------------------------------
-
-# The ids of the sentences are a block, as in maps. Without a name it was only shared as a link.
-selection = id_table(
-    "selection",
-    reference("corpus"),
-    required("name", Text),
-    required("person", Text),
-    required("created", UtcDateTime),
-    required("origin", Json),
-    required("digest", Text),
-    required("sentences", Big),
-    required("sentence_ids", sa.LargeBinary),
+# The ids of the sentences are a block, as in maps.
+selection = record_table(
+    "selection", stored.SelectionRecord, reference("corpus"), required("sentence_ids", sa.LargeBinary)
 )

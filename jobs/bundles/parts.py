@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
 from pydantic import AfterValidator, Field, TypeAdapter
@@ -32,7 +32,7 @@ def _reader(kind: Any) -> TypeAdapter[Any]:
 
 def parsed(kind: type[T], text: str) -> T:
     """Return JSON as a dataclass; raise ``ValueError`` if a field is missing, or has another type or a wrong value."""
-    found: T = _reader(kind).validate_json(text, strict=True)
+    found: T = _reader(cast("Any", kind)).validate_json(text, strict=True)
     return found
 
 
