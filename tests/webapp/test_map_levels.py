@@ -122,7 +122,7 @@ def large() -> component.Canvas:
     n = 120_000
     points = (rng.normal(size=(n, 2)) + 9 * rng.integers(3, size=(n, 1))).astype(np.float32)
     scene = scene_of(list(range(5, n + 5)), points, rng.integers(1, 5, size=n))
-    return replace(canvas_of(scene, rng.integers(-1, 4, n), 4), frame=component.frame_of(scene.units))
+    return replace(canvas_of(scene, rng.integers(-1, 4, n), 4), frame=geometry.frame_of(scene.units))
 
 
 def test_the_browser_gets_the_tiles_that_it_asks_for_once(large: component.Canvas) -> None:
@@ -131,8 +131,8 @@ def test_the_browser_gets_the_tiles_that_it_asks_for_once(large: component.Canva
     assert sum(count for *_, count in sent["index"]) == 120_000
     state, missing = MapState(), [i for i in range(len(sent["index"])) if i not in sent["tiles"]]
     assert missing
-    component.request_tiles(
-        large, state, {"digest": large.digest, "held": sent["tiles"], "wanted": [*missing, 10**6, "x"]}
+    component.handle(
+        large, state, "tiles", {"digest": large.digest, "held": sent["tiles"], "wanted": [*missing, 10**6, "x"]}
     )
     view = component.view_data(large, state)
     rows = large.levels.rows(view["loaded"]["tiles"])
@@ -140,14 +140,14 @@ def test_the_browser_gets_the_tiles_that_it_asks_for_once(large: component.Canva
     np.testing.assert_array_equal(places, large.units[rows])
     assert view["loaded"]["tiles"] == missing and view["held"] == [*sent["tiles"], *missing]
     assert component.view_data(large, state)["loaded"] is None
-    component.request_tiles(large, state, {"digest": "another", "held": [], "wanted": [1]})
+    component.handle(large, state, "tiles", {"digest": "another", "held": [], "wanted": [1]})
     assert component.view_data(large, state)["held"] == view["held"]
 
 
 def test_a_lasso_selects_points_that_are_not_drawn(large: component.Canvas) -> None:
     state = MapState()
     everything = [[-1, -1], [-1, UNITS + 1], [UNITS + 1, UNITS + 1], [UNITS + 1, -1]]
-    component.area(large, state, {"digest": large.digest, "corners": everything, "hidden": [4]})
+    component.handle(large, state, "area", {"digest": large.digest, "corners": everything, "hidden": [4]})
     assert len(state.ids) == np.count_nonzero(large.colouring.categories >= 0)
     view = component.view_data(large, state)
     rows = large.levels.rows(view["held"])
@@ -159,7 +159,7 @@ def test_a_lasso_selects_points_that_are_not_drawn(large: component.Canvas) -> N
 def test_without_webgl_there_is_a_picture_with_a_description(large: component.Canvas) -> None:
     state = MapState()
     assert component.view_data(large, state)["picture"] is None
-    component.show_picture(large, state, {"digest": large.digest})
+    component.handle(large, state, "picture", {"digest": large.digest})
     shown = component.view_data(large, state)["picture"]
     assert "120,000 sentences" in shown["alt"] and "Largest groups: c" in shown["alt"]
     image = Image.open(io.BytesIO(base64.b64decode(shown["source"].partition(",")[2])))

@@ -8,9 +8,9 @@ sends shapes and places of points, which become sentence ids here; shapes select
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,6 @@ from themescope.webapp.shared.text import count, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 _TOOLTIP_CHARS = 320
-_OUTLIERS = 0.002
-"""Share of the points at each border that the initial view leaves out."""
-_SIZES, _SMALLEST = ((500, 8.0), (2_000, 6.0), (50_000, 4.0)), 2.5
-_FRAME_POINTS = 100_000
 _MOST_RINGS = 20_000
 _MOST_TILES = 4_096
 _PIN_CHARS = 120
@@ -156,8 +152,8 @@ def canvas_of(scene: Scene, colouring: Colouring, **fields: Any) -> Canvas:
         "units": scene.units,
         "found": np.empty(0, dtype=np.intp),
         "tones": tones(st.context.theme.type),
-        "size": point_size(len(scene.ids)),
-        "frame": frame_of(scene.units),
+        "size": geometry.point_size(len(scene.ids)),
+        "frame": geometry.frame_of(scene.units),
         "texts": lambda rows: [sentence.text for sentence in map_scene.texts(scene, rows)],
     }
     return Canvas(scene=scene, colouring=colouring, **(defaults | fields))
@@ -212,15 +208,12 @@ def view(canvas: Canvas, state: MapState) -> None:
     draw = st.components.v2.component("themescope_map", html=_HTML, css=source(STYLE), js=source(*VIEW_SOURCE))
     key = f"view-{canvas.name}"
 
-    def on(name: str, act: Callable[[Canvas, MapState, Any], None]) -> Callable[[], None]:
-        def read() -> None:
-            value = (st.session_state.get(key) or {}).get(name)
-            if value is not None:
-                act(canvas, state, value)
+    def read(name: str) -> None:
+        value = (st.session_state.get(key) or {}).get(name)
+        if value is not None:
+            handle(canvas, state, name, value)
 
-        return read
-
-    changes: dict[str, Any] = {f"on_{name}_change": on(name, act) for name, act in _EVENTS.items()}
+    changes: dict[str, Any] = {f"on_{name}_change": partial(read, name) for name in _EVENTS}
     draw(data=view_data(canvas, state), key=key, **changes)
 
 
@@ -306,20 +299,6 @@ def _png(digest: str, paper: str, hidden: tuple[int, ...], _canvas: Canvas) -> s
     return base64.b64encode(png).decode("ascii")
 
 
-def frame_of(units: Units) -> list[int]:
-    """Return [left, bottom, right, top] around all points but outliers, which are found in a part of many points."""
-    if not len(units):
-        return [0, 0, geometry.UNITS, geometry.UNITS]
-    some = units[:: len(units) // _FRAME_POINTS + 1]
-    low, high = np.quantile(some, (_OUTLIERS, 1 - _OUTLIERS), axis=0)
-    return [int(value) for value in (*low, *high)]
-
-
-def point_size(n: int) -> float:
-    """Return a readable diameter for the points of a map of ``n``, in pixels."""
-    return next((size for most, size in _SIZES if n <= most), _SMALLEST)
-
-
 def appearance(canvas: Canvas) -> dict[str, Any]:
     """Return colours, shapes, names and sizes of the categories, "other" last."""
     colouring, tones = canvas.colouring, canvas.tones
@@ -336,70 +315,42 @@ def appearance(canvas: Canvas) -> dict[str, Any]:
 # ---------------------------------------------------------------- events from the browser
 
 
-def area(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Select the points of a shape, a category or a neighbourhood that was chosen on this canvas."""
-    if not canvas.concerns(event):
-        return
-    state.hidden = _categories(canvas, event.get("hidden"))
-    part = part_of(event, len(canvas.colouring.names))
-    if part is not None:
-        state.side = canvas.side
-        state.extend(part, canvas.scene, canvas.units, canvas.colouring)
+_EVENTS = ("area", "point", "hover", "clear", "hidden", "camera", "tiles", "picture", "outline")
 
 
-def point(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Show the details of a clicked point."""
-    row = canvas.row(event)
-    if row >= 0:
-        state.click(int(canvas.scene.ids[row]))
+def handle(canvas: Canvas, state: MapState, name: str, event: Any) -> None:
+    """Change the state of a map as an event of the browser says; one about other points changes nothing."""
+    if name == "clear":
+        state.clear()
+    elif name == "camera":  # pan and zoom
+        state.camera = camera_of(event)
+    elif name == "hover":  # the point under the pointer has a tooltip
+        row = canvas.row(event)
+        state.tip = int(canvas.scene.ids[row]) if row >= 0 else -1
+    elif canvas.concerns(event):
+        _handle(canvas, state, name, event)
 
 
-def hover(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Show the tooltip of the point under the pointer."""
-    row = canvas.row(event)
-    state.tip = int(canvas.scene.ids[row]) if row >= 0 else -1
-
-
-def hide(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Keep the categories that the legend hides."""
-    if canvas.concerns(event):
+def _handle(canvas: Canvas, state: MapState, name: str, event: Mapping[str, Any]) -> None:
+    if name == "area":  # a shape, a category or a neighbourhood is selected
+        state.hidden = _categories(canvas, event.get("hidden"))
+        part = part_of(event, len(canvas.colouring.names))
+        if part is not None:
+            state.side = canvas.side
+            state.extend(part, canvas.scene, canvas.units, canvas.colouring)
+    elif name == "point":  # a point was clicked
+        row = canvas.row(event)
+        if row >= 0:
+            state.click(int(canvas.scene.ids[row]))
+    elif name == "hidden":  # in the legend
         state.hidden = _categories(canvas, event.get("kinds"))
-
-
-def move(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Keep pan and zoom."""
-    state.camera = camera_of(event)
-
-
-def request_tiles(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Send the tiles that the browser asks for next."""
-    if canvas.concerns(event):
+    elif name == "tiles":  # the browser asks for more
         held = [number for number in _numbers(event.get("held")) if number < len(canvas.levels.tiles)]
         state.request_tiles(canvas.digest, held, canvas.levels.batch(_numbers(event.get("wanted"))))
-
-
-def show_picture(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Draw the map as a picture from now on."""
-    state.picture = state.picture or canvas.concerns(event)
-
-
-def open_outline(canvas: Canvas, state: MapState, event: Any) -> None:
-    """Send the list of categories and sentences from now on."""
-    if canvas.concerns(event):
+    elif name == "picture":  # the browser cannot draw the points
+        state.picture = True
+    elif name == "outline":  # the list of categories and sentences is open
         state.outlined = canvas.digest
-
-
-_EVENTS: dict[str, Callable[[Canvas, MapState, Any], None]] = {
-    "area": area,
-    "point": point,
-    "hover": hover,
-    "clear": lambda canvas, state, event: state.clear(),
-    "hidden": hide,
-    "camera": move,
-    "tiles": request_tiles,
-    "picture": show_picture,
-    "outline": open_outline,
-}
 
 
 def _numbers(value: Any) -> list[int]:

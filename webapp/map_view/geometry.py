@@ -24,6 +24,10 @@ _MOST_CORNERS = 1_000
 MANY_POINTS = 50_000
 """Number of points above which shapes are compared with cells of the grid first."""
 _CELLS, _CELL = 256, 256
+_OUTLIERS = 0.002
+"""Share of the points at each border that the initial view leaves out."""
+_FRAME_POINTS = 100_000
+_SIZES, _SMALLEST = ((500, 8.0), (2_000, 6.0), (50_000, 4.0)), 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,20 @@ def shape_of(value: Any) -> Polygon:
         corners = np.empty((0, 2))
     fits = 3 <= len(corners) <= _MOST_CORNERS and np.isfinite(corners).all() and (np.abs(corners) <= 64 * UNITS).all()
     return np.rint(corners) if fits else np.empty((0, 2))
+
+
+def frame_of(units: Units) -> list[int]:
+    """Return [left, bottom, right, top] around all points but outliers, which are found in a part of many points."""
+    if not len(units):
+        return [0, 0, UNITS, UNITS]
+    some = units[:: len(units) // _FRAME_POINTS + 1]
+    low, high = np.quantile(some, (_OUTLIERS, 1 - _OUTLIERS), axis=0)
+    return [int(value) for value in (*low, *high)]
+
+
+def point_size(n: int) -> float:
+    """Return a readable diameter for the points of a map of ``n``, in pixels."""
+    return next((size for most, size in _SIZES if n <= most), _SMALLEST)
 
 
 def nearest_rows(units: Units, among: Rows, place: tuple[int, int], count: int) -> Rows:

@@ -23,7 +23,7 @@ from themescope.webapp.features.map import controls, export, facets, state
 from themescope.webapp.features.map.colourings import ColouredView
 from themescope.webapp.features.map.controls import MapHits
 from themescope.webapp.features.map.state import state_of, to_address
-from themescope.webapp.map_view import component
+from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view import scene as map_scene
 from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Rows, Units
@@ -262,10 +262,10 @@ def show(corpus: CorpusRecord, maps: Sequence[MapRecord]) -> None:
     with bar.search:
         found = controls.found(record, corpus, whole, scene)
     canvas = component.canvas_of(
-        scene, colouring, found=found.rows, size=scale * component.point_size(len(scene.ids)),
+        scene, colouring, found=found.rows, size=scale * geometry.point_size(len(scene.ids)),
         opacity=opacity, height=_HEIGHT, fill=_BELOW, name=record.digest[:12],
         context=_sampled(base.units[~shown]) if facets.rest_shown() else component.NO_POINTS,
-        frame=component.frame_of(base.units),
+        frame=geometry.frame_of(base.units),
     )  # fmt: skip
     beside = second_canvas(pair, scene, canvas, other) if pair is not None and other is not None else None
     chosen = state_of(record.digest)

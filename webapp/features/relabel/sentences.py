@@ -29,7 +29,7 @@ from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, PlottedMap, Queue
 from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
 from themescope.webapp.features.relabel.toolbar import ASSETS, SCRIPTS, WORDS, appearance, palette
-from themescope.webapp.map_view import component
+from themescope.webapp.map_view import component, geometry
 from themescope.webapp.map_view.component import Canvas
 from themescope.webapp.map_view.geometry import Grid
 from themescope.webapp.map_view.scene import MAX_CATEGORIES, Colouring, Scene
@@ -142,7 +142,7 @@ def canvas_of(state: RelabelState, ids: Ids, points: Points, others: Points = _N
     """
     colouring, grid = _colouring(state, ids), Grid.around(np.concatenate([points, others]))
     context = grid.units(others)
-    frame = component.frame_of(np.concatenate([grid.units(points), context]))
+    frame = geometry.frame_of(np.concatenate([grid.units(points), context]))
     texts, p = state.texts, state.partition
     sentences = [texts.sentences[texts.row[int(i)]] for i in ids]
     titles = [c.name for c in p.clusters.values()] + ["unassigned"]
