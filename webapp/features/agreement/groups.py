@@ -62,15 +62,6 @@ COUNTS = {
 alone."""
 
 
-def counted(first: Rater, second: Rater, which: str) -> tuple[Labels, Labels]:
-    """Return the (n,) labels of two raters, -1 for sentences that do not count."""
-    masks = [rater.placed for rater in (first, second) if rater.placed is not None]
-    if which == ALL or not masks:
-        return first.labels, second.labels
-    keep = (np.logical_or if which == ONE else np.logical_and).reduce(masks)
-    return np.where(keep, first.labels, -1), np.where(keep, second.labels, -1)
-
-
 def judged(people: Sequence[Rater], which: str) -> list[Labels]:
     """Return the (n,) labels of all people, -1 for sentences that they have not judged."""
     masks = [rater.placed for rater in people if rater.placed is not None]

@@ -30,7 +30,6 @@ from themescope.webapp.features.agreement.groups import (
     LabellingGroup,
     Rater,
     TextScope,
-    counted,
     judged,
 )
 from themescope.webapp.features.agreement.state import COUNTED
@@ -159,7 +158,8 @@ def pair_row(
     first: Rater, second: Rater, articles: np.ndarray, which: str = ALL
 ) -> tuple[str, str, int, str, str, str]:
     """Return names, shared sentences, ARI, AMI, and a remark where a value or an interval is undefined."""
-    result: PartitionComparison = compare(*counted(first, second, which), articles)
+    own, other = judged((first, second), which)
+    result: PartitionComparison = compare(own, other, articles)
     numbers = with_interval(result.ari), with_interval(result.ami)
     remark = f"undefined because {result.undefined}" if result.undefined else ""
     if not remark and result.articles == 1:
@@ -211,7 +211,7 @@ def contingency(first: Rater, second: Rater, which: str = ALL) -> tuple[pd.DataF
 
     If they have no common codes, matched clusters are on the diagonal.
     """
-    own, other = counted(first, second, which)
+    own, other = judged((first, second), which)
     both = (own >= 0) & (other >= 0)
     a, b = own[both], other[both]
     coded = None
