@@ -19,8 +19,8 @@ import benchmarks._runtime  # noqa: F401, must be imported before webapp
 from themescope.core.compute.neighbours import cosines
 from themescope.core.projection.maps import UmapConfig, faithfulness, project
 from themescope.core.protocols import SILENT
-from themescope.webapp.map_view.component import Canvas, frame_of, points_data, view_data
-from themescope.webapp.map_view.geometry import UNITS, Grid, inside_rows
+from themescope.webapp.map_view.component import Canvas, points_data, view_data
+from themescope.webapp.map_view.geometry import UNITS, Grid, frame_of, inside_rows
 from themescope.webapp.map_view.levels import levels_of
 from themescope.webapp.map_view.parts import SHAPE, MapPart
 from themescope.webapp.map_view.scene import Colouring, Scene
