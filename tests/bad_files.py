@@ -1,7 +1,5 @@
 """Files that cannot be imported, each broken in a way of its own. Name → what is in it."""
 
-from __future__ import annotations
-
 import bz2
 import io
 import json

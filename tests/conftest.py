@@ -1,7 +1,5 @@
 """Fixtures that every test may use: a home of its own, settings, stores on both engines, shared data."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Run coroutines in tests."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor

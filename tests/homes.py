@@ -1,7 +1,5 @@
 """What the fixtures hand out by which a filled store is made once and copied for each test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias

@@ -8,8 +8,6 @@ PROGRAM``, the environment is not started; ``cyclonedx-py`` writes its bill of m
 the wheel of torch is taken from the environment variable ``TORCH_INDEX``; without it, pip uses its own settings.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """A server on the loopback address that speaks the protocol of OpenAI's chat completions, well or badly."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

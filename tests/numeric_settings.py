@@ -5,8 +5,6 @@ in another order. Each setting makes the libraries choose as on another processo
 row per setting; the exit status is 1 if any test failed. Settings that this processor cannot run are listed as such.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -3,8 +3,6 @@
 Each line of the file RECORD is a host that the process resolved or an address that it connected to.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

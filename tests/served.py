@@ -1,7 +1,5 @@
 """The ASGI application of a test, served on a free port of this machine by a thread."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

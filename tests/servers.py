@@ -1,7 +1,5 @@
 """Private PostgreSQL and S3 servers for the tests, on free loopback ports, gone when the session ends."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

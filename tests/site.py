@@ -3,8 +3,6 @@
 ``python -m tests.site`` builds it and prints the links to other sites, which no test follows.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The files for deployment name commands, modules, settings, ports and extras that exist, and exact versions."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

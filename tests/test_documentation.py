@@ -4,8 +4,6 @@ Python blocks of the documents and doctests of the library are executed. Command
 without being run. Links, paths, modules, settings and extras are looked up.
 """
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

@@ -1,7 +1,5 @@
 """The documentation site is built without warnings, is complete, and needs no other host."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Each of the six is one file with one card, declared as an entry point. The packa
 check runs in a fresh process, because registries load plug-ins once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

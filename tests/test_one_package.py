@@ -3,8 +3,6 @@
 The wheel is installed into an environment that sees the packages of this one.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The locked requirements are those of ``pyproject.toml``, have hashes, and two builds of the sources are equal."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """No identifier, docstring, label or message uses a word that the glossary rules out."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A sentence encoder that is small enough to be made and trained within a test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A file cannot be rolled back with a transaction, and every writer waits while one is open.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Actions of the pages, for every kind of visitor: what they may do is done, anything else changes nothing."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

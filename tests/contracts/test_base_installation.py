@@ -1,7 +1,5 @@
 """The base installation is the library: what it does without the packages of the extras."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """What the project imports is what pyproject.toml declares."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Results of an implementation change only with a new revision of its card: see :mod:`tests.contracts.fingerprints`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

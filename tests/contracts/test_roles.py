@@ -1,7 +1,5 @@
 """Roles are enforced for each table and each entry point, and pages have no other access to the store."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

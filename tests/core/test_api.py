@@ -1,7 +1,5 @@
 """Functions of the public API: loading, encoding, themes, reproduction."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Types of columns: what is inferred, what a person may choose, and that values survive."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import numpy as np

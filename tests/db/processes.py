@@ -1,7 +1,5 @@
 """What other processes do to a store at the same time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from collections.abc import Callable

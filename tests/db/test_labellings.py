@@ -1,7 +1,5 @@
 """Labellings in the store: state, history, versions, people."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

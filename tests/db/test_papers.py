@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from themescope.db.store import Store
 
 CONTENT = {"rows": [{"id": "a", "ours": {"ami": {"value": 0.25}}}], "note": "τ ≥ 1"}

@@ -1,7 +1,5 @@
 """The key that signs cookies is made once, for its owner only."""
 
-from __future__ import annotations
-
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor

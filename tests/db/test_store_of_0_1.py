@@ -1,7 +1,5 @@
 """A store written by version 0.1: migration, records, models, labellings, maps, runs and jobs."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Search in all texts: on both databases, with any letters, the rows of one corpus apart from the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from themescope.core.types import Article, Paragraph, Section

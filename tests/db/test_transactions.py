@@ -1,7 +1,5 @@
 """Nothing outside the database is written inside a transaction: the guard that watches all tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

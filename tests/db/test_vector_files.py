@@ -1,7 +1,5 @@
 """Vectors in files: on the local disk and on a server with the protocol of S3."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Small articles for the store's tests."""
 
-from __future__ import annotations
-
 from themescope.core.records.stored import CorpusRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.store import Store

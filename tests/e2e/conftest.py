@@ -4,8 +4,6 @@ A server, a worker and a browser's tab cost seconds each before they do anything
 they write has names of its own, and each begins in a tab that has forgotten what the one before it did.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

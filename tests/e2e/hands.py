@@ -1,7 +1,5 @@
 """What a person at a page does, sees and waits for."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

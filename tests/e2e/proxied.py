@@ -1,7 +1,5 @@
 """Two web servers behind nginx with HTTPS, configured as in docs/deploy; each server can be killed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

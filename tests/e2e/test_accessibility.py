@@ -3,8 +3,6 @@
 docs/accessibility.md is the report on it.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit

@@ -1,7 +1,5 @@
 """Suggested merge, re-clustering of one cluster, new name, sub-theme and export of the scheme, by keyboard only."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """A codebook is written, exported as a REFI-QDA project and imported again, identical, by keyboard only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode

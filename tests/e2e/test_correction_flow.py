@@ -1,7 +1,5 @@
 """The correction loop in a real browser: questions are answered by single keys."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The documentation in a real browser: under its policy, searched, and opened from a page."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

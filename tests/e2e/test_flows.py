@@ -1,7 +1,5 @@
 """A file is imported in a real browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import urlencode
 

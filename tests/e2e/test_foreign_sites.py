@@ -1,7 +1,5 @@
 """Hostile web sites in a real browser: DNS rebinding, foreign websockets, and frames are refused."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """Markup in every text of the store, in every text box and in every URL key: no page runs any of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """The main tasks by keyboard only, and by clicks without any dragging (WCAG 2.1.1, 2.1.4 and 2.5.7)."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Signing in with a real browser: a reload and another tab stay in, signing out ends it, roles are told apart."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A map of 200,000 points in a real browser: levels of detail, a lasso over all points, a picture without WebGL2."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two maps of the same sentences in our own drawing: shapes, legend, search, link and files, in a real browser."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An error notebook from 15 cases to a report, by keyboard only."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Two web servers behind a real nginx, with the configuration of docs/deploy: a page survives the end of its server."""
 
-from __future__ import annotations
-
 import urllib.error
 import urllib.request
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Two people correct the clusters of one article in a real browser; nothing is lost, and everything comes back."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import quote, urlencode

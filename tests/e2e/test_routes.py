@@ -1,7 +1,5 @@
 """Who reaches which path of a running server: every route and page, every method, every kind of visitor."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

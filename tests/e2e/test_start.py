@@ -1,7 +1,5 @@
 """``python -m themescope``: one command starts everything, shows the demo to whoever comes, and stops everything."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

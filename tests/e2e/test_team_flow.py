@@ -1,7 +1,5 @@
 """Two people with a task: one by clicks without dragging, one by keyboard only; a gold labelling ends it."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import pytest

@@ -1,7 +1,5 @@
 """From pasted sentences to a file of named themes, in a real browser."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

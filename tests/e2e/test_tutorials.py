@@ -3,8 +3,6 @@
 With the environment variable ``SCREENSHOTS`` (a folder), as in ``make screenshots``, the images are made on the way.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

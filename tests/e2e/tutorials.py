@@ -4,8 +4,6 @@ A step is written for people; its form is fixed, so that a script can do literal
 sentence of another form is an error.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """The clock jumps a day ahead or back, or differs from that of another machine: no job is lost, and none runs twice."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

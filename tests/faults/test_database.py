@@ -1,7 +1,5 @@
 """The database is locked, goes away, is damaged, or has the tables of another version while jobs run."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A disk without room, folders that cannot be written, damaged files of models."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable

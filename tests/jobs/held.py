@@ -5,8 +5,6 @@
 Whoever kills, stops or cancels a job in the middle would otherwise race with its end, and lose on a busy machine.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

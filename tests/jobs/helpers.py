@@ -1,7 +1,5 @@
 """Text to import, worker processes to kill, and patience."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

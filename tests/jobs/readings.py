@@ -1,7 +1,5 @@
 """Readings of files for test_reading, which other processes import."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Generator

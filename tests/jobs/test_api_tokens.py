@@ -1,7 +1,5 @@
 """Tokens of the HTTP API: the command line, what is stored, accounts, backups and personal data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import timedelta

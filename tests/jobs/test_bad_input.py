@@ -1,7 +1,5 @@
 """Bad input, given to a command and to a job: one sentence, an honest exit code, and a store as it was before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A bundle: what one store exports another imports, all of it or nothing."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from dataclasses import replace

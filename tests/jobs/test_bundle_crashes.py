@@ -1,7 +1,5 @@
 """An import of a bundle: cleanup leaves it alone, a killed worker leaves nothing, nothing comes twice."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

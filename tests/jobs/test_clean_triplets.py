@@ -1,7 +1,5 @@
 """A set without the triplets that people called bad: what stays, what is told, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

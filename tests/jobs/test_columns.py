@@ -1,7 +1,5 @@
 """Columns of imported files: their types and values, chosen types, and that bundles carry them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Commands on a store written by version 0.1, and files exported by it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Cases, samples, suggested categories, counts, reports, and notebooks that go to another store."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Shards of an import: same articles whatever the workers are, read a few ahead, and not parsed again when stored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import islice

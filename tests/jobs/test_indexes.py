@@ -1,7 +1,5 @@
 """Search by meaning through the index of a large corpus."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every kind of job on a small corpus: results, caching, and the sentence that bad input gets."""
 
-from __future__ import annotations
-
 import bz2
 from pathlib import Path
 from typing import Any

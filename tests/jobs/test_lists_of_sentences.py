@@ -1,7 +1,5 @@
 """Lists of sentences: from a file to vectors, neighbours and themes, with the store and without."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What log records contain, and what they do not."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

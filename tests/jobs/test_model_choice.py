@@ -1,7 +1,5 @@
 """The best validated model comes first, never merely the newest one; models that cannot read a text come last."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

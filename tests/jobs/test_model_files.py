@@ -1,7 +1,5 @@
 """The files of deleted models: told by the doctor, removed by a worker, never taken from a job that writes them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

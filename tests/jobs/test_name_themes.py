@@ -1,7 +1,5 @@
 """Names by a language model: a server that answers, misbehaves or lies, and what is sent, and when nothing is."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

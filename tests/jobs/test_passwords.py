@@ -1,7 +1,5 @@
 """Passwords: strong, salted, and never right by accident."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 

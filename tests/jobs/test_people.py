@@ -1,7 +1,5 @@
 """Accounts: the command line, one transaction for each change, names in stored form, the audit log."""
 
-from __future__ import annotations
-
 import json
 import threading
 import unicodedata

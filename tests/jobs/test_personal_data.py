@@ -1,7 +1,5 @@
 """Forgetting a person leaves no trace of the name and changes no partition; exporting writes everything about them."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """The pipeline after an import: its jobs, their states, and what happens if one fails or is cancelled."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

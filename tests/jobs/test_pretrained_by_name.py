@@ -1,7 +1,5 @@
 """Pretrained models by name on a fresh store: every command that takes a model, and the jobs behind the pages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

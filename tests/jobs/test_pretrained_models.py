@@ -1,7 +1,5 @@
 """Pretrained models: size, model card, vectors, training articles, and their copy in the store."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The table of jobs as queue, with the same tests on SQLite and PostgreSQL."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

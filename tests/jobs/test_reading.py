@@ -1,7 +1,5 @@
 """Reading in a process of its own: the same items, and no file can stop the process of the job."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Remaining time of a job: its own rate, else the time of jobs like it, else nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 

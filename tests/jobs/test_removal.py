@@ -1,7 +1,5 @@
 """A given-up import: out of the way at once, removed step by step."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.jobs.helpers import write_articles

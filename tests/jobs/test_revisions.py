@@ -1,7 +1,5 @@
 """Cached work is computed again when an implementation that took part in it has a new revision."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What happens to a job between the queue and its end."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Sample projects: their texts are there, readable, and imported by jobs that anybody could queue."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

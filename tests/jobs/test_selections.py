@@ -1,7 +1,5 @@
 """Selections in the store: who may write them, what is stored once, what they are used for, bundles."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Sentence vectors of a corpus as a job: trained end to end, cut off and resumed, built upon by other methods."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which files of this machine a job that was started from a page may read."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

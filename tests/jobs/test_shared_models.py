@@ -1,7 +1,5 @@
 """Evaluations of models that are built on the same network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Signing in: wrong passwords, waiting times that all processes share, sessions and their ends."""
 
-from __future__ import annotations
-
 import logging
 import unicodedata
 from datetime import timedelta

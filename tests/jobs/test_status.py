@@ -1,7 +1,5 @@
 """Health, readiness and metrics of a worker, and its end on SIGTERM."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

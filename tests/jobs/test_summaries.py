@@ -1,7 +1,5 @@
 """Summaries from a file to ROUGE-1: baselines, LexRank on words and on a model's vectors, refusals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Lists of sentences: every format read, bounds kept, and nothing written that a spreadsheet would obey."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

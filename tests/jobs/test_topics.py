@@ -1,7 +1,5 @@
 """Topics of sentences from messages to scores: labels kept once, per-document accuracies, tuning, refusals."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training jobs of methods that learn from the sections of a corpus."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Training on with a small triplet set: another set's validation triplets, a network to go on from, and the record."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Vectors of large corpora, which jobs store in files."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real worker process: killed, stopped, asked to cancel."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Commands used wrongly, or where the machine refuses: one sentence, an exit code, and every file as it was."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -1,7 +1,5 @@
 """A kind of job that does what its argument says: small enough to see what the machinery around it does."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A mutation is determined by the sample and a seed. Bytes are changed too, but ra
 the first check of a format, and reach nothing behind it.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Mutated files of every other import: the store has all of them, or nothing of them, and a sentence says why."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

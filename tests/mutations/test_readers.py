@@ -1,7 +1,5 @@
 """Mutated files of every reader and of lists: they are read, or refused with a sentence, in little time and memory."""
 
-from __future__ import annotations
-
 import io
 import re
 import time

@@ -1,7 +1,5 @@
 """Browsers in front of the sign-in page and the check of sessions, with a stand-in for Streamlit behind them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Columns for the sentences of a stored corpus, written directly."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A benchmark that several methods have clustered, written directly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.webapp.filled import METRICS

@@ -1,7 +1,5 @@
 """Stores for pages: empty, and filled once and copied."""
 
-from __future__ import annotations
-
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator

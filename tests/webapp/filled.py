@@ -1,7 +1,5 @@
 """A small store with something of everything, written directly: no job runs, nothing is trained."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from themescope.core.records.stored import JobStatus, ScoreRecord

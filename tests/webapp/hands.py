@@ -1,7 +1,5 @@
 """What a person at a page in a test reads and presses, and what it queues."""
 
-from __future__ import annotations
-
 from streamlit.testing.v1 import AppTest
 
 from themescope.core.records.stored import JobStatus

@@ -1,7 +1,5 @@
 """What a simulated page sends to the browser for its list of sentences."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

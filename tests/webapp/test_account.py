@@ -1,7 +1,5 @@
 """The account page: people change their password, see and end their sessions, and manage tokens for programs."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Agreement page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The HTTP API: who is let in, errors, other sites, and the description."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

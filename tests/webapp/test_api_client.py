@@ -1,7 +1,5 @@
 """The Python client: every operation of the description is reached, pages are hidden, errors are sentences."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ No request may end in a server error or in an answer that the description lacks,
 token, may change anything. Half of the ids are replaced by those of the store, so that requests reach what exists.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections import Counter

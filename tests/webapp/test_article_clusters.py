@@ -1,7 +1,5 @@
 """Clusters of the article that is read: the button, the job, the coloured sentences, and where they lead."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Bad input on a page: the sentence that the command and the job give, and no button that would queue a broken job."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

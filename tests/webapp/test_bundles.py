@@ -1,7 +1,5 @@
 """Bundles on the Corpora page: export, download, preview and import."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

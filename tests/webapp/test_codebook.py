@@ -1,7 +1,5 @@
 """The Codebook page and the panel in Relabel: what is written is stored, and nothing typed by a person is obeyed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Compare page: table of methods, two methods, one article, and exports."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

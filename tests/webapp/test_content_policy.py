@@ -1,7 +1,5 @@
 """The Content Security Policy allows no script but those of the server, and the installed start page of Streamlit."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path

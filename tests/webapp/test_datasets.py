@@ -1,7 +1,5 @@
 """Datasets on the page Data: export with labels, download, and import of a folder of the server."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

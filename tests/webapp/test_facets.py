@@ -1,7 +1,5 @@
 """Filters by columns on the map: masks and counts, the address, and what the page lists and colours."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

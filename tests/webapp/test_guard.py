@@ -1,7 +1,5 @@
 """What somebody sees who may not do what a page is for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

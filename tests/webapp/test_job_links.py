@@ -1,7 +1,5 @@
 """Pages that job kinds name in their cards."""
 
-from __future__ import annotations
-
 import pytest
 
 from themescope.jobs.kinds import REGISTRY as KINDS

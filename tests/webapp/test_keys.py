@@ -1,7 +1,5 @@
 """Keys of the session and the URL: with the page's prefix, and those of the URL declared once per page."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

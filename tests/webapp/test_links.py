@@ -1,7 +1,5 @@
 """What a link opens is what it names, whatever was open before."""
 
-from __future__ import annotations
-
 import ast
 from collections import UserDict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Rows of ids, and the categories that colour a map."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Search by meaning on a map of a large corpus, which goes through the index."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names on a map: at dense places of their group, without overlaps, inside the view, at every level."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Levels of detail: every point is in one tile, answers keep to their budget, and shapes select among all points."""
 
-from __future__ import annotations
-
 import base64
 import io
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The map page: what it says, what it lists, what its address keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

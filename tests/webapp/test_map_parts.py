@@ -1,7 +1,5 @@
 """Parts of a selection: what each selects, how they combine, and how addresses write them; the map as a list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

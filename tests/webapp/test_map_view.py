@@ -1,7 +1,5 @@
 """The ids that come back from a map are exactly the sentences inside the shape, whatever is shown and however."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from typing import Any

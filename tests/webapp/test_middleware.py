@@ -1,7 +1,5 @@
 """Which requests the server answers, and the headers of its responses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any

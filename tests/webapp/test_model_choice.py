@@ -1,7 +1,5 @@
 """Choosing a model out of many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Names by a language model on Themes and Relabel: what is sent is shown, and nothing is sent without agreement."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The Error notebook page, and the cases that other pages add to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Sign-in through a real identity provider: state, nonce, who is vouched for, and errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """From work that has ended to what came of it, and on to the next step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

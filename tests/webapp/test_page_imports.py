@@ -1,7 +1,5 @@
 """What is imported when a page is opened."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Every page on an empty and on a filled store: it draws, says what to do next, and does what its buttons say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Every page on a store written by version 0.1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Paper tables page: empty, with results, and with a queued reproduction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Small parts of pages: text, uploads, forms, colours, the start."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The name in the menu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import given

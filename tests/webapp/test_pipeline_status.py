@@ -1,7 +1,5 @@
 """What a page shows about the work after an import, and the form that starts it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

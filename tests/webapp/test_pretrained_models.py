@@ -1,7 +1,5 @@
 """Pretrained models on pages before they are stored: they can be chosen wherever a job takes a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

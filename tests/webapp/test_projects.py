@@ -1,7 +1,5 @@
 """The project that a page shows: that of the address, of what the address names, of the session, or the last used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 

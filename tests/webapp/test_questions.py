@@ -1,7 +1,5 @@
 """Mode Questions of the Relabel page: answers are stored with what they change, once, and nothing else is answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

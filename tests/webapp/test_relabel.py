@@ -1,7 +1,5 @@
 """The Relabel page: what is done is stored, what is refused is told, nothing typed by a person is obeyed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Actions dispatched by the browser: each is handled once and in order, however messages are repeated or merged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

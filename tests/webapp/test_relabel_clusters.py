@@ -1,7 +1,5 @@
 """Layout Clusters of the Relabel page, re-clustering of a part and schemes: all in steps that can be undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

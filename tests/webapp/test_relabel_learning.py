@@ -1,7 +1,5 @@
 """Fine-tuning on corrections on the Relabel page: queued jobs, and their effects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Relabel page: a method is chosen by labels, and a metric is learned from them, each used in one step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

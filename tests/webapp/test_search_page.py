@@ -1,7 +1,5 @@
 """Search of everything: what is found, where it leads, and the page with its address."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

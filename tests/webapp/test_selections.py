@@ -1,7 +1,5 @@
 """A selection on its page: read, made a theme, stored under a name, combined, compared, and opened by a link."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

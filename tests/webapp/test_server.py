@@ -1,7 +1,5 @@
 """What the web process does before the first person comes."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterator
 

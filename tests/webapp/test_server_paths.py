@@ -1,7 +1,5 @@
 """Paths of the server in forms: not offered without a setting, and refused outside the folders that it names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

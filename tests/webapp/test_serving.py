@@ -3,8 +3,6 @@
 Requests come from a browser in which somebody has signed in.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """The sign-in page and the check of sessions: who is let in, cookies, and other sites."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

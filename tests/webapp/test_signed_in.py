@@ -1,7 +1,5 @@
 """What people see on the pages once they have signed in, what each role is refused, and names without sign-in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The web process on SIGTERM, with an open page; its log as JSON lines; its metrics on this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

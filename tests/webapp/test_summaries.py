@@ -1,7 +1,5 @@
 """The Summaries page: empty states, methods side by side, ROUGE-1 against a pasted summary, collections."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

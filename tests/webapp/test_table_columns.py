@@ -1,7 +1,5 @@
 """A table on the page Corpora: its columns are chosen, typed and imported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

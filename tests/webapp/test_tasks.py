@@ -1,7 +1,5 @@
 """The Tasks page, the bar of a task in Relabel, and tasks on the Agreement page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

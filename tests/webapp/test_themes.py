@@ -1,7 +1,5 @@
 """The Themes page: from pasted sentences to queued jobs, and from a stored analysis to files."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Themes by the columns of the sentences: what the page shows, and its files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Triplets: filters, verdicts by key, and export."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Triplets: accuracy by margin and section pair, and the words that a network looks at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

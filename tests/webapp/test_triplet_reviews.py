@@ -1,7 +1,5 @@
 """Triplets: accuracy by length and article, who reviewed what, a set without the bad ones, and what it changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Command line: ``python -m tests.contracts.fingerprints [--write]``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Comparing fingerprints with those that were kept, and keeping new ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

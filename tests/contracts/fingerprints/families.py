@@ -1,7 +1,5 @@
 """Fingerprints of models, clusterers, metrics, readers, summarizers and tables of word vectors."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """Tiny fixed inputs: vectors by integer arithmetic, and articles of invented sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from typing import Any

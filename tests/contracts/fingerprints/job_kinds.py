@@ -1,7 +1,5 @@
 """Fingerprints of job kinds that compute something themselves."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from unittest import mock

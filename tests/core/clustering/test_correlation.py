@@ -1,7 +1,5 @@
 """Correlation clustering and pair probabilities: exhaustive search as oracle, planted clusters, invariances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

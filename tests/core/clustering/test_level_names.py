@@ -1,7 +1,5 @@
 """Names of nested groups: telling words, without those of the group above."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

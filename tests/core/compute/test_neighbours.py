@@ -1,7 +1,5 @@
 """Search by meaning against all cosines at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Simulated labellers, who answer by known themes with some wrong answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

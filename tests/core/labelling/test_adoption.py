@@ -1,7 +1,5 @@
 """A clustering that replaces the clusters of a labelling keeps placed sentences, and undo restores every byte."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

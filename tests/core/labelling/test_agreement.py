@@ -1,7 +1,5 @@
 """Agreement against numbers computed by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Re-clustering a part, themes and sub-themes, dismissals: a partition in two levels, and every step can be undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Distribution of items: every promise of a plan is kept, or the error says what is missing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

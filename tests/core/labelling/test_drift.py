@@ -1,7 +1,5 @@
 """Drift checks: exact p-values of small cases, the correction, and a rate of false alarms below its level."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A labelling stays a partition whatever people do, and everything they do can be taken back exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What people did becomes what a model may learn; test articles teach nothing."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

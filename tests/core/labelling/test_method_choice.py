@@ -1,7 +1,5 @@
 """Choice by labels: agreement is kappa, names of clusters do not matter, and the default stays without evidence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

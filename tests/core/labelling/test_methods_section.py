@@ -1,7 +1,5 @@
 """Methods sections: every sentence has its fact, and foreign text cannot change the markup."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields, replace
 from datetime import date

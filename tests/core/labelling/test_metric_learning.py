@@ -1,7 +1,5 @@
 """The effect of a learned metric is measured where it was not learned, and its use is a step like any other."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

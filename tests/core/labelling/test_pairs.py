@@ -1,7 +1,5 @@
 """Pairs of sentences: canonical, without contradictions, from labels or from answers."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

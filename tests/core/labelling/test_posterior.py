@@ -1,7 +1,5 @@
 """Reliabilities and posterior co-assignment: exact cases, invariances, and recovery of simulated raters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

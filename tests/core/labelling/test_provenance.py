@@ -1,7 +1,5 @@
 """Provenance of labels: what each kind of step makes of it, and any sequence of steps against a simple model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Questions and answers: labellings stay labellings, answers are respected, and everything can be undone."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sets of sentences: the laws of set operations, and origins as JSON."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Similar clusters, outliers and parts, compared with cosines computed directly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

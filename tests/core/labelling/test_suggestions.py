@@ -1,7 +1,5 @@
 """Suggestions of a model, compared with mean cosines computed directly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

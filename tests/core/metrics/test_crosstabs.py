@@ -1,7 +1,5 @@
 """Contingency tables against scipy and an example worked out by hand; shares over time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

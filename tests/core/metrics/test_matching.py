@@ -1,7 +1,5 @@
 """Matched clusters against a search through every way to match them."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compact files of saved models."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Number format of matrix products, and random numbers: from their seed, whatever other threads draw."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

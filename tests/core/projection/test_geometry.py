@@ -1,7 +1,5 @@
 """Shapes against brute force, alignment against scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Regions of a map are nested, the same for the same points, and every point is in one."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

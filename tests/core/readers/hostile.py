@@ -1,7 +1,5 @@
 """Hostile texts: a syntax element repeated many times, mostly without its end. Format → prefix, element, suffix."""
 
-from __future__ import annotations
-
 import json
 from xml.sax.saxutils import escape
 

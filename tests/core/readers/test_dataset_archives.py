@@ -1,7 +1,5 @@
 """ZIP files of datasets: what is unpacked, and what is refused."""
 
-from __future__ import annotations
-
 import io
 import stat
 import zipfile

@@ -4,8 +4,6 @@ Time is that of the thread, which a loaded machine hardly changes; the limit is 
 half of that of quadratic work. A case fails only if it does so three times.
 """
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values and bytes that crashed a reader: it returns articles or a table, or raises a sentence, and nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Fitting a calibration: recovers planted numbers and probabilities, survives its folder, names missing lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

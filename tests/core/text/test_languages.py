@@ -1,7 +1,5 @@
 """Detection of languages, their shares in words, stop words, and sentence marks of languages without a list."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Stores written by released versions. The current version must open them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

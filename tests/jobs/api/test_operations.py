@@ -1,7 +1,5 @@
 """Operations of the HTTP API as functions: pages are parts of the whole, changes are steps, exports are complete."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

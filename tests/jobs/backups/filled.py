@@ -1,7 +1,5 @@
 """A store with files of models and vectors, people, sessions and a labelling, and comparisons of two stores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Backups are made while people work, restore the same store elsewhere, and are refused when damaged."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Regular backups: when they are due, which are kept, and who runs them."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The zip of a bundle: what goes in comes out, and nothing else is believed."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Corpora as Hugging Face datasets and back: the package datasets reads our rows, and we read what it saves."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Functions that the tests send to workers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """A cluster that is reached through its Ray Client server, from a process of its own as a worker would be."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

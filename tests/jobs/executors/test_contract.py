@@ -1,7 +1,5 @@
 """What every executor does, whatever its workers are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

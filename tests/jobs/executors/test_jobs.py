@@ -1,7 +1,5 @@
 """Jobs on every executor: the same results, also when workers die."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

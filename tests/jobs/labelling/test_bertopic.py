@@ -1,7 +1,5 @@
 """Topics of BERTopic as labels; docs/other-tools.md has the example that makes them with the package."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sub-themes, re-clusterings and dismissals in the store and in files: what comes back is what was there."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A labelling exported as a REFI-QDA project and imported again has the same codebook and the same clusters."""
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import replace
 from pathlib import Path

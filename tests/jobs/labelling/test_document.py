@@ -1,7 +1,5 @@
 """A labelling as a file: what was changed by another hand is named by its line, whatever was put there."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

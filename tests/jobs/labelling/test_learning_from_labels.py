@@ -1,7 +1,5 @@
 """From labels to a method and to a metric: the job, what it would change, and the model that is kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

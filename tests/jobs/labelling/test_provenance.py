@@ -1,7 +1,5 @@
 """Who or what made a label is kept through files, the HTTP API and undo, and nothing learns from machine labels."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Questions of several people in a store: answers arrive, are undone, and come back from files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A person's place at a labelling, and labellings that come and go as files."""
 
-from __future__ import annotations
-
 import csv
 import io
 

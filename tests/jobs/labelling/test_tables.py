@@ -1,7 +1,5 @@
 """Labels from tables: found by id or word for word, and never imported in part."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

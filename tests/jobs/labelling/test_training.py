@@ -1,7 +1,5 @@
 """Training items are read with the labelling, and attempts are kept for each person."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

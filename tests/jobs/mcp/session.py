@@ -1,7 +1,5 @@
 """The MCP session in docs/other-tools.md: ``python -m tests.jobs.mcp.session --write`` runs it and writes it there."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """The MCP server: tools by role, in process and with the official client against the real command."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator

@@ -1,7 +1,5 @@
 """A store with articles and the data of a tiny paper, and a function that reproduces it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Trainings of a reproduction as jobs of their own: with other workers, nothing twice, after errors and stops."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The tables of a paper, from the declaration to the file: computed once, interrupted, resumed, from own files."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The comparison ``modern``, cut down to a few rows and a tiny encoder."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

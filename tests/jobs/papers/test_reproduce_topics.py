@@ -1,7 +1,5 @@
 """The tables of Saha et al. 2017, cut down to a few rows: from files in a data folder to the numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

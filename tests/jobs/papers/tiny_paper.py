@@ -1,7 +1,5 @@
 """A paper with a table of every kind of measurement, small enough to be reproduced within a test."""
 
-from __future__ import annotations
-
 from themescope.core.papers.spec import (
     SIMILAR,
     Accuracy,

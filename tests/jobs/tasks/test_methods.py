@@ -1,7 +1,5 @@
 """The methods section of labellings agrees with the store."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks from making to checks: items, rights, labellings of people, progress, gold items and routing."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 

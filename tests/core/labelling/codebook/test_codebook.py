@@ -1,7 +1,5 @@
 """Codebook entries, versions, training items and files of codes keep what people wrote."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

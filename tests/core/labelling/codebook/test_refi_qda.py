@@ -1,7 +1,5 @@
 """Codebooks and projects in the REFI-QDA format follow its schema and come back as they were written."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

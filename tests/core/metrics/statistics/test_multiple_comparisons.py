@@ -1,7 +1,5 @@
 """Whole tables of comparisons: false alarms under the null, tie groups, and what tests say by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The cosine of a hybrid is the weighted mean of the cosines of its parts."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

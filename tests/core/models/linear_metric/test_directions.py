@@ -1,7 +1,5 @@
 """A learned metric is symmetric and positive definite, and the identity where nothing was learned."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

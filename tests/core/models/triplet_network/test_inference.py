@@ -1,7 +1,5 @@
 """Fast inference on a processor gives the vectors of the network."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Themes: planted ones are found, named and ordered; curves keep their bounds whatever the vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
