@@ -1,18 +1,15 @@
 """Signing in with a real browser: a reload and another tab stay in, signing out ends it, roles are told apart."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-import sqlalchemy as sa
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import App, serving
-from tests.e2e.hands import menu, open_page, using
+from tests.e2e.conftest import serving
+from tests.e2e.hands import menu, using
 from themescope.core.records.stored import Role
-from themescope.db.label_tables import session
 from themescope.db.settings import Settings
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
@@ -81,25 +78,3 @@ def in_and_out(page: Page, other: Page, url: str) -> None:
     with menu(other) as opened:
         expect(opened.get_by_role("link", name="Jobs")).to_have_count(1)
         expect(opened.get_by_role("link", name="People")).to_have_count(0)
-
-
-def _until_kept(store: Store, name: str) -> None:
-    """Wait until the store has a name. Just after Enter, the script may not have begun to run."""
-    query = sa.select(session.c.person)
-    for _ in range(100):
-        with store.reading() as r:
-            if name in r.sessions.connection.scalars(query):
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"The store does not have the name “{name}”.")
-
-
-def test_a_browser_keeps_the_name_where_nobody_signs_in(app: App, page: Page) -> None:
-    open_page(page, f"{app.url}/corpora", "Data")
-    with menu(page) as opened:
-        opened.get_by_role("textbox", name="Your name").fill("Ada")
-        opened.get_by_role("textbox", name="Your name").press("Enter")
-        _until_kept(app.store, "Ada")
-    open_page(page, f"{app.url}/relabel", "Relabel")
-    with menu(page) as opened:
-        expect(opened.get_by_role("textbox", name="Your name")).to_have_value("Ada")

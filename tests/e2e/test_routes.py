@@ -1,4 +1,4 @@
-"""Who reaches which path of a running server: every route and page, every method, every kind of visitor."""
+"""Who reaches which path of a running server: every route and page, every method, every kind of visitor; headers."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from tests.e2e.conftest import serving
+from tests.e2e.conftest import serving, wait_for
 from themescope.core.records.stored import Role
 from themescope.db import label_tables as t
 from themescope.db.settings import Settings
@@ -27,7 +27,15 @@ from themescope.jobs.api.application import description
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.accounts import sign_in as service
 from themescope.webapp.features import REGISTRY
-from themescope.webapp.routes.middleware import API, FOREIGN_HOST, FOREIGN_ORIGIN, PUBLIC, PUBLIC_FILES, REFUSED
+from themescope.webapp.routes.middleware import (
+    API,
+    FOREIGN_HOST,
+    FOREIGN_ORIGIN,
+    PUBLIC,
+    PUBLIC_FILES,
+    REFUSED,
+    SECURITY_HEADERS,
+)
 from themescope.webapp.routes.status import PROBES
 from themescope.webapp.shared.people import browser_token, cookie, new_token
 
@@ -41,6 +49,7 @@ Headers = dict[str, str]
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 STREAM = "/_stcore/stream"
 SECRET = "correct horse battery"
+METRICS_TOKEN = "a-token-of-this-test"
 PEOPLE = {"val": Role.VIEWER, "lea": Role.LABELLER, "ada": Role.ADMIN}
 SIGNED_IN = ("viewer", "labeller", "admin", "own origin")
 FOREIGN = {"other origin": FOREIGN_ORIGIN, "other host": FOREIGN_HOST}
@@ -80,7 +89,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(home: Path) -> Iterator[str]:
-    with serving(home, THEMESCOPE_LOGIN="always") as url:
+    with serving(home, THEMESCOPE_LOGIN="always", THEMESCOPE_METRICS_TOKEN=METRICS_TOKEN) as url:
         yield url
 
 
@@ -130,6 +139,43 @@ def test_each_visitor_reaches_what_is_theirs(routes: set[str], server: str, visi
             wrong.append((visitor, method, path, expected, found, answer.status))
     connection.close()
     assert wrong == []
+
+
+def ask(server: str, path: str, **headers: str) -> tuple[int, Message, str]:
+    """Send a GET request; status, headers and body of the answer."""
+    connection = HTTPConnection(urlsplit(server).hostname or "", urlsplit(server).port, timeout=60)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read().decode("utf-8", "replace")
+    connection.close()
+    return answer.status, answer.headers, body
+
+
+def test_every_response_has_the_security_headers(server: str, visitors: dict[str, Headers]) -> None:
+    own = visitors["admin"]
+    status, headers, page = ask(server, "/", **own)
+    script = re.search(r'src="\.(/static/[^"]+\.js)"', page)
+    assert status == 200 and script
+    answers: dict[str, tuple[int, Message]] = {"/": (status, headers)}
+    for path in (script[1], "/_stcore/health", "/corpora", "/static/none.js", "/media/none.png", "/..%2f..%2fetc"):
+        answers[path] = ask(server, path, **own)[:2]
+    answers["foreign"] = ask(server, "/", **visitors["other host"])[:2]
+    assert answers[script[1]][0] == 200 and answers["foreign"][0] == 403
+    for name, (status, headers) in answers.items():
+        assert {key: headers[key] for key in SECURITY_HEADERS} == SECURITY_HEADERS, (name, status)
+
+
+def test_probes_are_answered_under_every_host_name_and_metrics_for_the_token(server: str) -> None:
+    assert ask(server, "/healthz", host="web1")[::2] == (200, "ok")
+    wait_for(lambda: ask(server, "/readyz", host="web1")[::2] == (200, '{"store":"ok"}'), 60, "the migration")
+    token = {"authorization": f"Bearer {METRICS_TOKEN}"}
+    for headers in ({}, {"authorization": "Bearer wrong"}, {**token, "host": "evil.example"}):
+        assert ask(server, "/metrics", **headers)[0] == 403
+    ask(server, "/a/made-up/path")
+    status, _, metrics = ask(server, "/metrics", **token)
+    assert status == 200 and "themescope_store_up 1.0" in metrics
+    assert 'themescope_http_request_seconds_count{kind="page",status="200"}' in metrics
+    assert "themescope_sessions 0.0" in metrics and "made-up" not in metrics
 
 
 def test_no_cookie_opens_the_api(server: str, visitors: dict[str, Headers]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.test_cli import call, call_json
-from themescope.core.errors import DataError, ReadError, ThemescopeError
+from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.records.stored import Sharing
@@ -155,46 +155,6 @@ def rewritten(source: Path, target: Path, change: Any) -> Path:
         for name, data in {**parts, MANIFEST: json.dumps(manifest).encode()}.items():
             file.writestr(name, data)
     return target
-
-
-def _text(parts: dict[str, bytes], _: Any) -> None:
-    parts["articles.jsonl"] = parts["articles.jsonl"].replace(b"Three.", b"Thr33.")
-
-
-def _labels(parts: dict[str, bytes], _: Any) -> None:
-    parts["labellings/0001.jsonl"] = parts["labellings/0001.jsonl"].replace(b"Three.", b"Thr33.")
-
-
-def _steps(parts: dict[str, bytes], _: Any) -> None:
-    parts["labellings/0001.jsonl"] = b"".join(parts["labellings/0001.jsonl"].splitlines(True)[:-1])
-
-
-def _vectors(parts: dict[str, bytes], _: Any) -> None:
-    parts["vectors/00/00000.safetensors"] = b"\x80\x04\x95 a pickle"
-
-
-def _model(parts: dict[str, bytes], manifest: Any) -> None:
-    parts["models/00/model.json"] = b"\x80\x04\x95 a pickle"
-    manifest["about"]["models"][0]["digest"] = "another"
-
-
-def _about(_: dict[str, bytes], manifest: Any) -> None:
-    manifest["about"]["corpus"] = 1
-
-
-@pytest.mark.parametrize("change", [_text, _labels, _steps, _vectors, _model, _about])
-def test_nothing_is_imported_in_part(sqlite_store: Store, other: Store, tmp_path: Path, change: Any) -> None:
-    with_model = change in (_vectors, _model)
-    fill(sqlite_store, with_model)
-    with sqlite_store.reading() as r:
-        (corpus,) = r.corpora.list()
-    path = tmp_path / "a.zip"
-    do(sqlite_store, "export-bundle", corpus=corpus.name, file=str(path), models=["net"] * with_model)
-    with pytest.raises(ThemescopeError):
-        do(other, "import-bundle", file=str(rewritten(path, tmp_path / "b.zip", change)))
-    with other.reading() as r:
-        assert r.corpora.list(include_unready=True) == []
-        assert r.labellings.list() == []
 
 
 def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:

@@ -153,15 +153,36 @@ def test_a_kill_between_the_row_and_the_note_of_it_costs_no_name(
     assert go(context, bundle, "C")["corpus"] == "C"
 
 
+def _text(parts: dict[str, bytes], _: Any) -> None:
+    parts["articles.jsonl"] = parts["articles.jsonl"].replace(b"Three.", b"Thr33.")
+
+
+def _labels(parts: dict[str, bytes], _: Any) -> None:
+    parts["labellings/0001.jsonl"] = parts["labellings/0001.jsonl"].replace(b"Three.", b"Thr33.")
+
+
+def _steps(parts: dict[str, bytes], _: Any) -> None:
+    parts["labellings/0001.jsonl"] = b"".join(parts["labellings/0001.jsonl"].splitlines(True)[:-1])
+
+
+def _pickled_model(parts: dict[str, bytes], manifest: Any) -> None:
+    parts["models/00/model.json"] = b"\x80\x04\x95 a pickle"
+    manifest["about"]["models"][0]["digest"] = "another"
+
+
+def _about(_: dict[str, bytes], manifest: Any) -> None:
+    manifest["about"]["corpus"] = 1
+
+
 def _no_vectors(parts: dict[str, bytes], _: Any) -> None:
-    parts["vectors/00/00000.safetensors"] = b"damaged"
+    parts["vectors/00/00000.safetensors"] = b"\x80\x04\x95 a pickle"
 
 
 def _missing_vectors(parts: dict[str, bytes], _: Any) -> None:
     del parts["vectors/00/00000.safetensors"]
 
 
-def _no_such_model(parts: dict[str, bytes], manifest: Any) -> None:
+def _no_such_model(parts: dict[str, bytes], _: Any) -> None:
     parts["vectors/01/00000.safetensors"] = parts["vectors/00/00000.safetensors"]
 
 
@@ -177,9 +198,13 @@ def _another_owner(_: dict[str, bytes], manifest: Any) -> None:
     manifest["about"]["labellings"][0]["owner"] = "eve"
 
 
-@pytest.mark.parametrize(
-    "change", [_no_vectors, _missing_vectors, _no_such_model, _another_method, _more_labellings, _another_owner]
+CHANGES = (
+    *(_text, _labels, _steps, _pickled_model, _about),
+    *(_no_vectors, _missing_vectors, _no_such_model, _another_method, _more_labellings, _another_owner),
 )
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_nothing_at_all_is_left_of_what_was_refused(other: Store, bundle: Path, tmp_path: Path, change: Any) -> None:
     with pytest.raises(ThemescopeError):
         do(other, "import-bundle", file=str(rewritten(bundle, tmp_path / "b.zip", change)))
