@@ -1,6 +1,5 @@
 """Re-clustering a part, themes and sub-themes, dismissals: a partition in two levels, and every step can be undone."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import numpy as np
@@ -8,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.errors import DataError, ThemescopeError
+from tests.core.labelling.test_labelling import Choose, LabellingSession, at
+from themescope.core.errors import DataError
 from themescope.core.labelling import cluster_changes, hierarchy
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.changes import ChangeSet, Kind, Step, apply, misplaced, replay, rewind, undo_state
-from themescope.core.labelling.cluster_changes import ClusterChanges
+from themescope.core.labelling.changes import apply, misplaced
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, start
 from themescope.core.types import Ids
 
@@ -110,16 +109,10 @@ def test_either_level_can_be_shown() -> None:
 
 # ---------------------------------------------------------------- any sequence of operations
 
-Choose = Callable[[Partition, int], op.Operation]
 place = st.integers(0, 6)
 some_places = st.lists(place, max_size=3)
 some = st.lists(st.sampled_from(IDS.tolist()), max_size=8, unique=True).map(lambda ids: np.array(ids, dtype=np.int64))
 name = st.sampled_from(["One", "Two", "Past", "War"])
-
-
-def at(partition: Partition, where: int) -> int:
-    numbers = [*sorted(partition.clusters), 1_000]
-    return numbers[where % len(numbers)]
 
 
 def all_at(partition: Partition, places: list[int]) -> list[int]:
@@ -152,73 +145,22 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
 )
 
 
-class Labelling:
-    """A labelling with its log, and the names at each of its steps."""
-
-    def __init__(self) -> None:
-        self.state = made()
-        self.issued = 4
-        self.steps: list[Step] = []
-        self.change_sets: list[ChangeSet] = []
-
-    def enter(self, kind: Kind, change_set: ChangeSet, target: int | None = None) -> None:
-        self.state = apply(self.state, change_set)
-        self.issued = max([self.issued, *change_set.created()])
-        self.steps.append(Step(len(self.steps) + 1, kind, "", "", "ada", NOW, target))
-        self.change_sets.append(change_set)
-
-    def do(self, choose: Choose) -> None:
-        try:
-            change_set = choose(self.state, self.issued + 1).change_set
-        except ThemescopeError:
-            return
-        if change_set:
-            self.enter(Kind.DO, change_set)
-
-    def undo(self) -> bool:
-        ids = undo_state(self.steps).undoable
-        if ids:
-            self.enter(Kind.UNDO, self.change_sets[ids[-1] - 1].inverse(), ids[-1])
-        return bool(ids)
-
-    def changes(self) -> ClusterChanges:
-        found = ClusterChanges()
-        found.add(zip(self.steps, self.change_sets, strict=True))
-        return found
-
-
 @given(st.lists(st.one_of(intentions, st.just("undo")), max_size=12))
 def test_any_sequence_leaves_two_levels_and_can_be_undone(actions: list[Choose | str]) -> None:
-    labelling = Labelling()
-    for action in actions:
-        if isinstance(action, str):
-            labelling.undo()
-        else:
-            labelling.do(action)
-        state = labelling.state
-        assert not misplaced(state.clusters)
-        assert set(state.numbers.tolist()) <= {*state.clusters, UNASSIGNED}
-        assert len({c.name for c in state.clusters.values()}) == len(state.clusters)
-        totals = hierarchy.total_sizes(state)
-        assert sum(totals[n] for n, c in state.clusters.items() if c.parent is None) == (state.numbers >= 0).sum()
-    first, state = made(), labelling.state
-    assert replay(first, labelling.change_sets).to_bytes() == state.to_bytes()
-    assert rewind(state, labelling.change_sets).to_bytes() == first.to_bytes()
-    while labelling.undo():
-        pass
-    assert labelling.state.to_bytes() == first.to_bytes()
-    assert not labelling.changes().stale_names(labelling.state)
+    labelling = LabellingSession(made())
+    labelling.act(actions)
+    labelling.check_history()
 
 
 # ---------------------------------------------------------------- names and dismissals
 
 
-def names(labelling: Labelling) -> list[int]:
+def names(labelling: LabellingSession) -> list[int]:
     return list(labelling.changes().stale_names(labelling.state))
 
 
 def test_a_name_is_out_of_date_after_more_than_a_quarter_of_the_sentences_changed() -> None:
-    labelling = Labelling()
+    labelling = LabellingSession(made())
     labelling.do(lambda p, n: op.assign(p, p.members(4)[:2], 2))  # Money 6 → 4, War 5 → 7
     assert names(labelling) == [2, 4]
     labelling.undo()
@@ -240,14 +182,14 @@ def test_a_name_is_out_of_date_after_more_than_a_quarter_of_the_sentences_change
 
 
 def test_the_name_of_a_cluster_that_was_empty_is_a_plan() -> None:
-    labelling = Labelling()
+    labelling = LabellingSession(made())
     labelling.do(lambda p, n: op.create(p, 5, "Sport", np.empty(0, np.int64)))
     labelling.do(lambda p, n: op.assign(p, p.members(UNASSIGNED), 5))
     assert names(labelling) == []
 
 
 def test_pairs_stay_dismissed_until_the_clusters_change() -> None:
-    labelling = Labelling()
+    labelling = LabellingSession(made())
 
     def apart() -> bool:
         state = labelling.state

@@ -1,6 +1,6 @@
 """A labelling stays a partition whatever people do, and everything they do can be taken back exactly."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError, DuplicateNameError, ThemescopeError
+from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import (
     ChangeSet,
@@ -28,6 +29,7 @@ from themescope.core.labelling.changes import (
     rewind,
     undo_state,
 )
+from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.metric_learning import stop_metric, use_metric
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.labelling.suggestions import adopted
@@ -42,15 +44,20 @@ def made() -> Partition:
     return start(IDS, [1, 1, 2, 2, UNASSIGNED, 1, 2, UNASSIGNED], clusters)
 
 
-def check(partition: Partition) -> None:
-    """Every sentence once, in a cluster that is there or in none."""
-    assert np.array_equal(partition.ids, np.sort(IDS))
-    assert len(partition.numbers) == len(partition.uncertain) == len(IDS)
+def check(first: Partition, partition: Partition) -> None:
+    """Every sentence of the start once, in a cluster that is there or in none; names differ; there are two levels."""
+    ids = set(first.ids.tolist())
+    assert np.array_equal(partition.ids, first.ids)
+    assert len(partition.numbers) == len(partition.uncertain) == len(ids)
     assert set(partition.numbers.tolist()) <= {*partition.clusters, UNASSIGNED}
-    assert set(partition.notes) <= set(IDS.tolist())
-    assert sum(partition.sizes().values()) == len(IDS)
+    assert set(partition.notes) <= ids
+    assert sum(partition.sizes().values()) == len(ids)
     assert not misplaced(partition.clusters)
-    assert all(set(entry.sentences) <= set(IDS.tolist()) for entry in partition.entries.values())
+    assert len({cluster.name for cluster in partition.clusters.values()}) == len(partition.clusters)
+    assert all(set(entry.sentences) <= ids for entry in partition.entries.values())
+    totals = hierarchy.total_sizes(partition)
+    tops = [n for n, cluster in partition.clusters.items() if cluster.parent is None]
+    assert sum(totals[n] for n in tops) == (partition.numbers >= 0).sum()
 
 
 Choose = Callable[[Partition, int], op.Operation]
@@ -129,17 +136,17 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
 class LabellingSession:
     """A labelling with its log, as the store keeps it."""
 
-    def __init__(self) -> None:
-        self.first = self.state = made()
-        self.issued = 2
+    def __init__(self, first: Partition) -> None:
+        self.first = self.state = first
+        self.issued = max(first.clusters)
         self.steps: list[Step] = []
         self.change_sets: list[ChangeSet] = []
 
     def enter(self, kind: Kind, change_set: ChangeSet, target: int | None = None) -> None:
         self.state = apply(self.state, change_set)
-        check(self.state)
+        check(self.first, self.state)
         self.issued = max([self.issued, *change_set.created()])
-        self.steps.append(Step(len(self.steps), kind, "", "", "ada", NOW, target))
+        self.steps.append(Step(len(self.steps) + 1, kind, "", "", "ada", NOW, target))
         self.change_sets.append(change_set)
 
     def do(self, choose: Choose) -> None:
@@ -156,42 +163,52 @@ class LabellingSession:
     def undo(self) -> bool:
         ids = undo_state(self.steps).undoable
         if ids:
-            self.enter(Kind.UNDO, self.change_sets[ids[-1]].inverse(), ids[-1])
+            self.enter(Kind.UNDO, self.change_sets[ids[-1] - 1].inverse(), ids[-1])
         return bool(ids)
 
     def redo(self) -> bool:
         ids = undo_state(self.steps).redoable
         if ids:
-            self.enter(Kind.REDO, self.change_sets[ids[-1]], ids[-1])
+            self.enter(Kind.REDO, self.change_sets[ids[-1] - 1], ids[-1])
         return bool(ids)
+
+    def act(self, actions: Iterable[Choose | str]) -> None:
+        """Do operations, and undo and redo where their names stand."""
+        for action in actions:
+            if isinstance(action, str):
+                getattr(self, action)()
+            else:
+                self.do(action)
+
+    def changes(self) -> ClusterChanges:
+        found = ClusterChanges()
+        found.add(zip(self.steps, self.change_sets, strict=True))
+        return found
+
+    def check_history(self) -> None:
+        """The log leads from the start to the end and back, step by step and by undoing and redoing."""
+        assert replay(self.first, self.change_sets).to_bytes() == self.state.to_bytes()
+        assert rewind(self.state, self.change_sets).to_bytes() == self.first.to_bytes()
+        at_end, count = self.state.to_bytes(), 0
+        while self.undo():
+            count += 1
+        assert self.state.to_bytes() == self.first.to_bytes() and not self.changes().stale_names(self.state)
+        for _ in range(count):
+            assert self.redo()
+        assert self.state.to_bytes() == at_end
 
 
 @given(st.lists(st.one_of(intentions, st.sampled_from(["undo", "redo"])), max_size=14))
 def test_any_sequence_of_operations_and_undos_leaves_a_partition(actions: list[Choose | str]) -> None:
-    session = LabellingSession()
-    for action in actions:
-        if isinstance(action, str):
-            getattr(session, action)()
-        else:
-            session.do(action)
-    check(session.state)
-    assert replay(session.first, session.change_sets).to_bytes() == session.state.to_bytes()
-    assert rewind(session.state, session.change_sets).to_bytes() == session.first.to_bytes()
-    at_end = session.state.to_bytes()
-    count = 0
-    while session.undo():
-        count += 1
-    assert session.state.to_bytes() == session.first.to_bytes()
-    for _ in range(count):
-        assert session.redo()
-    assert session.state.to_bytes() == at_end
+    session = LabellingSession(made())
+    session.act(actions)
+    session.check_history()
 
 
 @given(st.lists(intentions, max_size=8))
 def test_the_difference_of_two_states_leads_from_one_to_the_other(actions: list[Choose]) -> None:
-    session = LabellingSession()
-    for action in actions:
-        session.do(action)
+    session = LabellingSession(made())
+    session.act(actions)
     there = difference(session.first, session.state)
     assert apply(session.first, there).to_bytes() == session.state.to_bytes()
     assert apply(session.state, there.inverse()).to_bytes() == session.first.to_bytes()

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.labelling.test_cluster_operations import IDS, Choose, Labelling, intentions, made
+from tests.core.labelling.test_cluster_operations import IDS, Choose, LabellingSession, intentions, made
 from tests.jobs.labelling.test_document import ABOUT
 from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.jobs.bundles.labellings import Document, SentencePlace, from_lines, moved, to_lines
@@ -15,12 +15,8 @@ BACK = {there: here for here, there in SHIFT.items()}
 @settings(max_examples=60)
 @given(st.lists(st.one_of(intentions, st.just("undo")), max_size=10))
 def test_any_history_comes_back_from_a_file_and_from_another_store(actions: list[Choose | str]) -> None:
-    labelling = Labelling()
-    for action in actions:
-        if isinstance(action, str):
-            labelling.undo()
-        else:
-            labelling.do(action)
+    labelling = LabellingSession(made())
+    labelling.act(actions)
     places = {int(id): SentencePlace("article", int(id), f"text {id}") for id in IDS}
     log = tuple(zip(labelling.steps, labelling.change_sets, strict=True))
     document = Document(ABOUT, made(), log, places)

@@ -11,6 +11,7 @@ import pytest
 
 import themescope.jobs.papers.measurements as measuring
 from tests.jobs.helpers import WORDS
+from tests.jobs.papers.conftest import content, rows
 from themescope.core.errors import Cancelled, ConfigError, ReadError, UnknownNameError
 from themescope.core.papers.spec import ClusteringMeasures
 from themescope.core.records.stored import JobStatus
@@ -23,17 +24,6 @@ from themescope.jobs.papers.sources import triplet_files
 from themescope.jobs.papers.tables import PENDING, summary
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
-
-
-def content(store: Store, table: str) -> dict[str, Any]:
-    with store.reading() as r:
-        record = r.papers.get("tiny", table, "quick")
-    assert record is not None
-    return dict(record.content)
-
-
-def rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
-    return {row["id"]: row for row in content(store, table)["rows"]}
 
 
 def test_an_interrupted_run_goes_on_where_it_was_and_a_second_one_computes_nothing(

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
-from tests.homes import CopyHome, MakeHome
+from tests.homes import CopyHome
 from tests.jobs.helpers import WORDS, write_articles
+from tests.jobs.papers.conftest import content, rows, write_words
 from tests.tiny_encoder import write_encoder
 from themescope.core.errors import ConfigError
 from themescope.core.models import REGISTRY as METHODS
@@ -65,11 +65,7 @@ CUT: Paper = dataclasses.replace(
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with claims and bills, word vectors and an encoder, and without SICK and topics."""
     folder = tmp_path_factory.mktemp("data")
-    articles = write_articles(folder, 60)
-    words = sorted({w.strip(".=").lower() for w in articles.read_text(encoding="utf-8").split()} - {""})
-    rng = np.random.default_rng(0)
-    lines = [f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=8)) for word in words]
-    (folder / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = write_words(folder, write_articles(folder, 60))
     (folder / "debater-claims-evidence").mkdir()
     claims = [f"{m}\tThe {w} matters for the {v}\tx" for m, own in MOTIONS.items() for w in own for v in own]
     table = "\n".join(["Topic\tClaim original text\tClaim corrected version", *claims])
@@ -93,12 +89,6 @@ def _bill(number: int) -> str:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def home(make_home: MakeHome, data: Path) -> Path:
-    args = {"files": [str(data / "articles-60.txt")], "corpus": "C"}
-    return make_home(lambda store: run_here(store, "import-corpus", args, quiet=True))
-
-
 @pytest.fixture
 def corpus(copy_home: CopyHome, home: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
@@ -117,35 +107,24 @@ def reproduce(corpus: Store, data: Path, tmp_path: Path) -> Callable[..., dict[s
     return run
 
 
-def _content(store: Store, table: str) -> dict[str, Any]:
-    with store.reading() as r:
-        record = r.papers.get("modern", table, "quick")
-    assert record is not None
-    return dict(record.content)
-
-
-def _rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
-    return {row["id"]: row for row in _content(store, table)["rows"]}
-
-
 def test_every_model_is_measured_on_all_data_and_a_second_run_computes_nothing(
     corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     first = reproduce()
-    overview, clusters, triplets = (_rows(corpus, id) for id in ("overview", "clusters", "triplets"))
+    overview, clusters, triplets = (rows(corpus, id, "modern") for id in ("overview", "clusters", "triplets"))
     assert {id for id, row in overview.items() if row["missing"]} == {"static-encoder"} - set(METHODS.ids())
     assert {"ami", "sentences", "titles", CLAIMS, BILLS, "speed"} <= set(overview["minilm"]["ours"])
     assert "SICK is missing" in overview["minilm"]["data"] and "--data" in overview["minilm"]["data"]
     assert clusters["random"]["ours"]["ami"]["n"] == 3 and len(clusters["minilm"]["ours"]["ami"]["seeds"]) == 2
     assert overview["minilm"]["ours"]["ami"]["value"] == clusters["minilm"]["ours"]["ami"]["value"]
     _check_triplets(triplets)
-    claims = _rows(corpus, CLAIMS)["thematic-encoder"]
+    claims = rows(corpus, CLAIMS, "modern")["thematic-encoder"]
     assert "low" not in claims["ours"]["ami"] and "1 articles, 22 sentences" in claims["data"]
     assert overview["tfidf"]["ours"][BILLS]["value"] > 0.9  # their sections are told apart by a word
-    costs = {id: row["ours"] for id, row in _rows(corpus, "costs").items() if not row["missing"]}
+    costs = {id: row["ours"] for id, row in rows(corpus, "costs", "modern").items() if not row["missing"]}
     assert all(cost["speed"]["value"] > 0 and cost["megabytes"]["value"] > 0 for cost in costs.values())
     assert costs["ensemble-encoder"]["seconds"]["value"] >= costs["thematic-encoder"]["seconds"]["value"] > 0
-    assert any("verdict" in claim for claim in _content(corpus, "clusters")["claims"])
+    assert any("verdict" in claim for claim in content(corpus, "clusters", "modern")["claims"])
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
     assert "## Overview: All models" in text and "· –" not in text and "| – |" in text
     second = reproduce()
@@ -166,16 +145,16 @@ def test_given_models_stand_for_seeds_and_nothing_is_trained(
         args = {"method": "thematic-encoder", "corpus": "C", "name": f"T{seed}", "seed": seed, "settings": ENCODER}
         run_here(corpus, "train", args, quiet=True)
     reproduce(tables=["clusters"], training=False, models=["thematic-encoder=T1", "thematic-encoder=T0"])
-    rows = _rows(corpus, "clusters")
-    assert "model T1; " in rows["thematic-encoder"]["data"] and len(rows["thematic-encoder"]["runs"]) == 2
-    assert rows["ensemble-encoder"]["ours"] and not rows["ensemble-encoder"]["missing"]
-    assert "--model set-encoder=NAME" in rows["set-encoder"]["missing"]
+    found_rows = rows(corpus, "clusters", "modern")
+    assert "model T1; " in found_rows["thematic-encoder"]["data"] and len(found_rows["thematic-encoder"]["runs"]) == 2
+    assert found_rows["ensemble-encoder"]["ours"] and not found_rows["ensemble-encoder"]["missing"]
+    assert "--model set-encoder=NAME" in found_rows["set-encoder"]["missing"]
     command = ["reproduce", "modern", "--corpus", "C", "--data", str(data), "--words", str(data / "words.txt")]
     command += ["--table", "clusters", "--no-training", "--model", "thematic-encoder=T1", "--seeds", "1"]
     with pytest.raises(SystemExit) as exit_:
         main([*command, "--document", str(tmp_path / "r.md")])
     assert exit_.value.code == 0 and "| not measured |" in (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert "An ensemble needs several models" in _rows(corpus, "clusters")["ensemble-encoder"]["missing"]
+    assert "An ensemble needs several models" in rows(corpus, "clusters", "modern")["ensemble-encoder"]["missing"]
     with corpus.reading() as r:
         assert {model.method for model in r.models.list()} >= {"thematic-encoder", "centred"}
         assert not r.models.list("set-encoder")
@@ -184,13 +163,13 @@ def test_given_models_stand_for_seeds_and_nothing_is_trained(
 def test_a_sample_of_articles_is_part_of_a_larger_one(
     corpus: Store, reproduce: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    rows = {}
+    found_rows = {}
     for articles in (2, 4):
         reproduce(tables=["triplets"], articles=articles, training=False, seeds=1)
-        rows[articles] = _rows(corpus, "triplets")["mean-vectors"]
-        assert rows[articles]["ours"]["sentences"]["n"] == articles
+        found_rows[articles] = rows(corpus, "triplets", "modern")["mean-vectors"]
+        assert found_rows[articles]["ours"]["sentences"]["n"] == articles
     with corpus.reading() as r:
-        found = [run for run in r.runs.list(kind="triplet-sample") if run.config.get("articles") in rows]
+        found = [run for run in r.runs.list(kind="triplet-sample") if run.config.get("articles") in found_rows]
         assert r.runs.list(kind="triplets") == []  # which pages compare
         ids = {run.config["articles"]: set(r.runs.margins(run.id, Split.VALIDATION)[0].tolist()) for run in found}
     assert ids[2] < ids[4]
@@ -212,8 +191,8 @@ def _measures(measure: Measure) -> Iterator[Measure]:
 
 
 def test_only_models_that_read_the_article_are_measured_with_it() -> None:
-    rows = {row.id: row.measure for row in MODERN.table("triplets").rows}
-    for id, measure in rows.items():
+    measures = {row.id: row.measure for row in MODERN.table("triplets").rows}
+    for id, measure in measures.items():
         assert isinstance(measure, Combined)
         part = measure.parts["sentences in context"][0]
         assert isinstance(part, Accuracy)

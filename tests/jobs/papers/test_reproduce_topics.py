@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.jobs.papers.conftest import rows
 from themescope.core.papers.sjh17.data import BAGS, ENGINE, NEWSGROUPS, REUTERS, TUNING
 from themescope.core.papers.sjh17.tables import SJH17
 from themescope.core.papers.spec import Paper, ResultTable, RunProfile
@@ -83,26 +84,19 @@ def _packed(documents: list[dict[str, Any]]) -> bytes:
     return lzma.compress("".join(json.dumps(x) + "\n" for x in documents).encode())
 
 
-def _rows(store: Store, table: str) -> dict[str, dict[str, Any]]:
-    with store.reading() as r:
-        record = r.papers.get("sjh17", table, "quick")
-    assert record is not None
-    return {row["id"]: row for row in record.content["rows"]}
-
-
 def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
     args = {"paper": "sjh17", "data": str(data), "document": str(tmp_path / "results.md")}
     first = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (first["rows"], first["rows_not_measured"]) == (11, 1)
-    sizes = _rows(sqlite_store, "2")
+    sizes = rows(sqlite_store, "2", "sjh17")
     assert "reuters21578" in sizes[REUTERS]["missing"] and "--data" in sizes[REUTERS]["missing"]
     found = {name: score["value"] for name, score in sizes[NEWSGROUPS]["ours"].items()}
     documents = 2 * DOCUMENTS * len(THEMES)
     assert (found["documents"], found["sentences"]) == (documents, documents * SENTENCES)
     assert found["annotated"] == documents == found["train"] + found["validation"] + found["test"]
-    assert _rows(sqlite_store, "3")[f"{NEWSGROUPS}:reg-dis"]["ours"]["value"]["value"] in (0.3, 0.5, 0.8, 1.0)
-    topics = _rows(sqlite_store, "4-newsgroups")
+    assert rows(sqlite_store, "3", "sjh17")[f"{NEWSGROUPS}:reg-dis"]["ours"]["value"]["value"] in (0.3, 0.5, 0.8, 1.0)
+    topics = rows(sqlite_store, "4-newsgroups", "sjh17")
     assert set(topics) == set(KEPT["4-newsgroups"])
     accuracy = topics["neighbour-mean"]["ours"]["accuracy"]
     assert accuracy["low"] <= accuracy["value"] <= accuracy["high"] and len(accuracy["seeds"]) == 2
@@ -110,11 +104,11 @@ def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, mo
     assert topics["neighbour-mean"]["ours"]["seconds"]["value"] >= topics["sen2vec"]["ours"]["seconds"]["value"] >= 0
     assert "made of: " in topics["neighbour-mean"]["data"]
     assert topics["sen2vec"]["difference"]["V"] == pytest.approx(topics["sen2vec"]["ours"]["V"]["value"] - 0.353)
-    bills = _rows(sqlite_store, "5-billsum")
+    bills = rows(sqlite_store, "5-billsum", "sjh17")
     assert bills["lead"]["ours"]["recall"]["n"] == len(THEMES) and len(bills["sen2vec"]["runs"]) == 2
-    assert _rows(sqlite_store, "1")["billsum"]["ours"]["documents"]["value"] == len(THEMES)
+    assert rows(sqlite_store, "1", "sjh17")["billsum"]["ours"]["documents"]["value"] == len(THEMES)
     second = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (second["computed"], second["cached"]) == (0, True)
     fewer = resume_here(sqlite_store, "reproduce", args | {"seeds": 1}, quiet=True)
-    assert fewer["computed"] == 0 and len(_rows(sqlite_store, "4-newsgroups")["sen2vec"]["runs"]) == 1
+    assert fewer["computed"] == 0 and len(rows(sqlite_store, "4-newsgroups", "sjh17")["sen2vec"]["runs"]) == 1
     assert "Seeds of this table: 0.\n" in (tmp_path / "results.md").read_text(encoding="utf-8")
