@@ -163,8 +163,15 @@ def test_labels_by_keyboard_only(page: Page, labelled: App) -> None:
     open_labelling(page, labelled)
     page.locator(".columns li").first.focus()
     page.keyboard.press("Space")
+    second = page.locator(".columns li").nth(1)
+    second.focus()  # while the columns are drawn anew with what is selected
+    status(page, "All changes saved")
+    expect(second).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    text = second.inner_text()
     page.keyboard.press("2")
     status(page, "1 sentence →")
+    expect(page.locator(".columns li:focus")).to_have_text(text)  # the next one, where the other one was
     page.keyboard.press("u")
     status(page, "undo: 1 sentence")
 
@@ -225,7 +232,8 @@ def test_shortcuts_of_a_single_key_can_be_switched_off(page: Page, labelled: App
     before = steps(labelled)
     page.keyboard.press("2")
     page.keyboard.press("/")
-    page.locator(".columns li").nth(1).press("Space")
+    page.locator(".columns li").nth(1).focus()
+    page.keyboard.press("Space")
     expect(page.locator(".columns li[aria-selected=true]")).to_have_count(2)
     status(page, "All changes saved")
     assert steps(labelled) == before

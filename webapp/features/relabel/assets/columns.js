@@ -39,20 +39,24 @@ class Columns {
   }
 
   position() {
-    const focused = this.root.getRootNode().activeElement;
-    const lists = [...this.root.querySelectorAll("ol")];
+    const lists = [...this.root.querySelectorAll("ol")], item = this.root.querySelector("li:focus");
+    const list = item?.parentElement;
     return {
       left: this.root.scrollLeft,
       tops: new Map(lists.map((list) => [list.dataset.number, list.scrollTop])),
-      focus: focused && this.root.contains(focused) ? focused.dataset.id : null,
+      focus: item && { id: item.dataset.id, list: list.dataset.number, place: [...list.children].indexOf(item) },
     };
   }
 
   restore(position) {
     this.root.scrollLeft = position.left;
     for (const list of this.root.querySelectorAll("ol")) list.scrollTop = position.tops.get(list.dataset.number) || 0;
-    if (!position.focus || !this.selected.has(Number(position.focus))) return;
-    this.root.querySelector(`li[data-id="${CSS.escape(position.focus)}"]`)?.focus({ preventScroll: true });
+    if (!position.focus) return;
+    const { id, list, place } = position.focus;
+    const items = [...this.root.querySelectorAll(`ol[data-number="${CSS.escape(list)}"] > li`)];
+    // In place of a sentence that left its cluster, the next one has the focus.
+    const item = items.find((one) => one.dataset.id === id) ?? items[Math.min(place, items.length - 1)];
+    item?.focus({ preventScroll: true });
   }
 
   column(column) {
