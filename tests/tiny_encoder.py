@@ -1,7 +1,13 @@
 """A sentence encoder that is small enough to be made and trained within a test."""
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
+
+NEEDS_ENCODER = pytest.mark.skipif(find_spec("peft") is None, reason="pip install 'themescope[encoder]'")
+"""Mark of tests that fine-tune an encoder; looks for the package, whose import takes seconds in every process."""
 
 
 def write_encoder(folder: Path, words: Iterable[str]) -> Path:

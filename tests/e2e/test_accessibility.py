@@ -4,6 +4,8 @@ docs/accessibility.md is the report on it.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -62,7 +64,6 @@ STATES = [
 PAPER = """map => getComputedStyle(map).getPropertyValue("--paper").match(/[0-9a-f]{2}/gi)
   .reduce((sum, part) => sum + parseInt(part, 16), 0)"""
 """Red, green and blue of the ground of a map, together."""
-REFLOWED = [state for state in STATES if not state[1]]
 WIDTHS = (320, 640)
 WIDER = """() => {
   const width = document.documentElement.clientWidth, main = document.querySelector('[data-testid=stMain]');
@@ -102,55 +103,60 @@ def visit(page: Page, app: App, state: tuple[str, dict[str, str]]) -> None:
     at_rest(page)
 
 
-def test_axe_finds_no_violation_on_any_page_in_light_and_dark(page: Page, project: App) -> None:
+def test_every_page_has_no_violation_in_either_theme_and_fits_narrow_windows(page: Page, project: App) -> None:
     """All rules in the theme of the state before, and in the other one those on colours, which alone depend on it.
 
-    Pages are reached by the links of the frame, in one session; their other states by their addresses.
+    Pages are reached by the links of the frame, in one session; their other states by their addresses, in one theme:
+    what they show has the colours of the same page. 320 px is the width of WCAG 1.4.10, and 640 px that of a window of
+    1,280 px at a zoom of 200 %.
     """
-    found, themes = {}, ["light", "dark"]
+    found: dict[str, object] = {}
+    themes = ["light", "dark"]
     visit(page, project, ("home", {}))
     page.evaluate(AXE.read_text("utf-8"))
-    for state in STATES:
-        if state[1]:
-            visit(page, project, state)
+    for name, view in STATES:
+        if view:
+            visit(page, project, (name, view))
             page.evaluate(AXE.read_text("utf-8"))
-        else:
-            turn_to(page, REGISTRY.get(state[0]).title)
-            at_rest(page)
-            assert urlsplit(page.url).path == ("/" if state[0] == "home" else f"/{state[0]}")
-        found[f"{state} in the {themes[0]}"] = violations(page, ALL_RULES)
+            found[f"{name} {view} in the {themes[0]}"] = violations(page, ALL_RULES)
+            continue
+        turn_to(page, REGISTRY.get(name).title)
+        at_rest(page)
+        assert urlsplit(page.url).path == ("/" if name == "home" else f"/{name}")
+        found[f"{name} in the {themes[0]}"] = violations(page, ALL_RULES)
         themes.reverse()
         paint(page, themes[0])
-        found[f"{state} in the {themes[0]}"] = violations(page, COLOUR_RULES)
+        found[f"{name} in the {themes[0]}"] = violations(page, COLOUR_RULES)
+        with narrowed(page):
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 800})
+                at_rest(page)
+                found[f"{name} in {width} px"] = max(0, page.evaluate(WIDER) - 1)
     assert {where: what for where, what in found.items() if what} == {}
 
 
-@pytest.mark.parametrize("control", ["frame-menu", "frame_project", "jobs_tray"])
-def test_axe_finds_no_violation_in_the_menus_of_the_header(page: Page, project: App, control: str) -> None:
-    visit(page, project, ("home", {}))
-    page.locator(f".st-key-{control}").get_by_role("button").first.click()
-    expect(page.get_by_test_id("stPopoverBody").first).to_be_visible()
-    at_rest(page)
-    page.evaluate(AXE.read_text("utf-8"))
-    assert violations(page, ALL_RULES) == []
-
-
-def test_pages_need_no_second_direction_of_scrolling(page: Page, project: App) -> None:
-    """320 px is the width of WCAG 1.4.10; 640 px is a window of 1,280 px at a zoom of 200 %."""
+@contextmanager
+def narrowed(page: Page) -> Iterator[None]:
+    """Give the window its size back in the end."""
     size = page.viewport_size
     assert size is not None
     try:
-        wider = {}
-        for state in REFLOWED:
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 800})
-                if width == WIDTHS[0]:
-                    visit(page, project, state)
-                at_rest(page)
-                wider[state[0], width] = page.evaluate(WIDER)
+        yield
     finally:
         page.set_viewport_size(size)
-    assert {where: pixels for where, pixels in wider.items() if pixels > 1} == {}
+        at_rest(page)
+
+
+def test_axe_finds_no_violation_in_the_menus_of_the_header(page: Page, project: App) -> None:
+    visit(page, project, ("home", {}))
+    page.evaluate(AXE.read_text("utf-8"))
+    for control in ("frame-menu", "frame_project", "jobs_tray"):
+        page.locator(f".st-key-{control}").get_by_role("button").first.click()
+        expect(page.get_by_test_id("stPopoverBody").first).to_be_visible()
+        at_rest(page)
+        assert violations(page, ALL_RULES) == [], control
+        page.keyboard.press("Escape")
+        expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
 
 
 def paint(page: Page, scheme: str) -> None:

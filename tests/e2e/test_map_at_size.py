@@ -1,4 +1,4 @@
-"""A map of 200,000 points in a real browser: levels of detail, a lasso over all points, a picture without WebGL2."""
+"""A map of more points than are sent at once: levels of detail, a lasso over all points, a picture without WebGL2."""
 
 import re
 
@@ -12,8 +12,9 @@ from themescope.core.projection.geometry import inside
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.records import MapPoints
 from themescope.webapp.map_view.geometry import Grid
+from themescope.webapp.map_view.levels import WHOLE_POINTS
 
-MANY, PER_ARTICLE = 200_000, 2_000
+MANY, PER_ARTICLE = WHOLE_POINTS + 10_000, 2_000
 VIEW = "[...window.themescopeViews][0]"
 NO_WEBGL2 = """
 const original = HTMLCanvasElement.prototype.getContext;
@@ -49,9 +50,9 @@ def points(app: App) -> np.ndarray:
 
 def test_tiles_are_loaded_and_a_lasso_selects_among_all_points(page: Page, app: App, points: np.ndarray) -> None:
     open_page(page, app.url + "/map?corpus=Multitude", "Map")
-    expect(page.get_by_text("Positions fitted on 50,000 of 200,000 sentences")).to_be_visible()
+    expect(page.get_by_text(f"Positions fitted on 50,000 of {MANY:,} sentences")).to_be_visible()
     said = page.locator(".map-view .drawn")
-    expect(said).to_have_text("All points in this part are drawn: 200,000 of 200,000.", timeout=30_000)
+    expect(said).to_have_text(f"All points in this part are drawn: {MANY:,} of {MANY:,}.", timeout=30_000)
     tiles = page.evaluate(f"{VIEW}.scene.held")
     assert sorted(tiles) == list(range(page.evaluate(f"{VIEW}.scene.index.length"))) and len(tiles) > 5
     box = page.locator(".map-view .stage").bounding_box()
@@ -73,6 +74,6 @@ def test_without_webgl2_a_picture_takes_the_place_of_the_map(page: Page, app: Ap
     alone = page.context.new_page()
     alone.add_init_script(NO_WEBGL2)
     open_page(alone, app.url + "/map?corpus=Multitude", "Map")
-    expect(alone.get_by_role("img", name=re.compile("Picture of 200,000 sentences"))).to_be_visible(timeout=30_000)
+    expect(alone.get_by_role("img", name=re.compile(f"Picture of {MANY:,} sentences"))).to_be_visible(timeout=30_000)
     expect(alone.get_by_text("This is a picture, because this browser has no WebGL2.")).to_be_visible()
     alone.close()

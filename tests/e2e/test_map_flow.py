@@ -138,17 +138,19 @@ def placement(page: Page) -> list[str]:
     return [one["text"] for one in found["labels"]]
 
 
-def zoomed(page: Page, magnification: float) -> None:
-    page.evaluate(ZOOM, magnification)
-
-
-def test_names_of_several_levels_lie_in_the_view_without_overlaps(page: Page, app: App) -> None:
+def test_names_of_several_levels_every_tool_and_the_list(page: Page, app: App) -> None:
     open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
     expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+    names_lie_in_the_view_without_overlaps(page)
+    every_tool_selects_by_clicks_and_by_keys(page)
+    the_map_is_a_list_and_results_have_pins(page)
+
+
+def names_lie_in_the_view_without_overlaps(page: Page) -> None:
     expect(page.locator(".map-view .label").first).to_be_attached()
     seen = []
     for magnification in (1, 2.5, 6):
-        zoomed(page, magnification)
+        page.evaluate(ZOOM, magnification)
         seen.append(placement(page))
         assert seen[-1]
     assert seen[0] != seen[2]
@@ -160,9 +162,7 @@ def selected(page: Page, n: int | re.Pattern[str]) -> None:
     expect(page.get_by_text(re.compile(rf"^{n} sentences? selected") if isinstance(n, int) else n)).to_be_visible()
 
 
-def test_every_tool_selects_by_clicks_and_by_keys(page: Page, app: App) -> None:
-    open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
-    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+def every_tool_selects_by_clicks_and_by_keys(page: Page) -> None:
     stage = page.locator(".map-view .stage")
     stage.press("0")
     # All of a category, by its point, and another one added by the legend.
@@ -218,9 +218,7 @@ def test_every_tool_selects_by_clicks_and_by_keys(page: Page, app: App) -> None:
     expect(page.get_by_text("sentences selected")).to_have_count(0)
 
 
-def test_the_map_is_a_list_and_results_have_pins(page: Page, app: App) -> None:
-    open_page(page, app.url + "/map?corpus=Hills&map_map=hills", "Map")
-    expect(page.locator(".map-view[data-ready]")).to_have_count(1)
+def the_map_is_a_list_and_results_have_pins(page: Page) -> None:
     page.get_by_text("Map as a list").press("Enter")
     first = page.locator(".map-view .outline details").first
     first.locator("summary").press("Enter")

@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
-
 from tests.homes import CopyHome
 from tests.jobs.helpers import WORDS, write_articles
 from tests.jobs.papers.conftest import content, rows, write_words
-from tests.tiny_encoder import write_encoder
+from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ConfigError
 from themescope.core.models import REGISTRY as METHODS
 from themescope.core.models.thematic_encoder import model as thematic
@@ -31,6 +28,7 @@ from themescope.jobs.kinds import check_job
 from themescope.jobs.papers import sources
 from themescope.jobs.queue.foreground import resume_here, run_here
 
+pytestmark = NEEDS_ENCODER
 MOTIONS = {"Ban guns": ("gun", "crime", "law"), "Tax sugar": ("sugar", "tax", "health"), "Fly less": ("plane", "air")}
 ENCODER = {"epochs": 1, "training_limit": 6, "validation_limit": 4, "threads": 1, "rank": 2}
 PROFILE = dataclasses.replace(

@@ -6,14 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
-
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
-
 from safetensors.numpy import load_file
 
 from tests.core.models.triplet_network.test_contrastive import THEMES, sections
-from tests.tiny_encoder import write_encoder
+from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import ArtifactError, ConfigError
 from themescope.core.models.artifact import load_model, save_model
 from themescope.core.models.thematic_encoder import model as module
@@ -22,6 +18,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.text.encoders import load_encoder
 from themescope.core.types import Corpus, Sentence, Split
 
+pytestmark = NEEDS_ENCODER
 CONFIG = ThematicEncoderConfig(
     epochs=3, threads=1, device="cpu", learning_rate=0.02, articles_per_batch=2, rank=4, evaluations_per_epoch=1,
     precision="fp32",

@@ -98,14 +98,13 @@ def test_training_in_bfloat16_learns_the_themes():
     assert not same(rounded.weights, exact.weights)
 
 
-@pytest.mark.parametrize("interrupted_at", [3, 8, 15, 26])
 @pytest.mark.parametrize(
-    "settings",
+    ("interrupted_at", "settings"),
     [
-        {},
-        {"learned_scale": True, "dropout_sites": ("input", "states", "output")},
-        {"loss": "section", "schedule": "linear"},
-        {"loss": "facenet", "norm_bound": 1.0},
+        *((at, {}) for at in (3, 8, 15, 26)),
+        (15, {"learned_scale": True, "dropout_sites": ("input", "states", "output")}),
+        (15, {"loss": "section", "schedule": "linear"}),
+        (26, {"loss": "facenet", "norm_bound": 1.0}),
     ],
 )
 def test_a_resumed_training_ends_with_the_same_weights(tmp_path, data, interrupted_at, settings):
