@@ -40,7 +40,7 @@ from themescope.jobs.common.archive import MANIFEST
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import files, starts, tables
 
-FEW, MANY = 40, 10_000
+FEW, MANY = 15, 10_000
 MOST_SECONDS = 10.0
 MOST_GROWTH = 500_000_000
 OF_JOBS = {"job", "job_metric", "worker"}

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from themescope.core.records.stored import JobStatus, ScoreRecord
+from themescope.core.records.stored import JobStatus, LabellingRecord, ScoreRecord, Sharing
 from themescope.core.types import Article, BenchmarkItem, Paragraph, Section, Split, TripletRows
-from themescope.db.records import MapPoints, MetricPoint
+from themescope.db.records import MapPoints, MetricPoint, NewLabelling, VectorBlock
 from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
 
 CORPUS, SET, BENCHMARK, MODEL, MAP = "Rivers", "river triplets", "river sections", "mean *vectors*", "Rivers by vectors"
 HOSTILE = "<img src=x onerror=alert(1)> *bold* [x](http://evil.example) :smile:"
@@ -67,6 +68,18 @@ def fill(store: Store) -> None:
             points=MapPoints(ids, points),
         )
         _jobs(w)
+
+
+def danube(store: Store, blind: bool = False) -> LabellingRecord:
+    """A shared labelling of the Danube by its sections; all sentences have random vectors."""
+    with store.writing() as w:
+        corpus = w.corpora.list()[0]
+        articles = w.corpora.articles(corpus.id)
+        random = np.random.default_rng(0)
+        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
+        w.embeddings.add(w.models.by_name(MODEL).id, blocks)
+    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, blind, articles[0].id)
+    return starts.begin(store, new, starts.from_sections)
 
 
 def _jobs(w: object) -> None:

@@ -3,18 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import MODEL
+from tests.webapp.filled import danube
 from tests.webapp.hands import words_of
 from themescope.core.labelling.answers import NO, answers
 from themescope.core.labelling.partition import Partition
-from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.records import NewLabelling, VectorBlock
+from themescope.core.records.stored import LabellingRecord
 from themescope.db.store import Store
-from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.actions import dispatch
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -23,21 +20,9 @@ from themescope.webapp.features.relabel.questions import question_data
 Open = Callable[..., AppTest]
 
 
-def begin(store: Store, blind: bool = False) -> LabellingRecord:
-    """The Danube by its sections, with vectors."""
-    with store.writing() as w:
-        corpus = w.corpora.list()[0]
-        articles = w.corpora.articles(corpus.id)
-        random = np.random.default_rng(0)
-        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
-        w.embeddings.add(w.models.by_name(MODEL).id, blocks)
-    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, blind, articles[0].id)
-    return starts.begin(store, new, starts.from_sections)
-
-
 @pytest.fixture
 def labelling(filled_store: Store) -> LabellingRecord:
-    return begin(filled_store)
+    return danube(filled_store)
 
 
 def state_of(at: AppTest, labelling: LabellingRecord) -> RelabelState:
@@ -124,7 +109,7 @@ def test_small_clusters_are_one_step_that_can_be_undone(
 
 
 def test_a_blind_labelling_hides_where_sentences_are_from(filled_store: Store, open_page: Open) -> None:
-    labelling = begin(filled_store, blind=True)
+    labelling = danube(filled_store, blind=True)
     at = opened(open_page)
     shown = question(at, labelling)
     assert shown["sentences"][0]["place"] == "" and all(o["place"] == "" for o in shown["options"])

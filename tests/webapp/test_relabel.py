@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import HOSTILE, MODEL
+from tests.webapp.filled import HOSTILE, danube
 from tests.webapp.hands import words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db.records import NewLabelling, VectorBlock
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -31,16 +31,7 @@ KINDS = {action.key: action.name for action in ACTIONS if not action.in_browser}
 
 @pytest.fixture
 def labelling(filled_store: Store) -> LabellingRecord:
-    """The Danube by its sections, shared, with vectors to suggest by."""
-    with filled_store.writing() as w:
-        corpus = w.corpora.list()[0]
-        articles = w.corpora.articles(corpus.id)
-        model = w.models.by_name(MODEL)
-        random = np.random.default_rng(0)
-        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
-        w.embeddings.add(model.id, blocks)
-    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, articles[0].id)
-    return starts.begin(filled_store, new, starts.from_sections)
+    return danube(filled_store)
 
 
 def select(at: AppTest, labelling: LabellingRecord, ids: list[int]) -> None:

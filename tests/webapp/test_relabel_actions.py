@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from tests.webapp.filled import MODEL
+from tests.webapp.filled import MODEL, danube
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.records import NewLabelling, VectorBlock
+from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -25,15 +25,7 @@ from themescope.webapp.shared.results.partition_queries import DIFFERS_FROM_PEOP
 
 @pytest.fixture
 def labelling(filled_store: Store) -> LabellingRecord:
-    """The Danube by its sections, with vectors."""
-    with filled_store.writing() as w:
-        corpus = w.corpora.list()[0]
-        articles = w.corpora.articles(corpus.id)
-        random = np.random.default_rng(0)
-        blocks = [VectorBlock(a.id, random.normal(size=(a.sentences, 4)).astype(np.float32)) for a in articles]
-        w.embeddings.add(w.models.by_name(MODEL).id, blocks)
-    new = NewLabelling(corpus.id, "Danube", "", Sharing.SHARED, False, articles[0].id)
-    return starts.begin(filled_store, new, starts.from_sections)
+    return danube(filled_store)
 
 
 @pytest.fixture

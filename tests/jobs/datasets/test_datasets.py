@@ -103,7 +103,7 @@ def content(store: Store, name: str) -> list[Any]:
         return [*found, [str(r.columns.values(c, ids[c.level]).tolist()) for c in columns]]
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])  # shrinking would take minutes
+@settings(max_examples=8, phases=[Phase.explicit, Phase.generate])  # shrinking would take minutes
 @given(listed=st.lists(articles(), min_size=1, max_size=5))
 def test_an_exported_corpus_comes_back_unchanged(
     store: Store, tmp_path_factory: pytest.TempPathFactory, listed: list[Article]
