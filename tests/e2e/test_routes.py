@@ -47,6 +47,8 @@ print(json.dumps([route.path for route in app._build_starlette_app().routes]))
 """
 Headers = dict[str, str]
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+WITH_ALL_METHODS = ("nobody", "viewer", "admin", "other origin")
+"""Visitors who try every method; the others, of whom the check of sessions thinks alike, read and write."""
 STREAM = "/_stcore/stream"
 SECRET = "correct horse battery"
 METRICS_TOKEN = "a-token-of-this-test"
@@ -132,6 +134,8 @@ def test_each_visitor_reaches_what_is_theirs(routes: set[str], server: str, visi
     connection = HTTPConnection(host or "", port, timeout=60)
     wrong = []
     for visitor, path, method in product(visitors, sorted(paths), METHODS):
+        if method not in ("GET", "POST") and visitor not in WITH_ALL_METHODS:
+            continue
         connection.request(method, path, headers=visitors[visitor])
         answer = connection.getresponse()
         found = what(method, answer.status, answer.read().decode("utf-8", "replace"), answer.headers)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-import xmlschema
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -48,7 +48,9 @@ def valid(schema: str, document: bytes) -> None:
 
 
 @cache
-def _schema(schema: str) -> xmlschema.XMLSchema:
+def _schema(schema: str) -> Any:
+    import xmlschema  # takes a second, in every process that collects the tests
+
     return xmlschema.XMLSchema(str(SCHEMAS / f"{schema}.xsd"))
 
 
