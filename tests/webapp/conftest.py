@@ -67,15 +67,26 @@ def filled_store(settings: Settings, filled_file: Path) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture
-def shared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store whose pages ask people to sign in; each role has somebody."""
+def signing_in(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Let the pages of a store ask people to sign in; each role has somebody."""
     from tests.webapp.browsers import SECRET  # imported late: most tests of pages need no server
 
     monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
     for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
-        people.add(sqlite_store, name, role, SECRET)
-    return sqlite_store
+        people.add(store, name, role, SECRET)
+    return store
+
+
+@pytest.fixture
+def shared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """An empty store whose pages ask people to sign in."""
+    return signing_in(sqlite_store, monkeypatch)
+
+
+@pytest.fixture
+def filled_and_shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A filled store whose pages ask people to sign in."""
+    return signing_in(filled_store, monkeypatch)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from openapi_spec_validator import validate
 from starlette.testclient import TestClient
 
 from tests.webapp.browsers import SECRET, browser
-from tests.webapp.filled import fill
 from themescope.core.records.stored import Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.records import NewLabelling
@@ -36,9 +36,8 @@ def program(store: Store, person: str) -> TestClient:
 
 
 @pytest.fixture
-def filled(shared: Store) -> Store:
-    fill(shared)
-    return shared
+def filled(filled_and_shared: Store) -> Store:
+    return filled_and_shared
 
 
 # --- who is let in ----------------------------------------------------------------------------------------------------
@@ -138,12 +137,11 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("sent", FORMS)
-def test_a_page_of_another_site_cannot_write(sqlite_store: Store, sent: str) -> None:
+@pytest.mark.usefixtures("filled_store")
+def test_a_page_of_another_site_cannot_write() -> None:
     """Its forms have no JSON, and JSON of another origin is refused even before that."""
-    fill(sqlite_store)
-    for path in ("/api/v1/jobs", "/api/v1/jobs/2/retry", "/api/v1/labellings/1/undo"):
-        assert browser().post(path, **FORMS[sent]).status_code == 415
+    for path, sent in product(("/api/v1/jobs", "/api/v1/jobs/2/retry", "/api/v1/labellings/1/undo"), FORMS):
+        assert browser().post(path, **FORMS[sent]).status_code == 415, (path, sent)
     foreign = {"origin": "https://evil.example", **JSON}
     assert browser().post("/api/v1/jobs/2/retry", headers=foreign).status_code == 403
     rebound = {"host": "evil.example", **JSON}
@@ -173,13 +171,13 @@ PROBLEMS: list[tuple[str, str, Any, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize("case", PROBLEMS, ids=[f"{case[0]} {case[1]} {case[3]}" for case in PROBLEMS])
-def test_errors_are_problem_details(filled: Store, case: tuple[str, str, Any, int, str]) -> None:
-    method, path, body, status, message = case
-    answer = program(filled, "ada").request(method, f"/api/v1{path}", json=body)
-    assert answer.status_code == status and answer.headers["content-type"] == PROBLEM
-    found = answer.json()
-    assert found["status"] == status and message in found["detail"] and found["title"]
+def test_errors_are_problem_details(filled: Store) -> None:
+    client = program(filled, "ada")
+    for method, path, body, status, message in PROBLEMS:
+        answer = client.request(method, f"/api/v1{path}", json=body)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM), (method, path)
+        found = answer.json()
+        assert found["status"] == status and message in found["detail"] and found["title"], (method, path)
 
 
 def test_the_largest_offset_and_id_are_past_the_end(filled: Store) -> None:
@@ -229,20 +227,20 @@ def body_of(method: str, path: str) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize("person", ["lea", "val"])
-@pytest.mark.parametrize(("method", "path"), WRITING, ids=lambda value: value.strip("/"))
-def test_nobody_writes_what_they_may_only_read(filled: Store, person: str, method: str, path: str) -> None:
-    if person == "lea" and path == "/labellings":
-        pytest.skip("a labeller may create labellings")
+def test_nobody_writes_what_they_may_only_read(filled: Store, person: str) -> None:
     private = starts.begin(filled, NewLabelling(1, "Ada's", "ada", Sharing.OWN, False), starts.from_sections)
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {"corpus": "Rivers", "model": "mean vectors"})
     before = LabellingSession(filled, private.id, "ada").snapshot
     places = {"labelling_id": private.id, "cluster": 1, "job_id": job.id}
-    answer = program(filled, person).request(
-        method, "/api/v1" + path.format_map(places), json=body_of(method, path), headers=JSON
-    )
-    assert answer.status_code == 403, answer.text
-    assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step
+    client = program(filled, person)
+    for method, path in WRITING:
+        if person == "lea" and path == "/labellings":
+            continue  # a labeller may create labellings
+        url = "/api/v1" + path.format_map(places)
+        answer = client.request(method, url, json=body_of(method, path), headers=JSON)
+        assert answer.status_code == 403, (method, path, answer.text)
+        assert LabellingSession(filled, private.id, "ada").snapshot.step == before.step, (method, path)
 
 
 def test_a_labeller_labels_and_an_admin_queues(filled: Store) -> None:

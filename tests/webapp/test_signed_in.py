@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.browsers import SECRET
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import Role
 from themescope.db.store import Store
@@ -15,17 +16,12 @@ from themescope.webapp.features import REGISTRY
 Open = Callable[..., AppTest]
 Browser = Callable[[str], None]
 SignIn = Callable[[str], str]
-SECRET = "correct horse battery"
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 @pytest.fixture
-def shared(filled_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A filled store whose pages ask people to sign in; each role has somebody."""
-    monkeypatch.setenv("THEMESCOPE_LOGIN", "always")
-    for name, role in (("ada", Role.ADMIN), ("lea", Role.LABELLER), ("val", Role.VIEWER)):
-        members.add(filled_store, name, role, SECRET)
-    return filled_store
+def shared(filled_and_shared: Store) -> Store:
+    return filled_and_shared
 
 
 @pytest.fixture
@@ -82,7 +78,11 @@ def test_nothing_of_one_person_is_left_for_the_next(open_page: Open, sign_in: Si
     ],
 )
 def test_an_open_page_notices_that_its_session_has_ended(
-    shared: Store, open_page: Open, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch, end: Callable[..., object]
+    shared: Store,
+    open_page: Open,
+    sign_in: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+    end: Callable[..., object],
 ) -> None:
     monkeypatch.setattr("themescope.webapp.shared.people._LOOK_AGAIN_S", 0.0)
     token = sign_in("lea")
