@@ -34,7 +34,6 @@ from themescope.webapp.shared.text import count, duration, plain, score, with_ha
 
 BEST = "background-color: rgba(31, 143, 136, 0.25)"
 FLOOR = "color: light-dark(#5b656d, #a3abb2)"
-_LISTED = 35 * 12
 
 
 @dataclass(frozen=True, slots=True)

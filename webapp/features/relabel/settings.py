@@ -199,7 +199,6 @@ def _restore(record: LabellingRecord) -> None:
 _FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
 _MAX_MB = 200
 _NO_COLUMN = "(none)"
-_SHORT_TABLE = 8
 
 
 def whole_labelling() -> None:
