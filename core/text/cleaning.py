@@ -12,9 +12,20 @@ import unicodedata
 _UNSEEN = re.compile("[\u0000\u00ad\u200b\u2060\ufeff]")
 """NUL, soft hyphen, zero-width space, word joiner, byte order mark. Joiners of scripts and emoji (U+200C/D) stay."""
 
+_ALIKE = str.maketrans(dict.fromkeys("‘’‚‛′‹›`´", "'") | dict.fromkeys("“”„‟″«»〝〞", '"')
+                       | dict.fromkeys("‐‑‒–—―−", "-") | {"…": "..."})  # fmt: skip
+
 
 def clean(text: str) -> str:
     """Return a text in Unicode NFC without characters that are not seen."""
     if text.isascii() and "\0" not in text:
         return text
     return unicodedata.normalize("NFC", _UNSEEN.sub("", text))
+
+
+def comparable(text: str) -> str:
+    """Return a text in which small and capital letters, and signs that programs replace by each other, are the same.
+
+    These are quotation marks, apostrophes, dashes and dots. It is compared, never stored.
+    """
+    return clean(text).translate(_ALIKE).replace("''", '"').casefold()

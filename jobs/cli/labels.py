@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -17,7 +18,8 @@ from themescope.db.records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole
-from themescope.jobs.services.labelling import files, starts, tables
+from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.services.labelling import files, qda_projects, starts, tables
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 
 _SHOWN = 20
@@ -88,7 +90,8 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--theme", "theme", default="", metavar="COLUMN", help="Column of the theme of the cluster.")
 @click.option("--together", is_flag=True, help="Assign all sentences that have the same text.")
 @click.option("--machine", is_flag=True, help="A program made the labels: nothing is learned from them.")
-@click.option("--skip", is_flag=True, help="Skip rows that match no sentence; otherwise nothing is imported.")
+@click.option("--skip", is_flag=True, help="Skip rows or passages without a sentence; otherwise nothing is imported.")
+@click.option("--texts", is_flag=True, help="Import the texts of a REFI-QDA project as a new corpus first.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
 @common
 @pass_shell
@@ -97,8 +100,12 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
 
     An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name,
     also those that say who made a label: source (human, machine or imported), coder and probability. Of BERTopic, the
-    table of get_document_info() and the folder of a saved model are accepted.
+    table of get_document_info() and the folder of a saved model are accepted. A REFI-QDA project (.qdpx) is imported
+    with its codebook, notes and coded sentences.
     """
+    if file.suffix.lower() == ".qdpx":
+        _import_project(shell, file, corpus, options["name"], options["person"], options["texts"], skip, dry_run)
+        return
     corpus_id, article_id = _where(shell.store, corpus, article)
     if _is_whole(file):
         with file.open(encoding="utf-8", newline="") as lines:
@@ -127,6 +134,40 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name, machine)).name
     listed = "\n".join(f"row {t.row}: {t.why}" for t in found.problems[:_SHOWN])
     shell.show(counts | {"left_out": [asdict(t) for t in found.problems]}, f"{pairs(counts)}\n{listed}".rstrip())
+
+
+def _import_project(
+    shell: Shell, file: Path, corpus: str, name: str, person: str, texts: bool, skip: bool, dry_run: bool
+) -> None:
+    if texts:
+        with TemporaryDirectory() as folder:
+            qda_projects.write_texts(file, out := Path(folder) / f"{file.stem}.jsonl")
+            args = {"files": [str(out)], "corpus": corpus, "language": language_of_file(out, "")}
+            shell.run("import-corpus", args)
+    corpus_id, _ = _where(shell.store, corpus, "")
+    plan = qda_projects.plan_project(shell.store, corpus_id, file)
+    if not plan.matched:
+        raise DataError(f"None of the texts of the project is in {corpus!r}. Import them as a new corpus (--texts).")
+    listed = [f"{one.reason}: {one.place}: {one.text}" for one in plan.account.entries]
+    counts: dict[str, Any] = {
+        "texts": plan.matched,
+        "texts not found": len(plan.unmatched),
+        "codes": len(plan.partition.clusters),
+        "coded sentences": int((plan.partition.numbers >= 0).sum()),
+        "passages": plan.passages,
+        "found in part": plan.partly,
+        "lost": plan.lost,
+        "sentences with several codes": plan.several,
+    }
+    if not dry_run:
+        if plan.lost and not skip:
+            raise DataError(f"{plan.lost:,} coded passages have no sentence, so nothing was imported. See --dry-run.")
+        new = NewLabelling(corpus_id, name or plan.name, person, article_id=plan.article_id)
+        counts["labelling"] = starts.begin(shell.store, new, qda_projects.from_project(plan, file.name)).name
+    more = [f"… and {len(listed) - _SHOWN:,} more (all with --json)"] if len(listed) > _SHOWN else []
+    shell.show(
+        counts | {"account": plan.account.to_json()}, "\n".join([pairs(counts), *listed[:_SHOWN], *more]).rstrip()
+    )
 
 
 def _where(store: Store, corpus: str, article: str) -> tuple[int, int | None]:

@@ -17,11 +17,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import IO
 
 from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.portable import PortableCode, one_line
 from themescope.core.labelling.provenance import Maker, Source
+from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
 
 QDE, SOURCES = "project.qde", "sources/"
@@ -65,6 +67,8 @@ class TextSource:
     selections: Sequence[QdaSpan] = ()
     headings: tuple[str, ...] = ()
     """Titles of its sections in their order, each of which is a paragraph of the text."""
+    codes: tuple[str, ...] = ()
+    """Codes of the text as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,10 @@ class _Writer:
 Span = tuple[int, int]
 _LEAST_FOUND = 0.5
 """Least share of the sentences of an article that a text must contain to be taken for it."""
+_FAR = 500
+"""Number of characters between two sentences from which a sentence is doubted."""
+_JUDGED = 2_000
+"""Number of lines from which wrapping is judged."""
 
 
 def layout(titles: Mapping[int, str], sentences: Sequence[Sentence]) -> tuple[str, list[Span]]:
@@ -235,14 +243,16 @@ def headings(titles: Mapping[int, str], sentences: Sequence[Sentence]) -> tuple[
     return tuple(one_line(title) for section in shown if (title := titles.get(section, "").strip()))
 
 
-def sections(text: str, titles: Sequence[str]) -> list[tuple[str, list[str]]]:
+def sections(text: str, titles: Sequence[str], own: bool = True) -> list[tuple[str, list[str]]]:
     """Return the title and the paragraphs of each section of a text; paragraphs are separated by an empty line.
 
-    ``titles`` are those of :func:`headings`; the section before the first has no title.
+    ``titles`` are those of :func:`headings`; the section before the first has no title. In a text that is not our
+    ``own``, every line is a paragraph, unless its lines were wrapped.
     """
     found: list[tuple[str, list[str]]] = [("", [])]
     waiting = list(titles)
-    for paragraph in re.split(r"\n\s*\n", text):
+    lines = not own and not _wrapped(text.splitlines()[:_JUDGED])
+    for paragraph in text.splitlines() if lines else re.split(r"\n\s*\n", text):
         if waiting and one_line(paragraph) == waiting[0]:
             found.append((waiting.pop(0), []))
         elif paragraph.strip():
@@ -250,11 +260,20 @@ def sections(text: str, titles: Sequence[str]) -> list[tuple[str, list[str]]]:
     return [(title, paragraphs) for title, paragraphs in found if title or paragraphs]
 
 
+def _wrapped(lines: Sequence[str]) -> bool:
+    """Return whether lines were wrapped: in most, the first word of the next one had no more place."""
+    stripped = [line.strip() for line in lines]
+    pairs = [(one, two) for one, two in pairwise(stripped) if one and two]
+    longest = max(map(len, stripped), default=0)
+    full = sum(len(one) + 1 + len(two.split(maxsplit=1)[0]) > longest for one, two in pairs)
+    return len(pairs) > 2 and 2 * full > len(pairs)
+
+
 def located(titles: Mapping[int, str], sentences: Sequence[Sentence], text: str) -> list[Span | None] | None:
     """Return the span of each sentence in a text; None if the text is not that of the article.
 
     A text that Themescope has written is recognised exactly. In others, the sentences are searched one after the other,
-    whatever the spaces between words are.
+    whatever the spaces, quotation marks and Unicode forms are.
     """
     own, spans = layout(titles, sentences)
     if own == text:
@@ -264,24 +283,28 @@ def located(titles: Mapping[int, str], sentences: Sequence[Sentence], text: str)
     return searched if found and found >= _LEAST_FOUND * len(searched) else None
 
 
-def _search(sentences: Iterable[str], text: str) -> list[Span | None]:
-    # The text with single spaces, and the place in ``text`` of each of its characters.
+def _search(sentences: Sequence[str], text: str) -> list[Span | None]:
+    # The text as it is compared, without spaces, and the place in ``text`` of each of its characters.
     kept: list[str] = []
     places: list[int] = []
-    for place, character in enumerate(text):
-        blank = character.isspace()
-        if not blank or (kept and kept[-1] != " "):
-            kept.append(" " if blank else character)
-            places.append(place)
+    for word in re.finditer(r"\S+", text):
+        form = comparable(word.group())
+        kept.append(form)
+        length = word.end() - word.start()
+        places += [word.start() + (at if len(form) == length else at * length // len(form)) for at in range(len(form))]
     flat, found = "".join(kept), list[Span | None]()
+    wanted = ["".join(comparable(sentence).split()) for sentence in sentences]
     at = 0
-    for sentence in sentences:
-        wanted = " ".join(sentence.split())
-        start = flat.find(wanted, at) if wanted else -1
+    for row, one in enumerate(wanted):
+        start = flat.find(one, at) if one else -1
+        if start - at > _FAR:
+            # It may be missing here, and occur again below: the next ones decide.
+            near = (flat.find(other, at, start) for other in wanted[row + 1 : row + 4] if other)
+            start = -1 if any(place >= 0 for place in near) else start
         if start < 0:
             found.append(None)
             continue
-        at = start + len(wanted)
+        at = start + len(one)
         found.append((places[start], places[at - 1] + 1))
     return found
 
@@ -299,10 +322,14 @@ class Spans:
 
         An empty sentence is covered by a selection around it.
         """
+        return [(row, common) for row, common, size in self.touched(start, end) if 2 * common >= size]
+
+    def touched(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """Return (row, number of common characters, length) for the sentences of which a selection has a part."""
         found = []
         for at in range(bisect_left(self._ends, start), bisect_right(self._starts, end)):
             first, last = self._starts[at], self._ends[at]
             common = min(last, end) - max(first, start)
-            if common >= 0 and 2 * common >= last - first and (common or (first == last and start <= first <= end)):
-                found.append((self._rows[at], common))
+            if common > 0 or (common == 0 and first == last and start <= first <= end):
+                found.append((self._rows[at], common, last - first))
         return found

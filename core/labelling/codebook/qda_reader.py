@@ -1,4 +1,8 @@
-"""Reader of REFI-QDA projects (``.qdpx``), of Themescope and of other programs; see ``qda_project``."""
+"""Reader of REFI-QDA projects (``.qdpx``), of Themescope and of other programs; see ``qda_project``.
+
+What is in a project but not read is counted, with its place: sources without a text, their coded passages, and codes
+that the codebook does not have.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,23 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.qda_positions import (
+    Passage,
+    Positions,
+    Way,
+    way_of_project,
+    way_of_text,
+)
 from themescope.core.labelling.codebook.qda_project import (
     HEADINGS,
     PROBABILITY,
@@ -27,6 +38,7 @@ from themescope.core.labelling.codebook.qda_project import (
     TextSource,
 )
 from themescope.core.labelling.provenance import Maker, Source
+from themescope.core.readers.account import Account
 from themescope.core.readers.streams import excessive_size
 
 FILE_LIMIT, BYTE_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 500_000_000
@@ -35,7 +47,14 @@ _TEXT_LIMIT = 64_000_000
 _DAMAGE = (
     zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
 )  # fmt: skip
-_INTERNAL = re.compile(r"(?:internal://|sources/)?([^/\\]+)", re.IGNORECASE)
+_INTERNAL = re.compile(r"(?:internal://)?(?:sources[/\\])?([^/\\]+)", re.IGNORECASE)
+_ID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f-]{27}\}?", re.IGNORECASE)
+
+
+_SOURCES = {
+    "PictureSource": "picture", "PDFSource": "PDF document without text", "AudioSource": "recording",
+    "VideoSource": "recording",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,11 @@ class _Found:
     notes: tuple[str, ...]
     user: str
     description: str
+    name: str
+
+    @property
+    def passage(self) -> Passage:
+        return Passage(self.start, self.end, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +81,7 @@ class _FoundSource:
     content: str
     selections: tuple[_Found, ...]
     headings: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -66,7 +91,7 @@ class _Content:
     sources: list[_FoundSource] = field(default_factory=list)
     notes: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Id → (path, content)."""
-    skipped: Counter[str] = field(default_factory=Counter)
+    account: Account = field(default_factory=Account)
     origin: str = ""
     users: dict[str, Maker] = field(default_factory=dict)
 
@@ -106,9 +131,14 @@ class ProjectReader:
         return self._content.name
 
     @property
-    def skipped(self) -> Mapping[str, int]:
-        """What Themescope does not read → number, such as pictures."""
-        return self._content.skipped
+    def account(self) -> Account:
+        """What is not read, such as pictures."""
+        return self._content.account
+
+    @property
+    def own(self) -> bool:
+        """Whether Themescope has written the project."""
+        return self._content.origin.startswith(xml.ORIGIN)
 
     @property
     def codes(self) -> list[PortableCode]:
@@ -131,37 +161,70 @@ class ProjectReader:
     def sources(self) -> Iterator[TextSource]:
         """Yield the texts with their selections; the codes of a selection are indices of :attr:`codes`, as texts."""
         place = {id: str(at) for at, id in enumerate(self._content.codes.guids)}
-        for found in self._content.sources:
-            selections = [self._selection(one, place) for one in found.selections]
-            yield TextSource(found.name, self._text(found.path, found.content), selections, found.headings)
+        for found, content in self._texts():
+            spans: Sequence[tuple[int, int]] = [(one.start, one.end) for one in found.selections]
+            if not self.own:
+                positions = Positions(content, [one.passage for one in found.selections])
+                content = positions.text
+                fitting = positions.spans(way_of_text(positions.fits(), self._way)) if spans else []
+                if fitting is None:
+                    for one in found.selections:
+                        reason = "coded passage whose position does not fit the text"
+                        self.account.skip(reason, f"{found.name}, {one.start:,}–{one.end:,}", one.name)
+                spans = fitting or []
+            selections = [self._selection(*two, place) for two in zip(found.selections, spans, strict=bool(spans))]
+            codes = tuple(place[id] for id in found.codes if id in place)
+            yield TextSource(found.name, content, selections, found.headings, codes)
 
-    def _selection(self, one: _Found, place: Mapping[str, str]) -> QdaSpan:
+    def _texts(self, counted: bool = True) -> Iterator[tuple[_FoundSource, str]]:
+        for found in self._content.sources:
+            content = self._text(found.path, found.content, found.name, counted)
+            if content is not None:
+                yield found, content
+            elif counted and found.selections:
+                self.account.skip("coded passage of a text that is not read", found.name, n=len(found.selections))
+
+    @cached_property
+    def _way(self) -> Way:
+        """How most texts count positions."""
+        listed = (Positions(text, [one.passage for one in found.selections]) for found, text in self._texts(False))
+        return way_of_project([positions.fits() for positions in listed])
+
+    def _selection(self, one: _Found, span: tuple[int, int], place: Mapping[str, str]) -> QdaSpan:
         codes = tuple(place[id] for id in one.codes if id in place)
+        if len(codes) < len(one.codes):
+            self.account.skip("code of a passage that the codebook does not have", n=len(one.codes) - len(codes))
         texts = [self._note(id) for id in one.notes if id != UNCERTAIN]
+        texts += [] if self.own else [one.description.strip()]
         note = "\n\n".join(text for text in texts if text)
         # Codings without a user are imported from a file that does not say who made them.
         maker = self._content.users.get(one.user, Maker(Source.IMPORTED))
-        return QdaSpan(one.start, one.end, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
+        return QdaSpan(*span, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
 
     def _note(self, id: str) -> str:
         path, content = self._content.notes.get(id, ("", ""))
-        return self._text(path, content)
+        return self._text(path, content, "note") or ""
 
-    def _text(self, path: str, content: str) -> str:
-        """Return the text of a source or a note: that in the XML, or of a file of the archive."""
+    def _text(self, path: str, content: str, name: str, counted: bool = True) -> str | None:
+        """Return the text of a source or a note: that in the XML, or of a file of the archive; None if it has none."""
         if not path:
             return content
         named = _INTERNAL.fullmatch(path)
         entry = self._entries.get(f"{SOURCES}{named[1]}".lower()) if named else None
         if entry is None:
-            raise self._damaged(f"the text {path[-80:]!r} is not in the archive.")
-        if entry.file_size > _TEXT_LIMIT:
-            raise self._damaged(f"a text in it has more than {_TEXT_LIMIT // 1_000_000} MB.")
-        try:
+            why = "text that is not in the archive"
+        elif entry.file_size > _TEXT_LIMIT:
+            why = f"text of more than {_TEXT_LIMIT // 1_000_000} MB"
+        else:
             with self._converted():
-                return self._zip.read(entry).decode("utf-8")
-        except UnicodeDecodeError:
-            raise self._damaged(f"the text {path[-80:]!r} is not in UTF-8.") from None
+                found = self._zip.read(entry)
+            try:
+                return found.decode("utf-16" if found[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
+            except UnicodeDecodeError:
+                why = "text that is not in UTF-8"
+        if counted:
+            self.account.skip(why, name, path[-80:])
+        return None
 
     def _checked(self) -> dict[str, zipfile.ZipInfo]:
         entries = [entry for entry in self._zip.infolist() if not entry.is_dir()]
@@ -171,7 +234,7 @@ class ProjectReader:
             raise self._damaged("it is encrypted.")
         if size := excessive_size(entries, BYTE_LIMIT):
             raise self._damaged(f"it unpacks to {size}, which is too much.")
-        found = {entry.filename.lower(): entry for entry in entries}
+        found = {entry.filename.replace("\\", "/").lower(): entry for entry in entries}
         if QDE not in found:
             raise self._damaged(f"it has no {QDE}, so it is not a REFI-QDA project.")
         if len(found) < len(entries) or found[QDE].file_size > XML_LIMIT:
@@ -201,10 +264,10 @@ class ProjectReader:
         if part == "CodeBook" and kind == "Code":
             content.codes.add(found)
             xml.check_codes(content.codes, self._path.name)
-        elif part == "Sources" and kind == "TextSource":
-            content.sources.append(self._source(found))
         elif part == "Sources":
-            content.skipped[kind] += 1
+            self._take_source(content, kind, found)
+        elif part in ("Sets", "Cases", "Variables", "Links", "Graphs"):
+            content.account.skip(kind.lower(), found.get("name") or "")
         elif part == "Users":
             content.users[xml.same(found.get("guid"))] = _maker(found, content.origin)
         elif part == "Notes":
@@ -214,12 +277,35 @@ class ProjectReader:
         text = next((child.text or "" for child in found if xml.local_name(child.tag) == "PlainTextContent"), "")
         return ("" if text else found.get("plainTextPath") or ""), text
 
-    def _source(self, found: Any) -> _FoundSource:
+    def _take_source(self, content: _Content, kind: str, found: Any) -> None:
+        """Add a source; of a PDF document, that is its text, and of others, what is not read is counted."""
+        texts = [found] if kind == "TextSource" else [x for x in found if xml.local_name(x.tag) == "Representation"]
+        name = (found.get("name") or "").strip()
+        for text in texts:
+            path, written = self._place(text)
+            if not path and not written:
+                content.account.skip("source without a plain text", name)
+                continue
+            stem = re.split(r"[/\\]", path)[-1].removesuffix(".txt")
+            unnamed = f"Text {len(content.sources) + 1}" if not stem or _ID.fullmatch(stem) else stem
+            parts = [*text, *(found if found is not text else ())]
+            content.sources.append(self._source(parts, name or unnamed, path, written))
+        if not texts:
+            content.account.skip(_SOURCES.get(kind, kind), name)
+        read = [one for text in texts for one in (*text, *found) if xml.local_name(one.tag) == "PlainTextSelection"]
+        for one in found.iter():
+            coded = any(xml.local_name(child.tag) == "Coding" for child in one)
+            if coded and xml.local_name(one.tag).endswith("Selection") and one not in read:
+                content.account.skip("coded passage of a picture, recording or page", name, one.get("name") or "")
+
+    def _source(self, found: Sequence[Any], name: str, path: str, content: str) -> _FoundSource:
         selections = tuple(self._found(one) for one in found if xml.local_name(one.tag) == "PlainTextSelection")
         written = next((one.text or "" for one in found if xml.local_name(one.tag) == "Description"), "")
         first, *titles = written.split("\n")
         headings = tuple(titles) if first == HEADINGS else ()
-        return _FoundSource(found.get("name") or "", *self._place(found), selections, headings)
+        codings = (one for one in found if xml.local_name(one.tag) == "Coding")
+        codes = tuple(xml.same(ref.get("targetGUID")) for one in codings for ref in one)
+        return _FoundSource(name, path, content, selections, headings, codes)
 
     def _found(self, one: Any) -> _Found:
         codes: list[str] = []
@@ -235,7 +321,7 @@ class ProjectReader:
         coding = next((child for child in one if xml.local_name(child.tag) == "Coding"), one)
         user = xml.same(coding.get("creatingUser") or one.get("creatingUser"))
         written = next((child.text or "" for child in one if xml.local_name(child.tag) == "Description"), "")
-        return _Found(start, end, tuple(codes), tuple(notes), user, written)
+        return _Found(start, end, tuple(codes), tuple(notes), user, written, one.get("name") or "")
 
     @contextmanager
     def _converted(self) -> Iterator[None]:

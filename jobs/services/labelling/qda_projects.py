@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Step, apply
 from themescope.core.labelling.codebook import operations as book
-from themescope.core.labelling.codebook.portable import PortableCode
+from themescope.core.labelling.codebook.portable import PortableCode, one_line
 from themescope.core.labelling.codebook.qda_project import (
     ProjectHead,
     QdaSpan,
@@ -33,7 +34,9 @@ from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
+from themescope.core.readers.account import Account
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
+from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
 from themescope.db.records import NewLabelling, Snapshot
 from themescope.db.store import Store, Unit
@@ -108,12 +111,18 @@ class ProjectPlan:
     """Number of texts that are articles of the corpus."""
     unmatched: tuple[str, ...]
     """Names of the texts that are not."""
+    passages: int
+    """Number of passages with a code, a note or a mark, in all texts that are read."""
+    partly: int
+    """Number of passages that are less than half of the sentences that they are assigned to, or more than these."""
+    lost: int
+    """Number of passages without a sentence."""
     several: int
     """Number of sentences with several codes, of which the one with the longest selection is kept."""
     missing: int
     """Number of example sentences that were not found."""
-    skipped: Mapping[str, int]
-    """What is not read, such as pictures → number."""
+    account: Account
+    """What is not read, such as pictures, and every passage that is lost or found in part."""
 
 
 def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
@@ -126,7 +135,7 @@ def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
         matching = _Matching(store, corpus_id, project.codes)
         for source in project.sources():
             matching.add(source)
-        return matching.plan(project.name, project.skipped)
+        return matching.plan(project.name, project.account)
 
 
 class _Matching:
@@ -138,40 +147,93 @@ class _Matching:
         self._best: dict[int, tuple[int, int]] = {}
         """Sentence → (number of characters of the selection in it, index of the code)."""
         self._makers: dict[int, tuple[Maker, float | None]] = {}
-        self._several: set[int] = set()
+        self._several: dict[int, tuple[str, str]] = {}
+        """Sentence with several codes → its place and text."""
         self._notes: dict[int, list[str]] = {}
         self._uncertain: set[int] = set()
+        self._passages = self._partly = self._lost = 0
+        self._account = Account()
 
     def add(self, source: TextSource) -> None:
         """Take over the selections of a text, if it is an article of the corpus."""
+        passages = [one for one in source.selections if one.codes or one.note or one.uncertain]
+        self._passages += len(passages)
         found = self._article(source)
         if found is None:
             self._unmatched.append(source.name)
-            return
-        sentences, spans = found
+            self._account.skip("text that is not in this project", source.name)
+        sentences, spans = found or ([], Spans([]))
         self._ids += [sentence.id for sentence in sentences]
-        for one in source.selections:
-            for row, common in spans.covered(one.start, one.end):
-                self._take(sentences[row].id, common, one)
+        for one in passages:
+            self._add_passage(source, one, sentences, spans)
+        if source.codes and found:
+            named = self._names(source.codes)
+            self._account.change("code of a whole text, given to its sentences that have no other", source.name, named)
+            for sentence in sentences:
+                self._take(source, sentence, 0, QdaSpan(0, 0, source.codes, maker=Maker(Source.IMPORTED)))
+
+    def _add_passage(self, source: TextSource, one: QdaSpan, sentences: list[Sentence], spans: Spans) -> None:
+        """Take over a passage for the sentences of which it has half, otherwise for the one of which it has most."""
+        covered = spans.covered(one.start, one.end)
+        taken = covered or sorted(spans.touched(one.start, one.end), key=lambda part: -part[1])[:1]
+        for row, common, *_ in taken:
+            self._take(source, sentences[row], common, one)
+        text = source.text[one.start : one.end]
+        if covered and 2 * sum(common for _, common in covered) >= len(text.strip()):
+            return
+        about = f"{source.name}, {one.start:,}–{one.end:,}", f"{self._names(one.codes)}: {one_line(text)}"
+        if taken:
+            self._partly += 1
+            self._account.change("passage found in part", *about)
+        else:
+            self._lost += 1
+            self._account.skip("passage without a sentence", *about)
+
+    def _names(self, codes: Iterable[str]) -> str:
+        return ", ".join(self._codes[int(code)].name for code in codes) or "note"
 
     def _article(self, source: TextSource) -> tuple[list[Sentence], Spans] | None:
-        """Return the sentences of the article that a text is, and their places in it."""
+        """Return the sentences of the article that a text is, by its title or its text, and their places in it."""
         names = dict.fromkeys([source.name, source.name.removesuffix(".txt"), source.name.removesuffix(".docx")])
         with self._store.reading() as r:
-            listed = [article for name in names for article in r.corpora.articles_by_title(self._corpus_id, name)]
-            texts = [(article.id, *_text(r, article)) for article in listed if article.id not in self._articles]
-        for id, titles, sentences in texts:
+            named = [article.id for name in names for article in r.corpora.articles_by_title(self._corpus_id, name)]
+        return self._located(named, source) or self._located(self._alike(source), source)
+
+    def _located(self, articles: Iterable[int], source: TextSource) -> tuple[list[Sentence], Spans] | None:
+        for id in articles:
+            if id in self._articles:
+                continue
+            with self._store.reading() as r:
+                titles = {s.position: s.title for s in r.corpora.sections(id)}
+                sentences = r.corpora.sentences(id)
             spans = located(titles, sentences, source.text)
             if spans is not None:
                 self._articles.add(id)
                 return sentences, Spans(spans)
         return None
 
-    def _take(self, id: int, common: int, one: QdaSpan) -> None:
+    def _alike(self, source: TextSource) -> list[int]:
+        """Return the articles whose first sentence is in a text, the longest one first."""
+        flat = _flat(source.text)
+        found = {id: first for id, first in self._openings.items() if first and first in flat}
+        return sorted(found, key=lambda id: -len(found[id]))
+
+    @cached_property
+    def _openings(self) -> dict[int, str]:
+        """Article → its first sentence as it is compared; empty for a corpus that is too large for a labelling."""
+        with self._store.reading() as r:
+            if r.corpora.get(self._corpus_id).sentences > starts.MOST_SENTENCES:
+                return {}
+            return {
+                article.id: _flat(found[0].text) for article, _, found in r.corpora.iterate(self._corpus_id) if found
+            }
+
+    def _take(self, source: TextSource, sentence: Sentence, common: int, one: QdaSpan) -> None:
+        id = sentence.id
         for code in one.codes:
             known = self._best.get(id)
             if known is not None and known[1] != int(code):
-                self._several.add(id)
+                self._several[id] = f"{source.name}, sentence {sentence.position + 1:,}", sentence.text
             if known is None or common > known[0]:
                 self._best[id], self._makers[id] = (common, int(code)), (one.maker, one.probability)
         if one.note:
@@ -179,15 +241,19 @@ class _Matching:
         if one.uncertain:
             self._uncertain.add(id)
 
-    def plan(self, name: str, skipped: Mapping[str, int]) -> ProjectPlan:
-        """Return the plan after all texts."""
+    def plan(self, name: str, account: Account) -> ProjectPlan:
+        """Return the plan after all texts; ``account``: of the file."""
         if len(self._ids) > starts.MOST_SENTENCES:
             raise DataError(f"A labelling may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")
         partition, missing = self._partition()
         article = next(iter(self._articles)) if len(self._articles) == 1 else None
+        account.add(self._account)
+        for id, (place, text) in self._several.items():
+            kept = self._codes[self._best[id][1]].name
+            account.change("sentence with several codes, of which one is kept", place, f"{kept}: {text}")
         return ProjectPlan(
             name, partition, of_rows(partition.ids, self._makers), article, len(self._articles),
-            tuple(self._unmatched), len(self._several), missing, skipped,
+            tuple(self._unmatched), self._passages, self._partly, self._lost, len(self._several), missing, account,
         )  # fmt: skip
 
     def _partition(self) -> tuple[Partition, int]:
@@ -215,14 +281,18 @@ def write_texts(path: Path, out: Path) -> int:
     count = 0
     with ProjectReader(path) as project, out.open("x", encoding="utf-8") as stream:
         for source in project.sources():
-            parts = sections(source.text, source.headings)
+            parts = sections(source.text, source.headings, project.own)
             listed = [{"title": t, "level": 2 if t else 1, "paragraphs": paragraphs} for t, paragraphs in parts]
-            article = {"title": source.name.strip() or f"Text {count + 1}", "source": path.name, "sections": listed}
+            article = {"title": source.name or f"Text {count + 1}", "source": path.name, "sections": listed}
             stream.write(json.dumps(article) + "\n")
             count += 1
     if not count:
         raise DataError("The project has no texts that Themescope reads.")
     return count
+
+
+def _flat(text: str) -> str:
+    return "".join(comparable(text).split())
 
 
 def from_project(plan: ProjectPlan, file: str) -> starts.Begin:

@@ -29,6 +29,7 @@ from themescope.db.access import Right
 from themescope.db.records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.pipeline import queue_pipeline
+from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.codebook.entries import CodebookState, messages
 from themescope.webapp.features.codebook.state import FILES
 from themescope.webapp.shared import input_files, people, projects, queries
@@ -122,24 +123,37 @@ def project_import() -> None:
         if not plan.matched:
             _texts_import(path, plan)
             return
-        placed = int((plan.partition.numbers >= 0).sum())
-        st.markdown(
-            f"{count(plan.matched, 'text')} found in this project · {count(len(plan.partition.clusters), 'code')} · "
-            f"{count(placed, 'coded sentence')}"
-        )
-        left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
-        left_out += [f"{count(number, kind)}" for kind, number in plan.skipped.items()]
-        left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
-        if plan.several:
-            left_out.append(f"other codes of {count(plan.several, 'sentence')} that have several")
-        if left_out:
-            st.caption(plain("Left out: " + " · ".join(left_out)))
+        _project_report(plan)
         if st.button("Import project", type="primary", icon=":material/upload:"):
             name = plan.name[:_NAME].strip() or Path(file.name).stem
             new = NewLabelling(corpus.id, name, current_person(), article_id=plan.article_id)
             made = attempt(lambda: starts.begin(queries.store(), new, qda_projects.from_project(plan, file.name)))
             if made is not None:
                 switch_page("codebook", {"labelling": made.name, "view": FILES})
+
+
+def _project_report(plan: qda_projects.ProjectPlan) -> None:
+    """Draw what an import of a project finds and what it leaves out, with a list and a file of it."""
+    placed = int((plan.partition.numbers >= 0).sum())
+    st.markdown(
+        f"{count(plan.matched, 'text')} found in this project · {count(len(plan.partition.clusters), 'code')} · "
+        f"{count(placed, 'coded sentence')}  \n"
+        f"{count(plan.passages, 'passage')}: {plan.passages - plan.partly - plan.lost:,} found · "
+        f"{plan.partly:,} found in part · {plan.lost:,} lost"
+    )
+    left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
+    left_out += [f"{number:,} × {reason}" for reason, number in plan.account.skipped.items()]
+    left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
+    if plan.several:
+        left_out.append(f"other codes of {count(plan.several, 'sentence')} that have several")
+    if left_out:
+        st.caption(plain("Left out: " + " · ".join(left_out)))
+    if plan.account.entries:
+        rows = [(one.reason, one.place, one.text) for one in plan.account.entries]
+        with st.expander(f"Left out or changed ({len(rows):,})", icon=":material/list:"):
+            draw_table(pd.DataFrame(rows, columns=["What", "Where", "Text"]))
+            header = ("what", "where", "text")
+            download("List as CSV", lambda: csv_text(header, rows), file_name(f"{plan.name} left out", "csv"))
 
 
 def _texts_import(path: Path, plan: qda_projects.ProjectPlan) -> None:

@@ -114,7 +114,7 @@ def test_a_project_follows_the_schema_and_comes_back(
         assert by_name(project.codes) == by_name(codes)
         assert project.codes[0].name == first
         assert [*project.sources()] == sources
-        assert project.name == "P & <p>" and not project.skipped
+        assert project.name == "P & <p>" and not project.account.skipped
 
 
 def test_the_same_labelling_gives_the_same_ids() -> None:
@@ -167,7 +167,7 @@ def test_a_project_of_another_program(tmp_path: Path) -> None:
         assert [*project.sources()] == [
             TextSource("one", "Hello there.", [QdaSpan(0, 5, ("2",), maker=Maker(Source.IMPORTED))])
         ]
-        assert project.skipped == {"PictureSource": 1}
+        assert project.account.skipped == {"picture": 1}
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><Project name="&b;"/>'
@@ -194,18 +194,26 @@ def test_a_bad_project_is_refused_with_a_sentence(tmp_path: Path, files: dict[st
 
 
 @pytest.mark.parametrize(
-    ("files", "problem"),
+    ("files", "reason"),
     [
-        ({QDE: OTHER_PROGRAM}, "is not in the archive"),
-        ({QDE: OTHER_PROGRAM.replace("internal://A1.txt", "absolute:///etc/passwd")}, "is not in the archive"),
-        ({QDE: OTHER_PROGRAM.replace("internal://A1.txt", "internal://../../A1.txt")}, "is not in the archive"),
-        ({QDE: OTHER_PROGRAM, "sources/A1.txt": b"\xff\xfe\xff"}, "not in UTF-8"),
+        ({QDE: OTHER_PROGRAM}, "text that is not in the archive"),
+        (
+            {QDE: OTHER_PROGRAM.replace("internal://A1.txt", "absolute:///etc/passwd")},
+            "text that is not in the archive",
+        ),
+        (
+            {QDE: OTHER_PROGRAM.replace("internal://A1.txt", "internal://../../A1.txt")},
+            "text that is not in the archive",
+        ),
+        ({QDE: OTHER_PROGRAM, "sources/A1.txt": b"\xff\xfe\xff"}, "text that is not in UTF-8"),
     ],
 )
-def test_only_texts_of_the_archive_are_read(tmp_path: Path, files: dict[str, str], problem: str) -> None:
-    path = zipped(tmp_path / "bad.qdpx", files)
-    with ProjectReader(path) as project, pytest.raises(ReadError, match=problem):
-        list(project.sources())
+def test_a_text_that_cannot_be_read_is_left_out_alone(tmp_path: Path, files: dict[str, str], reason: str) -> None:
+    path = zipped(tmp_path / "part.qdpx", files)
+    with ProjectReader(path) as project:
+        assert not [*project.sources()] and len(project.codes) == 3
+        assert project.account.skipped == {"picture": 1, reason: 1, "coded passage of a text that is not read": 1}
+        assert ("one", 1) in [(entry.place, project.account.skipped[entry.reason]) for entry in project.account.entries]
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
