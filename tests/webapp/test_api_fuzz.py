@@ -9,19 +9,15 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-import schemathesis
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
-from schemathesis import Case, GenerationMode
-from schemathesis.checks import CHECKS as KNOWN_CHECKS
-from schemathesis.checks import load_all_checks
-from schemathesis.schemas import APIOperation
 from starlette.testclient import TestClient
 
 from tests.webapp.browsers import browser
@@ -43,17 +39,23 @@ from themescope.jobs.kinds import REGISTRY
 from themescope.jobs.services.accounts import api_tokens, people
 
 logger = logging.getLogger(__name__)
-OPERATIONS: list[APIOperation] = [
-    found.ok() for found in schemathesis.openapi.from_dict(description()).get_all_operations()
-]
 ROLES = {"ada": Role.ADMIN, "lea": Role.LABELLER, "val": Role.VIEWER}
 NOBODY = ""
-load_all_checks()
-CHECKS = KNOWN_CHECKS.get_by_names(["not_a_server_error", "status_code_conformance", "response_schema_conformance"])
+CHECKS = ["not_a_server_error", "status_code_conformance", "response_schema_conformance"]
 OF_REQUESTS = {t.api_token.name, t.audit_event.name, t.failed_sign_in.name}
 """Tables that say that a token was used, or that one was wrong."""
 CASES, MANY_CASES = 2, 60
 """Requests to an operation for each role and each of valid and invalid requests."""
+
+
+@cache
+def described() -> tuple[list[Any], list[Any]]:
+    """The operations of the description, and the checks of an answer."""
+    import schemathesis.checks  # takes a second, in every process that collects the tests
+
+    schemathesis.checks.load_all_checks()
+    operations = schemathesis.openapi.from_dict(description()).get_all_operations()
+    return [found.ok() for found in operations], schemathesis.checks.CHECKS.get_by_names(CHECKS)
 
 
 @dataclass
@@ -128,7 +130,7 @@ def _small(value: Any, name: str = "") -> Any:
     return value % 4 + 1 if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def send(client: TestClient, case: Case, known: bool) -> Any:
+def send(client: TestClient, case: Any, known: bool) -> Any:
     """Send a request as a program does, without the headers that were made up."""
     if known:
         case.path_parameters = _small(case.path_parameters)
@@ -147,22 +149,24 @@ def fuzz(store: Store, person: str, cases: int) -> Count:
     if person != NOBODY:
         made = api_tokens.create(store, person, f"fuzz {len(api_tokens.tokens_of(store))}")
         headers = {"authorization": f"Bearer {made.secret}"}
+    from schemathesis import GenerationMode
+
     client, count = browser(headers=headers), Count()
-    for operation in OPERATIONS:
+    for operation in described()[0]:
         for mode in GenerationMode:
             _fuzz_operation(client, operation.as_strategy(generation_mode=mode), count, cases)
         count.operations.add(operation.label)
     return count
 
 
-def _fuzz_operation(client: TestClient, requests: st.SearchStrategy[Case], count: Count, cases: int) -> None:
+def _fuzz_operation(client: TestClient, requests: st.SearchStrategy[Any], count: Count, cases: int) -> None:
     @seed(0)
     @settings(max_examples=cases)
     @given(requests, st.booleans())
-    def check(case: Case, known: bool) -> None:
+    def check(case: Any, known: bool) -> None:
         answer = send(client, case, known)
         count.statuses[answer.status_code] += 1
-        case.validate_response(answer, checks=CHECKS)
+        case.validate_response(answer, checks=described()[1])
 
     check()
 
@@ -179,12 +183,12 @@ def test_nor_do_many_requests(served: Store, person: str) -> None:
 
 
 def _check(store: Store, person: str, cases: int) -> None:
-    before = digest(store)
+    before, operations = digest(store), len(described()[0])
     count = fuzz(store, person, cases)
     logger.info("%s: %d operations, %s", person or "nobody", len(count.operations), dict(count.statuses))
-    assert len(count.operations) == len(OPERATIONS) and sum(count.statuses.values()) >= cases * len(OPERATIONS)
+    assert len(count.operations) == operations and sum(count.statuses.values()) >= cases * operations
     if person == NOBODY:
         assert set(count.statuses) <= {401, 403}
     else:
-        assert count.statuses[200] > len(OPERATIONS) / 2 and not count.statuses[401]
+        assert count.statuses[200] > operations / 2 and not count.statuses[401]
     assert (digest(store) == before) is (person in ("val", NOBODY))
