@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.jobs import toy
-from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, grow_old, wait_for
+from tests.jobs.helpers import PATIENCE_S, PatientRunner, get, wait_for
 from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.records import MetricPoint
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext, OwnershipLost
-from themescope.jobs.queue.control import STALE_S, abandoned, cancel, enqueue, forget, retry, worker_alive
+from themescope.jobs.queue.control import STALE_S, cancel, enqueue, forget, retry, worker_alive
 from themescope.jobs.queue.execution import HEARTBEAT_S
 from themescope.jobs.queue.runner import MAX_ATTEMPTS, Runner, note_attempt
 
@@ -82,17 +82,6 @@ class TestCancel:
             future.result(PATIENCE_S)
         assert HEARTBEAT_S <= 2  # people wait for it
         assert get(runner.store, job.id).status is JobStatus.CANCELLED
-
-    def test_one_whose_worker_died_ends_at_once(self, add: Add, runner: Runner) -> None:
-        job = add()
-        with runner.store.writing() as w:
-            w.jobs.claim(job.id, "dead")
-        assert not abandoned(get(runner.store, job.id))
-        assert cancel(runner.store, job.id).status is JobStatus.RUNNING
-        grow_old(runner.store, job.id, STALE_S + 1)
-        assert abandoned(get(runner.store, job.id))
-        assert cancel(runner.store, job.id).status is JobStatus.CANCELLED
-        assert not abandoned(get(runner.store, job.id))
 
 
 class TestOwnership:
