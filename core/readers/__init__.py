@@ -3,7 +3,7 @@
 Tags: ``split`` the file contains sentences that are already split; ``topics`` documents have a topic; ``latin-1`` the
 file is read as ISO 8859-1, or as its superset Windows-1252 if it is not UTF-8; ``text`` the reader accepts any running
 text, so its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts;
-``folders`` folders of Hugging Face datasets are read, too.
+``folders`` folders of Hugging Face datasets are read, too; ``binary`` the file is not text.
 """
 
 from __future__ import annotations
@@ -53,6 +53,36 @@ REGISTRY = Registry(
             config="themescope.core.readers.reuters_sgml:ReutersSgmlConfig",
             tags=frozenset({"topics", "latin-1"}),
             suffixes=("sgm",),
+        ),
+        ReaderCard(
+            id="word",
+            title="Word document",
+            summary="A DOCX file under its headings. Tables, notes, comments, headers and footers are listed.",
+            source="ECMA-376, part 1, section 17: WordprocessingML",
+            factory="themescope.core.readers.documents.word:Word",
+            config="themescope.core.readers.blocks:DocumentConfig",
+            tags=frozenset({"binary"}),
+            suffixes=("docx",),
+        ),
+        ReaderCard(
+            id="open-document",
+            title="OpenDocument text",
+            summary="An ODT file under its headings. Tables, notes, comments, headers and footers are listed.",
+            source="OASIS OpenDocument 1.3, part 3",
+            factory="themescope.core.readers.documents.open_document:OpenDocument",
+            config="themescope.core.readers.blocks:DocumentConfig",
+            tags=frozenset({"binary"}),
+            suffixes=("odt",),
+        ),
+        ReaderCard(
+            id="pdf",
+            title="PDF with text",
+            summary="A PDF file: paragraphs and headings from the places and sizes of its characters, read by PDFium.",
+            source="ISO 32000-2",
+            factory="themescope.core.readers.documents.pdf:Pdf",
+            config="themescope.core.readers.blocks:DocumentConfig",
+            tags=frozenset({"binary"}),
+            suffixes=("pdf",),
         ),
         ReaderCard(
             id="html",

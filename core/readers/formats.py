@@ -14,6 +14,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import is_dataset
+from themescope.core.readers.documents.packages import names_in, whole_bytes
 from themescope.core.readers.streams import FileHead
 from themescope.core.registry import resolve
 from themescope.core.types import Article
@@ -21,8 +22,7 @@ from themescope.core.types import Article
 COMPRESSIONS = ("bz2", "gz", "xz")
 """Suffixes of compressed files, which every reader accepts."""
 _BINARIES = {
-    b"PK\x03\x04": "a ZIP archive (or a document packed as one)",
-    b"%PDF": "a PDF document",
+    b"PK\x03\x04": "a damaged ZIP archive (or a document packed as one)",
     b"7z\xbc\xaf": "a 7-Zip archive",
     b"\x28\xb5\x2f\xfd": "a Zstandard archive",
     b"PAR1": "a Parquet table",
@@ -31,6 +31,20 @@ _BINARIES = {
     b"\xff\xd8\xff": "an image",
     b"Rar!": "a RAR archive",
 }
+_OLE = b"\xd0\xcf\x11\xe0"
+_OLD = {
+    "WordDocument": ("an old Word document (.doc)", "Save it as .docx."),
+    "PowerPoint Document": ("an old PowerPoint presentation (.ppt)", "Export it as PDF."),
+    "__substg1.0_": ("an Outlook message (.msg)", "Save it as .eml."),
+}
+"""Stream of a file of Microsoft's old container → what it is, and what to do."""
+_PACKED = {
+    "ppt/presentation.xml": ("a PowerPoint presentation (.pptx)", "Export it as PDF."),
+    "Index/Document.iwa": ("a document of Pages, Keynote or Numbers", "Export it as Word or PDF, or as Excel."),
+    "Index/Presentation.iwa": ("a Keynote presentation", "Export it as PDF."),
+    "index.apxl": ("a Keynote presentation", "Export it as PDF."),
+}
+"""Part of a ZIP file → what it is, and what to do."""
 _XML = re.compile(r"<(?:\?xml|[A-Za-z][\w:.-]*[\s>/])")
 
 
@@ -45,6 +59,7 @@ def detect(path: Path) -> str:
     if is_dataset(path):
         return next(card.id for card in REGISTRY if "folders" in card.tags)
     head = FileHead.of(path)
+    _refuse(head)
     cards = sorted(REGISTRY, key=lambda card: card.detector.startswith("themescope.core."))
     structured = (card for card in cards if "text" not in card.tags)
     running = (card for card in cards if "text" in card.tags)
@@ -60,6 +75,18 @@ def detect(path: Path) -> str:
     if _XML.match(head.text):
         raise ReadError(head.path, "this is XML, but not a MediaWiki dump.", "line 1", known)
     return next(card.id for card in running if resolve(card.detector)(head))
+
+
+def _refuse(head: FileHead) -> None:
+    """Raise :class:`ReadError` for documents of known programs that no reader supports, with what to do."""
+    known: tuple[str, str] | None = None
+    if head.data.startswith(_OLE):
+        content = whole_bytes(head.path)
+        known = next((what for name, what in _OLD.items() if name.encode("utf-16-le") in content), None)
+    elif head.data.startswith(b"PK"):
+        known = next((_PACKED[name] for name in names_in(head) if name in _PACKED), None)
+    if known is not None:
+        raise ReadError(head.path, f"this is {known[0]}, which no reader supports.", advice=known[1])
 
 
 def suffixes() -> tuple[str, ...]:

@@ -37,6 +37,7 @@ from themescope.core.readers.dialects import (
     rows_of,
     swallows,
 )
+from themescope.core.readers.documents.packages import DAMAGE
 from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.streams import (
     LINE_LIMIT,
@@ -510,15 +511,18 @@ def is_sheet(path: Path) -> bool:
         return True
     if "mimetype" not in names:
         return False
-    with zipfile.ZipFile(path) as archive:
-        return archive.read("mimetype").startswith(b"application/vnd.oasis.opendocument.spreadsheet")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read("mimetype").startswith(b"application/vnd.oasis.opendocument.spreadsheet")
+    except DAMAGE:
+        raise ReadError(path, "this ZIP file is damaged or encrypted.") from None
 
 
 def _parts(path: Path) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.infolist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+    except DAMAGE:
         raise ReadError(path, "this Excel file is damaged.") from None
 
 

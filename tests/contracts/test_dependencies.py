@@ -53,18 +53,20 @@ def extras(*chosen: str) -> set[str]:
 def test_the_library_imports_what_it_declares() -> None:
     library = names(PROJECT["dependencies"])
     assert library - imported("core") == {"sentence-splitter"}
-    assert imported("core") - library == extras("files", "client", "search", "sib") | (
+    assert imported("core") - library == extras("files", "documents", "client", "search", "sib") | (
         extras("encoder") & imported("core")
     )
 
 
 def test_the_application_imports_what_it_declares() -> None:
-    application = names(PROJECT["dependencies"]) | extras("app", "files", "client")
+    application = names(PROJECT["dependencies"]) | extras("app", "files", "documents", "client")
     assert application - imported(*PACKAGES) == NOT_IMPORTED
     others = extras("oidc", "postgres", "ray", "search", "encoder", "sib", "mcp")
     assert imported(*PACKAGES) - application - others == set()
 
 
 def test_every_import_of_the_benchmarks_is_declared() -> None:
-    declared = names(PROJECT["dependencies"]) | extras("app", "files", "client", "demo", "ray", "postgres", "bench")
+    declared = names(PROJECT["dependencies"]) | extras(
+        "app", "files", "documents", "client", "demo", "ray", "postgres", "bench"
+    )
     assert imported("benchmarks") - declared == set()

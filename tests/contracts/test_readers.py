@@ -97,7 +97,9 @@ def test_missing_empty_folder_wrong_encoding(id, packing, tmp_path):
         tmp_path, f"latin.{REGISTRY.get(id).suffixes[-1]}", sample_of(id).replace(b"founded", b"f\xfcnded"), packing
     )
     bad = {empty: "nothing|empty", tmp_path: "folder", tmp_path / "no": "no such"}
-    if "latin-1" in REGISTRY.get(id).tags:
+    if "binary" in REGISTRY.get(id).tags:
+        pass  # its texts are in the encodings of its format
+    elif "latin-1" in REGISTRY.get(id).tags:
         first = next(REGISTRY.build(id).read(latin, SILENT))
         assert "fünded" in first.sections[0].paragraphs[0].text
     else:

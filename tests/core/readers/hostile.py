@@ -1,7 +1,13 @@
 """Hostile texts: a syntax element repeated many times, mostly without its end. Format → prefix, element, suffix."""
 
 import json
+import re
+from collections.abc import Callable
 from xml.sax.saxutils import escape
+
+from themescope.core.readers.documents.open_document import made_of as odt_of
+from themescope.core.readers.documents.pdf import made_of as pdf_of
+from themescope.core.readers.documents.word import made
 
 Parts = tuple[str, str, str]
 
@@ -62,6 +68,28 @@ TEXT: list[Parts] = [
     ("x.'", " ", "y"), ("x. '", " ", "y"), ("x", ". ", "'"), ("a", "-", "b"), ("a", "'", "b"), ("", "a", "'s"),
 ]  # fmt: skip
 
+
+def _word(text: str) -> bytes:
+    name = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    body = "".join(f"<w:p><w:r><w:t>{escape(_XML.sub(' ', line))}</w:t></w:r></w:p>" for line in text.split("\n"))
+    return made({"word/document.xml": f"<w:document {name}><w:body>{body}</w:body></w:document>"})
+
+
+def _pdf(text: str) -> bytes:
+    rows = re.sub(r"[^ -~\n]|[()\\]", " ", text).split("\n")
+    return pdf_of([[(10, 72 + 150 * (place % 3), 800 - 12 * (place // 3), row) for place, row in enumerate(rows)]])
+
+
+_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd]")
+DOCUMENTS: dict[str, Callable[[str], bytes]] = {
+    "word": _word,
+    "open-document": lambda text: odt_of(
+        "".join(f"<text:p>{escape(_XML.sub(' ', line))}</text:p>" for line in text.split("\n"))
+    ),
+    "pdf": _pdf,
+}
+"""Reader of documents → a file with a text."""
+
 SYNTAX: dict[str, list[Parts]] = {"html": HTML, "markdown": MARKDOWN, "mediawiki-dump": WIKITEXT}
 """Elements of the readers that have markup of their own; the others have those of ``TEXT``."""
 
@@ -77,6 +105,8 @@ def file_of(reader: str, text: str) -> bytes:
     sections = [{"title": "", "level": 1, "paragraphs": [text]}]
     story = f"<TOPICS><D>grain</D></TOPICS><TEXT><TITLE>T</TITLE><BODY>{text}</BODY></TEXT></REUTERS>"
     page = f"<page><title>A</title><ns>0</ns><revision><text>{escape(text)}</text></revision></page>"
+    if reader in DOCUMENTS:
+        return DOCUMENTS[reader](text)
     wrapped = {
         "mediawiki-dump": f"<mediawiki>{page}</mediawiki>",
         "reuters-sgml": f'<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" NEWID="1">{story}',

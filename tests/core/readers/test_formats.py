@@ -206,7 +206,7 @@ def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
     ("data", "words"),
     [
         (b"PK\x03\x04" + b"x" * 50, "ZIP"),
-        (b"%PDF-1.7 text", "PDF"),
+        (b"\xd0\xcf\x11\xe0" + "WordDocument".encode("utf-16-le"), "old Word document.*Save it as"),
         (b"<rss></rss>", "not a MediaWiki dump"),
         (bytes(range(256)), "binary"),
     ],

@@ -1,0 +1,108 @@
+"""Blocks of documents, and the reader that makes an article of them.
+
+A reader of a format yields everything with text, in page order, as blocks of some kind. What becomes a sentence, and
+what is only listed in the account of the file, is decided here, in the same way for all formats.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from themescope.core.config import Config, option
+from themescope.core.protocols import Report
+from themescope.core.readers.outline import BaseReader, Outline, title_of
+from themescope.core.readers.streams import check_article
+from themescope.core.types import Article, Value
+
+PARAGRAPH, HEADING, TITLE, LIST, TABLE = "paragraph", "heading", "title", "list item", "table"
+CODE, PREFORMATTED = "code block", "preformatted text"
+_OPTIONAL = {LIST: "lists", TABLE: "tables", CODE: "code blocks", PREFORMATTED: "preformatted text"}
+"""Kinds that are running text in a document without any other."""
+
+
+class Block(NamedTuple):
+    """A piece of text of a document."""
+
+    kind: str
+    """PARAGRAPH, HEADING, TITLE, LIST or TABLE; any other kind, such as "footnote", is listed as left out."""
+    text: str
+    level: int = 0
+    """Level of a heading, from 1."""
+    place: str = ""
+    """Where it stands, such as "page 3"; by default, after which paragraph."""
+    values: Mapping[str, Value] = {}
+    """Column → value of its sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of a file; the file may have several."""
+
+    title: str
+    """Title if no block is one."""
+    blocks: Iterable[Block]
+    values: Mapping[str, Value] = field(default_factory=dict)
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class DocumentConfig(Config):
+    """Settings of a reader of documents."""
+
+    keep_lists: bool = option(True, "Keep every list item as a paragraph; otherwise lists are skipped.")
+    keep_tables: bool = option(False, "Keep the text of every table cell as a paragraph; otherwise tables are skipped.")
+
+
+class DocumentReader(BaseReader, ABC):
+    """Base of readers whose documents are blocks."""
+
+    @abstractmethod
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the documents of a file in order."""
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield an article for every document with text."""
+        self.account.clear()
+        for document in self.documents(path, report):
+            yield from self._article(document, path)
+
+    def _keeps(self, kind: str) -> bool:
+        return kind == PARAGRAPH or (
+            (kind == LIST and self.config.keep_lists) or (kind == TABLE and getattr(self.config, "keep_tables", False))
+        )
+
+    def _article(self, document: Document, path: Path) -> Iterator[Article]:
+        blocks = [block._replace(text=" ".join(block.text.split())) for block in document.blocks]
+        blocks = [block for block in blocks if block.text]
+        check_article(path, sum(len(block.text) for block in blocks))
+        kept = {kind for kind in {block.kind for block in blocks} if self._keeps(kind)}
+        if not kept:
+            kept = {block.kind for block in blocks} & _OPTIONAL.keys()
+            if kept:
+                self.account.notes["text"] = f"only in {' and '.join(sorted(_OPTIONAL[kind] for kind in kept))}"
+        outline, titled = Outline("", document.url, path.name), ""
+        rows: list[Mapping[str, Value]] = []
+        for block in blocks:
+            if block.kind == TITLE and not titled:
+                titled = block.text
+            elif block.kind in (HEADING, TITLE):
+                outline.heading(block.text, max(block.level, 1) + 1)
+            elif block.kind in kept:
+                outline.paragraph(block.text)
+                rows.append(block.values)
+            else:
+                self.account.skip(block.kind, block.place or f"after paragraph {len(rows)}", block.text)
+        outline.title = titled or document.title or title_of(path.name)
+        if not rows:
+            headings = " ".join(block.text for block in blocks if block.kind in (HEADING, TITLE))
+            self.account.skip("no text", outline.title, headings)
+            return
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        article = outline.article()
+        if article is not None:
+            yield replace(article, values=dict(document.values), sentence_values=columns)

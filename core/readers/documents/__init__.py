@@ -1,0 +1,1 @@
+"""Readers of documents: word processors, PDF, books, web archives, mail, subtitles, transcripts; and of archives."""

@@ -1,0 +1,172 @@
+"""OpenDocument texts (ODT): text under headings, with lists; tables, notes, comments and headers are listed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from themescope.core.protocols import Report
+from themescope.core.readers.blocks import (
+    HEADING,
+    LIST,
+    PARAGRAPH,
+    TABLE,
+    TITLE,
+    Block,
+    Document,
+    DocumentConfig,
+    DocumentReader,
+)
+from themescope.core.readers.documents.packages import Package, attribute, local, names_in, walk
+from themescope.core.readers.documents.word import made
+from themescope.core.readers.streams import FileHead
+
+_TYPE = "application/vnd.oasis.opendocument.text"
+_SPACES = {"tab": "\t", "line-break": "\n", "s": " ", "soft-page-break": ""}
+_LISTED = {
+    "note": "footnote", "annotation": "comment", "tracked-changes": "deleted text",
+    "table-of-content": "table of contents", "alphabetical-index": "index", "hidden-text": "hidden text",
+    "ruby-text": "pronunciation", "title": "description of a picture", "desc": "description of a picture",
+    **{f"{part}{pages}": part for part in ("header", "footer") for pages in ("", "-left", "-first")},
+}  # fmt: skip
+"""Elements whose text is listed only."""
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
+_WITHOUT_TEXT = frozenset([f"{_TEXT}note-citation", "{http://purl.org/dc/elements/1.1/}date", f"{_META}date-string"])
+"""Numbers of notes, and dates of comments."""
+
+
+class OpenDocument(DocumentReader):
+    """Reader of an ODT file as one article, titled by its paragraph in the style Title, or the file name."""
+
+    config: DocumentConfig
+
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the document."""
+        package = Package(path, report)
+        yield Document("", _blocks(package))
+
+
+def _blocks(package: Package) -> Iterator[Block]:
+    content, styles = package.xml("content.xml"), package.xml("styles.xml")
+    parents = {
+        attribute(value, "name"): attribute(value, "parent-style-name")
+        for root in (content, styles)
+        if root is not None
+        for event, value in walk(root)
+        if event == "start" and local(value.tag) == "style"
+    }
+    for root in (content, styles):
+        if root is not None:
+            yield from _read(root, parents)
+
+
+@dataclass(slots=True)
+class _Sink:
+    """What collects text: a paragraph, or an element that is listed for a reason."""
+
+    element: Any
+    reason: str
+    pieces: list[str] = field(default_factory=list)
+
+
+def _read(root: Any, parents: dict[str, str]) -> Iterator[Block]:
+    """Yield the blocks of a part. Of the styles, only headers and footers have text."""
+    inside: Counter[str] = Counter()
+    sinks: list[_Sink] = []
+    tables = rows = without_text = 0
+    for event, value in walk(root):
+        if event == "text":
+            if sinks and not without_text:
+                sinks[-1].pieces.append(value)
+            continue
+        name = local(value.tag)
+        step = 1 if event == "start" else -1
+        inside[name] += step
+        without_text += step * (value.tag in _WITHOUT_TEXT)
+        reason = _reason(value)
+        if event == "start":
+            if name == "table" and inside["table"] == 1:
+                tables, rows = tables + 1, 0
+            rows += name == "table-row" and inside["table"] == 1
+            if reason or name in ("p", "h"):
+                sinks.append(_Sink(value, reason))
+            elif sinks and name in _SPACES:
+                count = attribute(value, "c")
+                sinks[-1].pieces.append(_SPACES[name] * (int(count) if count.isdecimal() and len(count) < 5 else 1))
+        elif name == "creator" and sinks:
+            sinks[-1].pieces.append(": ")
+        elif reason:
+            yield Block(reason, "".join(sinks.pop().pieces))
+        elif name in ("p", "h"):
+            text = "".join(sinks.pop().pieces)
+            around = next((sink for sink in reversed(sinks) if sink.reason), None)
+            if around is not None:
+                around.pieces.append(f"{text} ")
+            else:
+                place = f"table {tables}, row {rows}" if inside["table"] else ""
+                yield from _paragraph(value, text, bool(inside["list"]), place, parents)
+
+
+def _reason(element: Any) -> str:
+    """Return why the text of an element is listed only, "" if it is not."""
+    namespace, _, name = element.tag.rpartition("}")
+    if name in ("title", "desc") and "svg" not in namespace:
+        return ""
+    if name == "note" and attribute(element, "note-class") == "endnote":
+        return "endnote"
+    return _LISTED.get(name, "")
+
+
+def _paragraph(element: Any, text: str, in_list: bool, place: str, parents: dict[str, str]) -> Iterator[Block]:
+    level = 0
+    if place:
+        kind = TABLE
+    elif _has_style(element, "Title", parents):
+        kind, level = TITLE, 1
+    elif local(element.tag) == "h":
+        outline = attribute(element, "outline-level")
+        kind, level = HEADING, int(outline) if outline.isdecimal() and len(outline) < 3 else 1
+    else:
+        kind = LIST if in_list else PARAGRAPH
+    for part in text.split("\n\n"):
+        yield Block(kind, part, level, place)
+
+
+def _has_style(element: Any, wanted: str, parents: dict[str, str]) -> bool:
+    style, seen = attribute(element, "style-name"), set[str]()
+    while style and style not in seen:
+        if style == wanted:
+            return True
+        seen.add(style)
+        style = parents.get(style, "")
+    return False
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a file is an OpenDocument text."""
+    if head.data[30:].startswith(b"mimetype"):
+        return head.data[38:].startswith(_TYPE.encode())
+    names = names_in(head)
+    return head.suffix == ".odt" and "content.xml" in names
+
+
+def made_of(body: str) -> bytes:
+    """Return an ODT file of the XML of a text."""
+    names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in _NAMES)
+    content = (
+        f'<office:document-content{names} xmlns:dc="http://purl.org/dc/elements/1.1/"><office:body><office:text>'
+        f"{body}</office:text></office:body></office:document-content>"
+    )
+    return made({"mimetype": _TYPE, "content.xml": content})
+
+
+_NAMES = ("office", "text", "table")
+SAMPLE = made_of(
+    '<text:p text:style-name="Title">Ada</text:p><text:p>Ada is a town. It is old.</text:p>'
+    '<text:h text:outline-level="1">History</text:h><text:p>It was founded in 1200.</text:p>'
+    "<text:p>Then it grew.</text:p>"
+)

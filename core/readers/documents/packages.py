@@ -1,0 +1,113 @@
+"""ZIP files whose members are parts of one document, and their XML."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from themescope.core.errors import ReadError, optional_module
+from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.streams import FileHead, excessive_size, open_stream
+
+DAMAGE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, zlib.error,
+          lzma.LZMAError)  # fmt: skip
+"""Exceptions of ``zipfile`` for archives that are damaged or encrypted."""
+MOST_BYTES = 500_000_000
+"""Maximum size of a document, and of its parts when decompressed."""
+
+
+def whole_bytes(path: Path, report: Report = SILENT) -> bytes:
+    """Return the decompressed bytes of a file. Raises :class:`ReadError` beyond ``MOST_BYTES``."""
+    pieces, size = [], 0
+    with open_stream(path, report) as stream:
+        while block := stream.read():
+            pieces.append(block)
+            size += len(block)
+            if size > MOST_BYTES:
+                raise ReadError(path, f"it is larger than {MOST_BYTES // 1_000_000:,} MB.", advice="Divide it.")
+    return b"".join(pieces)
+
+
+class Package:
+    """The parts of a document. Raises :class:`ReadError` if it is damaged, encrypted, or too large."""
+
+    def __init__(self, path: Path, report: Report = SILENT) -> None:
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(whole_bytes(path, report)))
+        except DAMAGE:
+            raise self._damaged() from None
+        self.names = [member.filename for member in self._zip.infolist()]
+        """Names of the parts in the order of the file."""
+        if size := excessive_size(self._zip.infolist(), MOST_BYTES):
+            raise ReadError(path, f"it has {size} when decompressed, which is too much.")
+
+    def _damaged(self) -> ReadError:
+        return ReadError(self._path, "the file is damaged or encrypted.", advice="Save it again without a password.")
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a part, none if there is no such part."""
+        if name not in self.names:
+            return b""
+        try:
+            return self._zip.read(name)
+        except DAMAGE:
+            raise self._damaged() from None
+
+    def xml(self, name: str) -> Any:
+        """Return the root element of a part, None if there is no such part."""
+        data = self.read(name)
+        if not data:
+            return None
+        defused = optional_module("defusedxml", "Reading documents", "defusedxml", "files")
+        from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
+
+        try:
+            return fromstring(data)
+        except defused.DefusedXmlException:
+            raise ReadError(self._path, "it has XML entities, which are not read.", name, "Save it again.") from None
+        except (ParseError, UnicodeError, LookupError, ValueError) as error:
+            raise ReadError(self._path, f"this part is not XML ({error}).", name, "Save the file again.") from None
+
+
+def names_in(head: FileHead) -> list[str]:
+    """Return the names of the parts of a file, none if it is not a ZIP file."""
+    if not head.data.startswith(b"PK\x03\x04"):
+        return []
+    try:
+        return Package(head.path).names
+    except ReadError:
+        return []
+
+
+def local(tag: str) -> str:
+    """Return the name of an element or attribute without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def attribute(element: Any, name: str) -> str:
+    """Return the value of an attribute, whatever its namespace, "" if there is none."""
+    return next((str(value) for key, value in element.attrib.items() if local(key) == name), "")
+
+
+def walk(root: Any) -> Iterator[tuple[str, Any]]:
+    """Yield ("start", element), ("text", text) and ("end", element) in document order, at any depth."""
+    waiting: list[tuple[str, Any]] = [("start", root)]
+    while waiting:
+        event, value = waiting.pop()
+        yield event, value
+        if event != "start":
+            continue
+        waiting.append(("end", value))
+        for child in reversed(value):
+            if child.tail:
+                waiting.append(("text", child.tail))
+            waiting.append(("start", child))
+        if value.text:
+            waiting.append(("text", value.text))

@@ -1,0 +1,282 @@
+"""Documents: what becomes text, in which order, and that nothing is lost without being listed."""
+
+from collections import Counter
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.core.readers.samples import texts, write
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.documents.open_document import made_of as odt_of
+from themescope.core.readers.documents.pdf import made_of as pdf_of
+from themescope.core.readers.documents.word import made
+from themescope.core.readers.formats import detect
+
+EXAMPLES = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+
+
+def read(path, **options):
+    """Return the articles of a file and the account of its reader."""
+    reader = REGISTRY.build(detect(path), options)
+    return list(reader.read(path, SILENT)), reader.account
+
+
+def listed(account, reason):
+    return [entry.text for entry in account.entries if entry.reason == reason]
+
+
+def words(articles, account):
+    """Words that are stored, as text, heading or title, or listed as left out."""
+    found = Counter()
+    for article in articles:
+        found.update(article.title.split())
+        for section in article.sections:
+            found.update(section.title.split())
+            for paragraph in section.paragraphs:
+                found.update(paragraph.text.split())
+    for entry in account.entries:
+        if not entry.change:
+            found.update(entry.text.split())
+    return found
+
+
+# --- Word -------------------------------------------------------------------------------------------------------------
+
+WORD = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+)
+
+
+def run(text):
+    return f'<w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
+
+
+def par(text, style="", properties=""):
+    style = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return f"<w:p><w:pPr>{style}{properties}</w:pPr>{run(text) if text else ''}</w:p>"
+
+
+def docx(body, **parts):
+    styles = (
+        '<w:style w:styleId="T"><w:name w:val="Title"/></w:style>'
+        '<w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>'
+        '<w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style>'
+        '<w:style w:styleId="Mine"><w:name w:val="mine"/><w:basedOn w:val="H2"/></w:style>'
+        '<w:style w:styleId="Toc"><w:name w:val="toc 1"/></w:style>'
+    )
+    return made(
+        {
+            "word/document.xml": f"<w:document {WORD}><w:body>{body}</w:body></w:document>",
+            "word/styles.xml": f"<w:styles {WORD}>{styles}</w:styles>",
+            **{f"word/{name}.xml": f"<w:x {WORD}>{content}</w:x>" for name, content in parts.items()},
+        }
+    )
+
+
+def test_word_headings_are_sections_and_the_rest_is_listed(tmp_path):
+    table = "<w:tbl>" + "".join(f"<w:tr><w:tc>{par(cell)}</w:tc></w:tr>" for cell in ("one", "two")) + "</w:tbl>"
+    body = (
+        par("Interview", "T") + par("Contents 1", "Toc") + par("Before.") + par("Bus", "H1") + par("It is late.")
+        + par("Reasons", "Mine") + par("Item.", properties="<w:numPr/>") + table + par("After.")
+    )  # fmt: skip
+    notes = f'<w:footnote w:type="separator">{par("")}</w:footnote><w:footnote>{par("A note.")}</w:footnote>'
+    comment = f'<w:comment w:author="Ada">{par("Really?")}</w:comment>'
+    path = write(tmp_path, "a.docx", docx(body, footnotes=notes, comments=comment, header1=par("Confidential")))
+    (article,), account = read(path)
+    assert article.title == "Interview"
+    assert texts(article) == {"": ["Before."], "Bus": ["It is late."], "Reasons": ["Item.", "After."]}
+    assert [s.path for s in article.sections][-1] == ("Bus", "Reasons")
+    assert account.skipped == {"table of contents": 1, "table": 2, "footnote": 1, "comment": 1, "header": 1}
+    assert [(e.place, e.text) for e in account.entries if e.reason == "table"] == [
+        ("table 1, row 1", "one"),
+        ("table 1, row 2", "two"),
+    ]
+    assert listed(account, "comment") == ["Ada: Really?"]
+    (article,), account = read(path, keep_tables=True, keep_lists=False)
+    assert texts(article)["Reasons"] == ["one", "two", "After."] and listed(account, "list item") == ["Item."]
+
+
+def test_word_keeps_insertions_boxes_and_controls_and_lists_what_is_deleted_or_hidden(tmp_path):
+    box = f"<w:txbxContent>{par('In a box.')}</w:txbxContent>"
+    drawing = f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    body = (
+        f"<w:p>{run('The ')}<w:ins>{run('red ')}</w:ins><w:del><w:r><w:delText>blue</w:delText></w:r></w:del>"
+        f"{run('bus.')}<w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r><w:r>{drawing}</w:r></w:p>"
+        f"<w:sdt><w:sdtContent>{par('Chosen.')}</w:sdtContent></w:sdt>"
+        "<w:p><w:r><w:t>One</w:t><w:br/><w:t>line.</w:t><w:br/><w:br/><w:t>Two.</w:t></w:r></w:p>"
+    )
+    (article,), account = read(write(tmp_path, "a.docx", docx(body)))
+    assert texts(article) == {"": ["In a box.", "The red bus.", "Chosen.", "One line.", "Two."]}
+    assert (listed(account, "deleted text"), listed(account, "hidden text")) == (["blue"], ["secret"])
+
+
+def test_word_documents_that_are_a_table_are_read(tmp_path):
+    rows = "".join(
+        f"<w:tr><w:tc>{par(who)}</w:tc><w:tc>{par(said)}</w:tc></w:tr>" for who, said in (("A:", "Yes."), ("B:", "No."))
+    )
+    (article,), account = read(write(tmp_path, "a.docx", docx(par("Talk", "H1") + f"<w:tbl>{rows}</w:tbl>")))
+    assert texts(article) == {"Talk": ["A:", "Yes.", "B:", "No."]} and account.notes == {"text": "only in tables"}
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.odt"])
+def test_damaged_documents_and_entities_are_refused(name, tmp_path):
+    part = "word/document.xml" if name == "a.docx" else "content.xml"
+    entity = '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'
+    for content, problem in ((entity, "entities"), ("<a", "not XML")):
+        with pytest.raises(ReadError, match=problem):
+            read(write(tmp_path, name, made({part: content, "_rels/.rels": "<a/>"})))
+
+
+def test_an_archive_that_grows_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("themescope.core.readers.documents.packages.MOST_BYTES", 100)
+    with pytest.raises(ReadError, match=r"larger than|too much"):
+        REGISTRY.build("word").read(write(tmp_path, "a.docx", docx(par("x" * 200))), SILENT).__next__()
+
+
+WORDS = st.text(st.characters(categories=["L", "N"], max_codepoint=0x2FFF), min_size=1, max_size=6)
+TEXT = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
+KINDS = st.sampled_from(["", "T", "H1", "H2", "Mine", "Toc", "table", "footnote", "comment", "header", "del"])
+
+
+@EXAMPLES
+@given(st.lists(st.tuples(KINDS, TEXT), min_size=1, max_size=12))
+def test_every_word_of_a_word_document_is_stored_or_listed(tmp_path, blocks):
+    body, parts = "", {"footnotes": "", "comments": "", "header1": ""}
+    for kind, text in blocks:
+        if kind == "table":
+            body += f"<w:tbl><w:tr><w:tc>{par(text)}</w:tc></w:tr></w:tbl>"
+        elif kind == "del":
+            body += f"<w:p><w:del><w:r><w:delText>{text}</w:delText></w:r></w:del></w:p>"
+        elif kind == "header":
+            parts["header1"] += par(text)
+        elif kind in ("footnote", "comment"):
+            parts[f"{kind}s"] += f"<w:{kind}>{par(text)}</w:{kind}>"
+        else:
+            body += par(text, kind)
+    articles, account = read(write(tmp_path, "a.docx", docx(body, **parts)))
+    assert not Counter(" ".join(text for _, text in blocks).split()) - words(articles, account)
+
+
+# --- OpenDocument -----------------------------------------------------------------------------------------------------
+
+
+def test_open_documents_have_sections_lists_notes_and_comments(tmp_path):
+    body = (
+        '<text:p text:style-name="Title">Interview</text:p><text:p>Be<text:s text:c="2"/>fore'
+        "<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note.</text:p></text:note-body>"
+        "</text:note>.</text:p>"
+        '<text:h text:outline-level="1">Bus</text:h><text:p>It <text:span>is</text:span> late.'
+        "<office:annotation><dc:creator>Ada</dc:creator><dc:date>2024</dc:date><text:p>Really?</text:p>"
+        "</office:annotation></text:p>"
+        "<text:list><text:list-item><text:p>Item.</text:p></text:list-item></text:list>"
+        "<table:table><table:table-row><table:table-cell><text:p>one</text:p></table:table-cell></table:table-row>"
+        "</table:table><text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
+    )
+    (article,), account = read(write(tmp_path, "a.odt", odt_of(body)))
+    assert article.title == "Interview" and texts(article) == {"": ["Be fore."], "Bus": ["It is late.", "Item."]}
+    assert account.skipped == {"footnote": 1, "comment": 1, "table": 1, "deleted text": 1}
+    assert listed(account, "comment") == ["Ada: Really?"]
+
+
+@EXAMPLES
+@given(st.lists(st.tuples(st.sampled_from(["p", "h", "list", "table", "note", "annotation"]), TEXT), max_size=12))
+def test_every_word_of_an_open_document_is_stored_or_listed(tmp_path, blocks):
+    forms = {
+        "p": "<text:p>{}</text:p>", "h": '<text:h text:outline-level="2">{}</text:h>',
+        "list": "<text:list><text:list-item><text:p>{}</text:p></text:list-item></text:list>",
+        "table": "<table:table><table:table-row><text:p>{}</text:p></table:table-row></table:table>",
+        "note": "<text:p>a<text:note><text:note-body><text:p>{}</text:p></text:note-body></text:note></text:p>",
+        "annotation": "<text:p><office:annotation><text:p>{}</text:p></office:annotation></text:p>",
+    }  # fmt: skip
+    body = "".join(forms[kind].format(text) for kind, text in blocks)
+    articles, account = read(write(tmp_path, "a.odt", odt_of(body)))
+    assert not Counter(" ".join(text for _, text in blocks).split()) - words(articles, account)
+
+
+# --- PDF --------------------------------------------------------------------------------------------------------------
+
+
+def column(left, top, *lines, size=10, step=12):
+    """Rows (size, x, y, text) of lines below each other."""
+    return [(size, left, top - step * number, line) for number, line in enumerate(lines)]
+
+
+def test_pdf_lines_are_joined_and_hyphens_at_their_ends_taken_away(tmp_path):
+    page = [
+        (20, 72, 780, "Transport"),
+        *column(72, 740, "The trans-", "port authority runs a well-", "known line. A well-known bus", "is late."),
+        *column(72, 670, "Another paragraph follows here", "and it ends."),
+        (14, 72, 630, "Findings"),
+        *column(72, 600, "Trains are full today and", "nobody is happy about it."),
+    ]
+    (article,), account = read(write(tmp_path, "a.pdf", pdf_of([page])))
+    assert article.title == "Transport" and texts(article) == {
+        "": [
+            "The transport authority runs a well-known line. A well-known bus is late.",
+            "Another paragraph follows here and it ends.",
+        ],
+        "Findings": ["Trains are full today and nobody is happy about it."],
+    }
+    assert account.changed == {"hyphenated word joined": 1}
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_pdf_columns_are_read_one_after_the_other(across, tmp_path):
+    left = column(72, 740, *(f"Left line number {n} has words" for n in range(1, 9)))
+    right = column(320, 740, *(f"right line number {n} has words" for n in range(1, 9)))
+    rows = [row for pair in zip(left, right, strict=True) for row in pair] if across else left + right
+    (article,), account = read(write(tmp_path, "a.pdf", pdf_of([rows])))
+    found = " ".join(texts(article)[""])
+    assert found == " ".join(row[3] for row in left + right)
+    assert bool(account.notes) == across
+
+
+def test_pdf_running_heads_page_numbers_and_footnotes_are_listed(tmp_path):
+    pages = []
+    for number in range(1, 5):
+        pages.append([
+            (9, 72, 810, "Annual report"),
+            (9, 500, 810, f"{number + 4}"),
+            *column(72, 740, f"Page {number} begins a sentence that", "goes on to its end."),
+            *column(72, 80, f"{number} Note {'abcde'[number]} at the foot.", size=7),
+        ])  # fmt: skip
+    (article,), account = read(write(tmp_path, "a.pdf", pdf_of(pages)))
+    assert texts(article) == {"": [f"Page {n} begins a sentence that goes on to its end." for n in range(1, 5)]}
+    assert account.skipped == {"running head": 4, "page number": 4, "footnote": 4}
+    assert [e.place for e in account.entries if e.reason == "page number"] == [f"page {n}" for n in range(1, 5)]
+
+
+def test_a_sentence_goes_on_over_pages(tmp_path):
+    pages = [column(72, 740, "The bus was"), column(72, 740, "late again."), column(72, 740, "Trains are full.")]
+    (article,), _ = read(write(tmp_path, "a.pdf", pdf_of(pages)))
+    assert texts(article) == {"": ["The bus was late again.", "Trains are full."]}
+
+
+def test_a_pdf_without_text_says_what_to_do(tmp_path):
+    with pytest.raises(ReadError, match=r"no text.*OCR"):
+        read(write(tmp_path, "a.pdf", pdf_of([[]])))
+    (_,), account = read(write(tmp_path, "b.pdf", pdf_of([column(72, 740, "A text."), []])))
+    assert account.skipped == {"page without text": 1} and account.entries[0].place == "page 2"
+    with pytest.raises(ReadError, match="damaged, or not a PDF"):
+        read(write(tmp_path, "c.pdf", b"%PDF-1.7 text"))
+
+
+ASCII = st.lists(st.text("abcdefgh", min_size=1, max_size=7), min_size=1, max_size=6).map(" ".join)
+
+
+@EXAMPLES
+@given(st.lists(st.lists(st.tuples(st.sampled_from([8, 10, 10, 14]), ASCII), min_size=1, max_size=8), max_size=4))
+def test_every_word_of_a_pdf_is_stored_or_listed(tmp_path, pages):
+    laid = [[(size, 72, 780 - 30 * row, text) for row, (size, text) in enumerate(page)] for page in pages]
+    if not any(laid):
+        return
+    articles, account = read(write(tmp_path, "a.pdf", pdf_of(laid)))
+    want = Counter(" ".join(text for page in pages for _, text in page).split())
+    assert not want - words(articles, account)
