@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from themescope.core.records.stored import ErrorCase, LabellingRecord
-from themescope.db import records
+from themescope.db import label_records, records
 from themescope.db.tables import id_table, metadata, record_table, reference, required, row_id, unique
 from themescope.db.types import Big, Json, Text, UtcDateTime
 
@@ -145,7 +145,7 @@ label_start = sa.Table(
     sa.Column("probability", sa.Double),
 )
 
-practice = record_table("practice", records.PracticeRecord, reference("labelling"), small=("items", "correct"))
+practice = record_table("practice", label_records.PracticeRecord, reference("labelling"), small=("items", "correct"))
 
 label_presence = sa.Table(
     "label_presence",
@@ -158,7 +158,7 @@ label_presence = sa.Table(
 
 task = record_table(
     "task",
-    records.TaskRecord,
+    label_records.TaskRecord,
     reference("corpus"),
     unique("name"),
     reference("labelling", "gold_id", nullable=True, ondelete="SET NULL"),
@@ -166,7 +166,7 @@ task = record_table(
 
 task_member = record_table(
     "task_member",
-    records.MemberRecord,
+    label_records.MemberRecord,
     sa.Column("task_id", Big, sa.ForeignKey("task.id", ondelete=_CASCADE), primary_key=True),
     sa.Column("person", Text, primary_key=True),
     reference("labelling", nullable=True, ondelete="SET NULL"),
@@ -175,10 +175,10 @@ task_member = record_table(
 
 # A range of sentences of an article, by position, for one person. Several people have a row each.
 task_item = record_table(
-    "task_item", records.ItemRecord, reference("task"), reference("article"), small=("first", "last", "place")
+    "task_item", label_records.ItemRecord, reference("task"), reference("article"), small=("first", "last", "place")
 )
 
-error_sample = record_table("error_sample", records.ErrorSample, reference("corpus"))
+error_sample = record_table("error_sample", label_records.ErrorSample, reference("corpus"))
 
 error_case = record_table(
     "error_case",
@@ -193,7 +193,7 @@ error_case = record_table(
 # "note" is the id of the first row of a note; an empty text deletes it.
 error_note = record_table(
     "error_note",
-    records.ErrorNote,
+    label_records.ErrorNote,
     reference("error_case", "case_id"),
     reference("error_note", "note", nullable=True),
 )
@@ -201,7 +201,7 @@ error_note = record_table(
 # "version" is raised by every change; it is used to detect conflicts.
 error_category = record_table(
     "error_category",
-    records.ErrorCategory,
+    label_records.ErrorCategory,
     reference("corpus"),
     reference("error_category", "merged_into", nullable=True, ondelete="SET NULL"),
     small=("colour", "version"),
@@ -210,7 +210,7 @@ error_category = record_table(
 # Without a category, the person judged that none applies. "undoes" is the row that this one undoes.
 error_coding = record_table(
     "error_coding",
-    records.ErrorCoding,
+    label_records.ErrorCoding,
     reference("error_case", "case_id"),
     reference("error_category", "category_id", nullable=True),
     reference("error_coding", "undoes", nullable=True),

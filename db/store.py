@@ -20,16 +20,14 @@ from themescope.db.files.artifacts import Artifacts
 from themescope.db.files.folders import open_folder
 from themescope.db.files.vector_files import VectorFiles
 from themescope.db.repositories.accounts import ApiTokens, AuditLog, FailedSignIns, Logins, Sessions
-from themescope.db.repositories.columns import Columns
+from themescope.db.repositories.blocks import Columns, Embeddings
 from themescope.db.repositories.corpora import Corpora, TextSearch
-from themescope.db.repositories.embeddings import Embeddings
 from themescope.db.repositories.error_notebook import ErrorCategories, ErrorNotebook, NotebookRows
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
 from themescope.db.repositories.labellings import Labellings, Practice
-from themescope.db.repositories.people import People, Views
+from themescope.db.repositories.people import People, Selections, Views
 from themescope.db.repositories.runs import Benchmarks, Maps, Models, Papers, Runs
-from themescope.db.repositories.selections import Selections
 from themescope.db.repositories.tasks import Tasks
 from themescope.db.repositories.triplets import TripletReviews, Triplets
 from themescope.db.settings import Settings

@@ -131,6 +131,18 @@ class RecordRepository(Repository, Generic[R]):
         return self._record(self._by_id(self.table, self._columns, id))
 
 
+class ResultRepository(RecordRepository[R]):
+    """Repository of what was computed, identified by digest."""
+
+    def by_digest(self, digest: str) -> R | None:
+        """Return the record with this digest, if there is one."""
+        return self._first(self._select().where(self.table.c.digest == digest))
+
+    def delete(self, id: int) -> None:
+        """Delete a row with all that was computed from it; the next cleanup of artifacts removes files."""
+        self._delete(self.table, id)
+
+
 class NamedRepository(RecordRepository[R]):
     """Repository of a table whose rows have unique names."""
 

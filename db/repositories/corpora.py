@@ -17,7 +17,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, Json
 from themescope.core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, fold_title, title_bucket
 from themescope.db import tables as t
 from themescope.db.repositories.base import NamedRepository, Repository
-from themescope.db.repositories.columns import Columns
+from themescope.db.repositories.blocks import Columns
 from themescope.db.sql import (
     BATCH,
     batches,

@@ -15,7 +15,7 @@ from themescope.core.labelling.partition import COLOURS
 from themescope.core.records.stored import ErrorCase
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
-from themescope.db.records import ErrorCategory, ErrorCoding, ErrorNote, ErrorSample, NewCase, Notebook
+from themescope.db.label_records import ErrorCategory, ErrorCoding, ErrorNote, ErrorSample, NewCase, Notebook
 from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
 from themescope.db.repositories.people import People
 from themescope.db.sql import id_chunks, now, within

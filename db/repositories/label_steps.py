@@ -29,7 +29,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, 
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.access import Right
-from themescope.db.records import Draft, Snapshot
+from themescope.db.label_records import Draft, Snapshot
 from themescope.db.repositories.base import Repository
 from themescope.db.repositories.labellings import Labellings
 from themescope.db.sql import bulk_insert, contains, id_chunks, id_columns, now, within

@@ -17,7 +17,7 @@ from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
 from themescope.db.access import Right, only_its_maker
-from themescope.db.records import HIDDEN, NewLabelling, PracticeRecord, Snapshot
+from themescope.db.label_records import HIDDEN, NewLabelling, PracticeRecord, Snapshot
 from themescope.db.repositories.base import NamedRepository, RecordRepository
 from themescope.db.repositories.people import People
 from themescope.db.sql import bulk_insert, id_columns, now

@@ -15,7 +15,7 @@ from themescope.core.records.stored import Json, MapRecord, ModelRecord, RunReco
 from themescope.core.types import BenchmarkItem, Ids, Labels, Split
 from themescope.db import tables as t
 from themescope.db.records import BenchmarkRecord, MapPoints, PaperTableRecord, SentencePlaces
-from themescope.db.repositories.base import NAME_LIMIT, NamedRepository, RecordRepository, Repository
+from themescope.db.repositories.base import NAME_LIMIT, NamedRepository, RecordRepository, ResultRepository
 from themescope.db.repositories.triplets import sentence_places
 from themescope.db.sql import SPLITS, bulk_insert, from_bytes, id_chunks, now, number_table, to_bytes, within
 from themescope.db.types import clean_text
@@ -26,8 +26,8 @@ Values = npt.NDArray[np.float64]
 _SCORE = ("run_id", "article_id", "metric", "value", "low", "high", "n")
 
 
-class Runs(RecordRepository[RunRecord]):
-    """Repository of runs, identified by digest."""
+class Runs(ResultRepository[RunRecord]):
+    """Repository of runs with their labels, scores and margins."""
 
     table, record = t.run, RunRecord
 
@@ -82,10 +82,6 @@ class Runs(RecordRepository[RunRecord]):
             }
             self.connection.execute(t.margin.insert().values(run_id=run_id, **row))
 
-    def by_digest(self, digest: str) -> RunRecord | None:
-        """Return the run with that digest, if any."""
-        return self._first(self._select().where(t.run.c.digest == digest))
-
     def list(
         self,
         benchmark_id: int | None = None,
@@ -118,10 +114,6 @@ class Runs(RecordRepository[RunRecord]):
             raise DuplicateNameError("theme", name)
         themes[place]["name"] = name
         self.set_config(run_id, {**record.config, "themes": themes})
-
-    def delete(self, run_id: int) -> None:
-        """Delete a run with its labels, scores and margins."""
-        self._delete(t.run, run_id)
 
     # --- results ----------------------------------------------------------------------------------------------------
 
@@ -204,42 +196,32 @@ def _score_row(run_id: int, score: ScoreRecord) -> tuple[object, ...]:
     return run_id, article, score.metric, float(score.value), low, high, int(score.n)
 
 
-_TABLE = [t.paper_table.c[f] for f in PaperTableRecord.__dataclass_fields__]
-
-
-class Papers(Repository):
+class Papers(RecordRepository[PaperTableRecord]):
     """Repository of paper tables, one per table and profile."""
+
+    table, record = t.paper_table, PaperTableRecord
 
     def put(self, paper: str, name: str, profile: str, arguments: Json, content: Json) -> PaperTableRecord:
         """Store ``content``; the time changes only if the content does."""
-        found = self.get(paper, name, profile)
+        found = self.find(paper, name, profile)
         if found is not None and (found.content, found.arguments) == (content, arguments):
             return found
-        c, values = t.paper_table.c, {"arguments": arguments, "content": content, "created": now()}
+        values = {"arguments": arguments, "content": content, "created": now()}
         if found is None:
-            self._insert(t.paper_table, paper=paper, name=name, profile=profile, **values)
-        else:
-            self.connection.execute(t.paper_table.update().where(c.id == found.id).values(**values))
-        record = self.get(paper, name, profile)
-        assert record is not None
-        return record
+            return self.get(self._insert(t.paper_table, paper=paper, name=name, profile=profile, **values))
+        self.connection.execute(t.paper_table.update().where(t.paper_table.c.id == found.id).values(**values))
+        return self.get(found.id)
 
-    def get(self, paper: str, name: str, profile: str) -> PaperTableRecord | None:
+    def find(self, paper: str, name: str, profile: str) -> PaperTableRecord | None:
         """Return the table as last reproduced, if any."""
-        c = t.paper_table.c
-        row = self._row(sa.select(*_TABLE).where(c.paper == paper, c.name == name, c.profile == profile))
-        return None if row is None else PaperTableRecord(*row)
+        return next(iter(self._matching(paper=paper, name=name, profile=profile)), None)
 
     def list(self, paper: str | None = None, profile: str | None = None) -> list[PaperTableRecord]:
         """Return all tables (of a paper, of a profile), in order of creation."""
-        query = sa.select(*_TABLE).order_by(t.paper_table.c.id)
-        for name, value in (("paper", paper), ("profile", profile)):
-            if value is not None:
-                query = query.where(t.paper_table.c[name] == value)
-        return [PaperTableRecord(*row) for row in self.connection.execute(query)]
+        return self._matching(paper=paper, profile=profile)
 
 
-class Models(NamedRepository[ModelRecord]):
+class Models(NamedRepository[ModelRecord], ResultRepository[ModelRecord]):
     """Repository of models; their files are artifacts."""
 
     table, record = t.model, ModelRecord
@@ -276,10 +258,6 @@ class Models(NamedRepository[ModelRecord]):
         """Return all models (of one method), oldest first."""
         return self._matching(method=method)
 
-    def by_digest(self, digest: str) -> ModelRecord | None:
-        """Return the model with this digest, if there is one."""
-        return self._first(self._select().where(t.model.c.digest == digest))
-
     def set_revision(self, model_id: int, revision: int) -> None:
         """Record the revision of the method that the vectors of a model are computed with from now on."""
         self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(revision=revision))
@@ -288,15 +266,11 @@ class Models(NamedRepository[ModelRecord]):
         """Record whether a model reads many languages."""
         self.connection.execute(t.model.update().where(t.model.c.id == model_id).values(multilingual=multilingual))
 
-    def delete(self, model_id: int) -> None:
-        """Delete a model with its vectors, runs and maps; the next cleanup of artifacts removes its files."""
-        self._delete(t.model, model_id)
-
 
 _ITEM = ("benchmark_id", "position", "article_id", "sentence_ids", "truth")
 
 
-class Benchmarks(NamedRepository[BenchmarkRecord]):
+class Benchmarks(NamedRepository[BenchmarkRecord], ResultRepository[BenchmarkRecord]):
     """Repository of benchmarks: articles with the true section of each sentence."""
 
     table, record = t.benchmark, BenchmarkRecord
@@ -346,10 +320,6 @@ class Benchmarks(NamedRepository[BenchmarkRecord]):
         query = sa.select(c.benchmark_id, c.article_id, c.sentence_ids, c.truth).where(c.article_id == article_id)
         return {id: _item(*row) for id, *row in self.connection.execute(query.order_by(c.benchmark_id))}
 
-    def delete(self, benchmark_id: int) -> None:
-        """Delete a benchmark with its runs."""
-        self._delete(t.benchmark, benchmark_id)
-
 
 def _item(article_id: int, sentence_ids: bytes, truth: bytes) -> BenchmarkItem:
     return BenchmarkItem(article_id, from_bytes(sentence_ids, "<i8"), from_bytes(truth, "<i4"))
@@ -364,7 +334,7 @@ def _packed(item: BenchmarkItem) -> tuple[bytes, bytes]:
     return to_bytes(item.sentence_ids, "<i8"), to_bytes(item.truth, "<i4")
 
 
-class Maps(RecordRepository[MapRecord]):
+class Maps(ResultRepository[MapRecord]):
     """Repository of maps; points are stored as one block per map and fetched only on request."""
 
     table, record = t.map_, MapRecord
@@ -404,10 +374,6 @@ class Maps(RecordRepository[MapRecord]):
         """Return all maps (of one corpus), oldest first."""
         return self._matching(corpus_id=corpus_id)
 
-    def by_digest(self, digest: str) -> MapRecord | None:
-        """Return the map with that digest, if any."""
-        return self._first(self._select().where(t.map_.c.digest == digest))
-
     def points(self, map_id: int) -> MapPoints:
         """Return sentence ids (n,) and coordinates (n, 2)."""
         row = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points], map_id)
@@ -416,7 +382,3 @@ class Maps(RecordRepository[MapRecord]):
     def places(self, sentence_ids: Ids) -> SentencePlaces:
         """Return the positions of sentences in the order of their ids; missing ones are skipped."""
         return sentence_places(self.connection, sentence_ids)
-
-    def delete(self, map_id: int) -> None:
-        """Delete a map."""
-        self._delete(t.map_, map_id)

@@ -11,8 +11,8 @@ from pathlib import Path
 from themescope.core.errors import DataError, StoreError
 from themescope.core.paths import working_folder
 from themescope.db.files.artifacts import Artifacts
+from themescope.db.files.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
 from themescope.db.settings import Settings, sqlite_path
-from themescope.db.snapshots import POSTGRES, engine_of, is_empty, load_dump, open_snapshot
 from themescope.db.store import Store
 from themescope.jobs.backups.writing import (
     ARTIFACTS,

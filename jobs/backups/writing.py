@@ -22,8 +22,8 @@ from themescope.core.paths import working_folder
 from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.engine import is_known, newest
 from themescope.db.files.artifacts import files_below
+from themescope.db.files.snapshots import POSTGRES, SQLITE, engine_of, open_snapshot
 from themescope.db.settings import Settings
-from themescope.db.snapshots import POSTGRES, SQLITE, engine_of, open_snapshot
 from themescope.db.store import Store
 from themescope.jobs.common.archive import ArchiveFormat, ArchiveReader, ArchiveWriter, Progress
 from themescope.jobs.common.files import check_new, whole

@@ -14,7 +14,7 @@ import click
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.records.stored import LabellingRecord
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole

@@ -93,7 +93,7 @@ def _table_text(shell: Shell, declared: Paper, id: str, profile: str) -> str:
     from themescope.jobs.papers.document import cell
 
     with shell.store.reading() as r:
-        record = r.papers.get(declared.id, id, profile)
+        record = r.papers.find(declared.id, id, profile)
     if record is None:
         return ""
     content = record.content

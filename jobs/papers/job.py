@@ -151,7 +151,7 @@ def _set_window(steps: Steps, window: tuple[float, float], done: int, of: int) -
 def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:
     """Write a table to the store and the file; an incomplete one does not replace a complete one."""
     with context.store.reading() as r:
-        before = r.papers.get(declared.id, name, args.profile)
+        before = r.papers.find(declared.id, name, args.profile)
     if before is not None and before.content["complete"] and not content["complete"]:
         return
     arguments = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}

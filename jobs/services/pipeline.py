@@ -253,7 +253,7 @@ def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, 
         store.migrate()
         result = resume_here(store, "reproduce", {"paper": paper, "profile": profile, **options}, quiet=True)
         with store.reading() as r:
-            found = {table: r.papers.get(paper, table, profile) for table in result["tables"]}
+            found = {table: r.papers.find(paper, table, profile) for table in result["tables"]}
         return {table: dict(record.content) for table, record in found.items() if record is not None}
     finally:
         store.close()
@@ -262,7 +262,7 @@ def reproduce(paper: str, profile: str, folder: Path | None, options: dict[str, 
 def reproduce_again(store: Store, table: PaperTableRecord) -> JobRecord:
     """Queue the reproduction of a table from the same data; raise ``UnknownNameError`` if it was deleted."""
     with store.reading() as r:
-        kept = r.papers.get(table.paper, table.name, table.profile)
+        kept = r.papers.find(table.paper, table.name, table.profile)
     if kept is None:
         raise UnknownNameError("table", table.name, [])
     return enqueue(store, "reproduce", {**kept.arguments, "tables": [kept.name]}, files_known=True)

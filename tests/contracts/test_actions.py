@@ -28,16 +28,8 @@ from themescope.core.models.linear_metric.model import Directions, LinearMetricC
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db import label_tables as t
 from themescope.db.access import Actor, Right
-from themescope.db.records import (
-    ErrorCategory,
-    ErrorNote,
-    NewCase,
-    NewItem,
-    NewLabelling,
-    NewTask,
-    PaperTableRecord,
-    Verdict,
-)
+from themescope.db.label_records import ErrorCategory, ErrorNote, NewCase, NewItem, NewLabelling, NewTask
+from themescope.db.records import PaperTableRecord, Verdict
 from themescope.db.settings import Settings
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit

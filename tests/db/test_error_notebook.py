@@ -6,7 +6,7 @@ import pytest
 from tests.db.texts import add_corpus
 from themescope.core.errors import ConflictError, DataError, DuplicateNameError
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage, facts_of
-from themescope.db.records import NewCase
+from themescope.db.label_records import NewCase
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.db.store import Store
 

@@ -14,7 +14,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Kind, StaleChangeError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db.records import Draft, NewLabelling
+from themescope.db.label_records import Draft, NewLabelling
 from themescope.db.store import Store
 
 HOSTILE = "=1+1 <script>alert(1)</script> \u202e \0 😀"

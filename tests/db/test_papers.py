@@ -9,9 +9,9 @@ def test_a_table_is_kept_by_paper_name_and_profile(store: Store) -> None:
         w.papers.put("p", "1", "full", {}, {})
         w.papers.put("q", "1", "quick", {}, {})
     with store.reading() as r:
-        assert r.papers.get("p", "1", "quick") == first
+        assert r.papers.find("p", "1", "quick") == first
         assert (first.content, first.arguments) == (CONTENT, {"corpus": "C"})
-        assert r.papers.get("p", "2", "quick") is None
+        assert r.papers.find("p", "2", "quick") is None
         assert [t.profile for t in r.papers.list("p")] == ["quick", "full"]
         assert [t.paper for t in r.papers.list(profile="quick")] == ["p", "q"]
 

@@ -23,7 +23,7 @@ from themescope.core.labelling.codebook.entries import CodebookEntry
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind, Passage
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Sharing
-from themescope.db.records import NewCase, NewLabelling
+from themescope.db.label_records import NewCase, NewLabelling
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making

@@ -13,7 +13,8 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.records import NewLabelling, VectorBlock
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import VectorBlock
 from themescope.jobs.services.labelling import starts
 
 CORPUS, NAME = "Claims of debates", "By keys"

@@ -10,7 +10,7 @@ from tests.e2e.conftest import App
 from tests.e2e.hands import at_rest, draw, open_page
 from tests.webapp.filled import CORPUS
 from themescope.core.records.stored import Sharing
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import starts
 
 LABELLING = "Rivers by keys"

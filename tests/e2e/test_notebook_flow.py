@@ -14,7 +14,7 @@ from tests.webapp.filled import CORPUS, SET
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import Sharing
 from themescope.db import label_tables as t
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import starts
 
 LABELLING, ADD = "Errors of rivers", "Add to error notebook"

@@ -11,7 +11,7 @@ from tests.e2e.hands import at_rest, choose, open_page
 from tests.e2e.test_keyboard_flows import tab_to
 from tests.e2e.test_relabel_flow import name_is, said
 from themescope.core.records.stored import CorpusRecord
-from themescope.db.records import ItemRecord, ItemState
+from themescope.db.label_records import ItemRecord, ItemState
 
 CORPUS, TASK = "Team towns", "Team pilot"
 ITEMS = 3

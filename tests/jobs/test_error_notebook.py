@@ -18,7 +18,7 @@ from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling import markup
 from themescope.core.labelling.error_cases import MOST_SENTENCES, CaseFacts, CaseKind, Passage
 from themescope.core.records.stored import ErrorCase
-from themescope.db.records import ErrorCategory, ErrorCoding, ErrorNote, Notebook
+from themescope.db.label_records import ErrorCategory, ErrorCoding, ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.bundles.selections import notebook_from_lines, notebook_lines
 from themescope.jobs.queue.foreground import run_here

@@ -18,8 +18,9 @@ from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, Role, Sharing
 from themescope.core.types import Split, TripletRows
+from themescope.db.label_records import NewLabelling
 from themescope.db.personal_data import Replacement, person_columns
-from themescope.db.records import NewLabelling, Verdict
+from themescope.db.records import Verdict
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.queue.foreground import run_here

@@ -14,7 +14,8 @@ from tests.db.texts import add_corpus
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
 from themescope.core.labelling.selections import Origin, Selection, selected
 from themescope.core.records.stored import Role, Sharing
-from themescope.db.records import NewLabelling, VectorBlock
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.bundles.selections import BundledSelection, selections_from_lines
 from themescope.jobs.queue.foreground import run_here

@@ -8,7 +8,7 @@ import numpy as np
 
 from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, coded, count_categories, summary, typed
 from themescope.db import tables as t
-from themescope.db.repositories.columns import packed_blocks
+from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.store import Store
 
 SIDE = ("left", "right", "<b>*centre*</b>", None)

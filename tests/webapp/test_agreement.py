@@ -14,7 +14,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, start
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import COPIED

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.webapp.browsers import SECRET, browser
 from themescope.core.records.stored import Role, Sharing
 from themescope.db import label_tables as t
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.api import application

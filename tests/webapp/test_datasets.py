@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
 from themescope.core.records.stored import JobStatus, Role
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.accounts import people

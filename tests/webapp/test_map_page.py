@@ -11,7 +11,8 @@ from tests.webapp.hands import plain_words_of
 from tests.webapp.listed import listed
 from themescope.core.labelling.partition import Cluster, Partition
 from themescope.core.records.stored import Sharing
-from themescope.db.records import NewLabelling, VectorBlock
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import VectorBlock
 from themescope.db.store import Store
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.map import colourings, export, state

@@ -10,7 +10,7 @@ from tests.db.test_error_notebook import case
 from tests.webapp.filled import CORPUS, HOSTILE
 from tests.webapp.hands import plain_words_of
 from themescope.core.records.stored import ErrorCase, Role
-from themescope.db.records import Notebook
+from themescope.db.label_records import Notebook
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.webapp.features.notebook import cases, report, state

@@ -14,7 +14,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

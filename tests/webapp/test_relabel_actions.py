@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from tests.webapp.filled import MODEL, danube
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

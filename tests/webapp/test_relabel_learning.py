@@ -14,7 +14,7 @@ from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import JobStatus, LabellingRecord
 from themescope.core.types import Split, split_of_title
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -12,7 +12,7 @@ from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.task_items import DistributionPlan
 from themescope.core.records.stored import Role
-from themescope.db.records import ItemRecord, ItemState, TaskRecord
+from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -22,7 +22,7 @@ from themescope.core.records.answers import LabelledCluster, LabellingState, Pag
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.records import NewLabelling, Snapshot
+from themescope.db.label_records import NewLabelling, Snapshot
 from themescope.db.types import clean_text
 from themescope.jobs.api import exports
 from themescope.jobs.api.exports import FILE, ExportFormat, download

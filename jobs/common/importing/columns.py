@@ -29,7 +29,7 @@ from themescope.core.errors import ConfigError
 from themescope.core.protocols import Report
 from themescope.core.records.stored import ArticleRecord, ColumnRecord
 from themescope.core.types import Article, Ids, SectionRecord, Sentence, Value
-from themescope.db.repositories.columns import packed_blocks
+from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.provenance import Source
 from themescope.core.types import Floats, Ids, Labels
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
 from themescope.jobs.services.labelling.agreement import coded_text

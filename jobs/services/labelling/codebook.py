@@ -27,7 +27,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import TrainingItem, items_of, share_right
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Estimate, Ids
-from themescope.db.records import NewLabelling, PracticeRecord
+from themescope.db.label_records import NewLabelling, PracticeRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import csv_text, raw_cell

@@ -31,7 +31,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.text.languages import language_name
 from themescope.core.types import Estimate, Ids, Labels
-from themescope.db.records import Reason, TaskRecord
+from themescope.db.label_records import Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.clusterings import LabelledText, labels_of_run
 from themescope.jobs.common.labelled.placed import judged_pairs

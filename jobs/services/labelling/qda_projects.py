@@ -38,7 +38,7 @@ from themescope.core.readers.account import Account
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
 from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
-from themescope.db.records import NewLabelling, Snapshot
+from themescope.db.label_records import NewLabelling, Snapshot
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling import starts

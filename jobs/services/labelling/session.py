@@ -35,7 +35,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.labelling.provenance import back_to
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
-from themescope.db.records import Draft, Snapshot
+from themescope.db.label_records import Draft, Snapshot
 from themescope.db.store import Store
 
 UNASSIGNED_NAME = "unassigned"

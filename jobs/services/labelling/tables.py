@@ -15,7 +15,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.tables import Sheet, one_line
 from themescope.core.types import Sentence
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import MAKER
 from themescope.jobs.services.labelling import starts

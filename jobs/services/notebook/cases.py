@@ -27,7 +27,8 @@ from themescope.core.labelling.error_cases import (
 from themescope.core.metrics.matching import UNASSIGNED, match_clusters
 from themescope.core.records.stored import RunRecord
 from themescope.core.types import BenchmarkItem, Ids, Labels, Split
-from themescope.db.records import ErrorSample, NewCase, TripletCard, TripletSetRecord
+from themescope.db.label_records import ErrorSample, NewCase
+from themescope.db.records import TripletCard, TripletSetRecord
 from themescope.db.store import Store
 
 _IN_TEXT = 2_000

@@ -14,7 +14,7 @@ from themescope.core.metrics.coding_agreement import Agreement, Coding, category
 from themescope.core.metrics.crosstabs import LEAST_EXPECTED, Crosstab, crosstab, share_intervals
 from themescope.core.metrics.triplet_analysis import fold_heading
 from themescope.core.records.stored import ErrorCase
-from themescope.db.records import ErrorCategory, ErrorSample, Notebook
+from themescope.db.label_records import ErrorCategory, ErrorSample, Notebook
 
 STRONG = 2.0
 """Adjusted residual from which a cell is marked."""

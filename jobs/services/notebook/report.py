@@ -11,7 +11,7 @@ from typing import Any
 from themescope.core.labelling.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
 from themescope.core.labelling.markup import Block, Figure, HeadingBlock, LinkTargets, ParagraphBlock, Quotation, Table
 from themescope.core.records.stored import ErrorCase
-from themescope.db.records import ErrorNote, Notebook
+from themescope.db.label_records import ErrorNote, Notebook
 from themescope.db.store import Store
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.notebook.counts import (

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from themescope.core.errors import DataError
-from themescope.db.records import Notebook
+from themescope.db.label_records import Notebook
 
 if TYPE_CHECKING:
     from themescope.core.api import SentenceModel

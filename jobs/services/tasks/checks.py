@@ -13,7 +13,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import Drift, drifts, share_right
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Estimate, Ids, Labels
-from themescope.db.records import ItemRecord, NewItem, Reason, TaskRecord
+from themescope.db.label_records import ItemRecord, NewItem, Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import coded_text

@@ -16,7 +16,7 @@ from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.task_items import DistributionPlan, Order, distribute
 from themescope.core.records.stored import ArticleRecord
 from themescope.core.types import Ids, Sentence, Split
-from themescope.db.records import NewItem, NewLabelling, NewTask, Reason, TaskRecord
+from themescope.db.label_records import NewItem, NewLabelling, NewTask, Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, run_origin
 from themescope.jobs.services.labelling import starts

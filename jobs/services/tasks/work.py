@@ -10,7 +10,7 @@ from statistics import median
 from themescope.core.errors import DataError
 from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord
-from themescope.db.records import ItemRecord, ItemState, TaskRecord
+from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.services.tasks.making import begin_labelling, sentences_of_item
 

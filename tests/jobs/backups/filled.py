@@ -11,9 +11,10 @@ from tests.db.texts import add_corpus
 from tests.servers import PostgresServer
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Role, Sharing
-from themescope.db.records import NewLabelling, SignInMethod, VectorBlock
+from themescope.db.files.snapshots import left_out
+from themescope.db.label_records import NewLabelling
+from themescope.db.records import SignInMethod, VectorBlock
 from themescope.db.settings import Settings, sqlite_path
-from themescope.db.snapshots import left_out
 from themescope.db.store import Store
 from themescope.db.tables import metadata
 from themescope.jobs.services.accounts import people

@@ -16,7 +16,7 @@ from themescope.core.labelling.codebook.entries import CodebookEntry, codes
 from themescope.core.labelling.partition import UNASSIGNED, Partition
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import codebook, qda_projects, starts

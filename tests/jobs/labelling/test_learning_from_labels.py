@@ -12,7 +12,7 @@ from themescope.core.errors import AccessError, ConfigError, DataError
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import LabellingRecord, Role
 from themescope.core.types import Sentence, Split, split_of_title
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import judged_pairs, judged_sentences
 from themescope.jobs.common.vectors import load_model

@@ -19,7 +19,7 @@ from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.access import Actor
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.api.problems import Caller
 from themescope.jobs.api.routes.labellings import list_labels

@@ -12,7 +12,7 @@ from themescope.core.labelling.questions.state import QuestionState, prepare
 from themescope.core.labelling.questions.strategies import STRATEGIES, standing_answers
 from themescope.core.labelling.questions.strategies import strategy as by_id
 from themescope.core.records.stored import LabellingRecord, Sharing
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import assistance, files, starts
 from themescope.jobs.services.labelling.session import LabellingSession

@@ -15,7 +15,7 @@ from themescope.core.labelling.changes import Kind, StaleChangeError
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Split
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.bundles.labellings import from_lines
 from themescope.jobs.queue.foreground import run_here

@@ -7,7 +7,7 @@ from tests.db.texts import add_corpus
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.codebook import operations as book
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import codebook as training
 from themescope.jobs.services.labelling import files, starts

@@ -18,7 +18,7 @@ from themescope.jobs.queue.foreground import resume_here, run_here
 def content(store: Store, table: str, paper: str = "tiny") -> dict[str, Any]:
     """What the store has of a table of a paper."""
     with store.reading() as r:
-        record = r.papers.get(paper, table, "quick")
+        record = r.papers.find(paper, table, "quick")
     assert record is not None
     return dict(record.content)
 

@@ -36,7 +36,7 @@ def trainings(store: Store) -> list[JobRecord]:
 def values(store: Store) -> dict[str, Any]:
     """The measured values of each row."""
     with store.reading() as r:
-        tables = {name: r.papers.get("tiny", name, "quick") for name in TABLES}
+        tables = {name: r.papers.find("tiny", name, "quick") for name in TABLES}
     return {
         f"{name} {row['id']}": (row["missing"], row["ours"])
         for name, table in tables.items()

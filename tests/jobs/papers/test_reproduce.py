@@ -215,7 +215,7 @@ def test_ed18_quick_by_the_command_line(
         results.append(json.loads(capsys.readouterr().out))
     assert (results[0]["cached"], results[1]["computed"]) == (False, 0)
     with corpus.reading() as r:
-        record = r.papers.get("ed18", "5", "quick")
+        record = r.papers.find("ed18", "5", "quick")
     assert record is not None
     learned = next(row for row in record.content["rows"] if row["id"] == "triplets-sen-titles-unit")
     assert learned["ours"]["pearson"]["seeds"] == [learned["ours"]["pearson"]["value"]]

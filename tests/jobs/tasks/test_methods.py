@@ -8,7 +8,7 @@ from tests.db.texts import add_corpus
 from tests.jobs.tasks.test_tasks import made, work_through
 from themescope.core.labelling import operations as op
 from themescope.core.records.stored import Sharing
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.adjudication import from_adjudication

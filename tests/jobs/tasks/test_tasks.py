@@ -14,7 +14,7 @@ from themescope.core.labelling.codebook.entries import CodebookEntry, entry_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Role, Sharing
-from themescope.db.records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
+from themescope.db.label_records import ItemRecord, ItemState, NewItem, NewLabelling, Reason, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import placed_sentences
 from themescope.jobs.services.accounts import people

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from themescope.db.records import HIDDEN
+from themescope.db.label_records import HIDDEN
 from themescope.webapp.features.agreement import groups, results
 from themescope.webapp.features.agreement.groups import TextScope
 from themescope.webapp.features.agreement.state import SCOPE

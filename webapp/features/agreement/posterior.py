@@ -11,7 +11,7 @@ import streamlit as st
 
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Labels
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import adjudication, methods, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text

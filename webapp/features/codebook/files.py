@@ -26,7 +26,7 @@ from themescope.core.labelling.partition import EntryKind
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import codebook, qda_projects, starts
 from themescope.jobs.services.pipeline import queue_pipeline
 from themescope.jobs.services.table_files import csv_text

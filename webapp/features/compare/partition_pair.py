@@ -17,7 +17,7 @@ from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.metrics.matching import UNASSIGNED, Matching, match_clusters
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.types import Labels, Sentence
-from themescope.db.records import NewCase
+from themescope.db.label_records import NewCase
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.compare import state

@@ -11,7 +11,7 @@ import streamlit as st
 
 from themescope.core.records.stored import CorpusRecord, ErrorCase, RunRecord
 from themescope.db.access import Right
-from themescope.db.records import ErrorCategory, Notebook
+from themescope.db.label_records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.db.store import Unit
 from themescope.jobs.services.notebook import cases

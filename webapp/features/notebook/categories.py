@@ -11,7 +11,7 @@ from themescope.core.errors import ThemescopeError
 from themescope.core.labelling.partition import COLOURS
 from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
-from themescope.db.records import ErrorCategory, Notebook
+from themescope.db.label_records import ErrorCategory, Notebook
 from themescope.db.repositories.base import NAME_LIMIT
 from themescope.db.repositories.error_notebook import DESCRIPTION_LIMIT
 from themescope.db.store import Unit

@@ -11,7 +11,7 @@ import streamlit as st
 
 from themescope.core.records.stored import ErrorCase
 from themescope.db.access import Right
-from themescope.db.records import Notebook
+from themescope.db.label_records import Notebook
 from themescope.jobs.services.notebook.counts import NO_MODEL, analysts, section_types
 from themescope.webapp.features.notebook import state
 from themescope.webapp.features.notebook.state import ANY

@@ -10,7 +10,7 @@ import streamlit as st
 from themescope.core.labelling.error_cases import NEGATIVE, PIVOT, POSITIVE, Passage
 from themescope.core.records.stored import ErrorCase
 from themescope.db.access import Right
-from themescope.db.records import ErrorNote
+from themescope.db.label_records import ErrorNote
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.webapp.features.notebook.filters import KINDS
 from themescope.webapp.shared import queries

@@ -13,7 +13,7 @@ import streamlit as st
 from themescope.core.labelling import markup
 from themescope.core.labelling.markup import Block
 from themescope.core.records.stored import CorpusRecord, ErrorCase
-from themescope.db.records import Notebook
+from themescope.db.label_records import Notebook
 from themescope.jobs.services.notebook import counts as service
 from themescope.jobs.services.notebook import report
 from themescope.jobs.services.notebook.counts import Counts, CountScope, CountTable, analysts, count_categories

@@ -22,7 +22,7 @@ from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
-from themescope.db.records import NewCase
+from themescope.db.label_records import NewCase
 from themescope.jobs.services.labelling import assistance
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.notebook.cases import Finding, sentence_case

@@ -27,7 +27,7 @@ from themescope.core.labelling.provenance import Source
 from themescope.core.labelling.suggestions import Centres, ClusterPair
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
-from themescope.db.records import Presence
+from themescope.db.label_records import Presence
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services import search

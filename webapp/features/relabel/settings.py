@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.records import NewLabelling
+from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes

@@ -16,7 +16,7 @@ from themescope.core.labelling.suggestions import neighbours
 from themescope.core.records.stored import Sharing
 from themescope.core.types import Ids
 from themescope.db.access import Right
-from themescope.db.records import ItemRecord, ItemState, NewLabelling
+from themescope.db.label_records import ItemRecord, ItemState, NewLabelling
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of

@@ -11,7 +11,7 @@ import streamlit as st
 from themescope.core.labelling.task_items import Drift
 from themescope.core.records.stored import CorpusRecord
 from themescope.db.access import Right
-from themescope.db.records import ItemState
+from themescope.db.label_records import ItemState
 from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work

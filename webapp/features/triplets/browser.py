@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from themescope.db.records import NewCase, TripletCard, TripletReview, TripletSetRecord, Verdict
+from themescope.db.label_records import NewCase
+from themescope.db.records import TripletCard, TripletReview, TripletSetRecord, Verdict
 from themescope.jobs.services.notebook.cases import triplet_case
 from themescope.webapp.features.triplets import attention, filters, queries, sets
 from themescope.webapp.features.triplets.filters import ReviewFilter, TripletFilter, TripletView

@@ -10,7 +10,7 @@ import streamlit as st
 
 from themescope.core.records.stored import ErrorCase
 from themescope.db.access import Right
-from themescope.db.records import NewCase, Notebook
+from themescope.db.label_records import NewCase, Notebook
 from themescope.db.repositories.error_notebook import NOTE_LIMIT
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt

@@ -8,7 +8,7 @@ import streamlit as st
 
 from themescope.core.records.stored import ArticleRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
+from themescope.db.label_records import ItemRecord, MemberRecord, NewLabelling, TaskRecord
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.tasks import work
 from themescope.jobs.services.tasks.work import OpenItem

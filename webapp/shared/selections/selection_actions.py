@@ -13,7 +13,7 @@ from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.selections import Selection, digest_of_ids
 from themescope.core.records.stored import LabellingRecord, SelectionRecord, Sharing
 from themescope.db.access import Right
-from themescope.db.records import NewCase, NewLabelling
+from themescope.db.label_records import NewCase, NewLabelling
 from themescope.jobs.services import selections as service
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.notebook.cases import Finding, sentence_case
