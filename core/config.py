@@ -39,6 +39,8 @@ class OptionInfo:
     """Name shown to users, if not derived from the name of the field."""
     affects_result: bool = True
     """Whether results that differ in this setting alone are different results, see :meth:`Config.result_settings`."""
+    required: bool = False
+    """Whether an empty value is an error."""
 
 
 def option(
@@ -52,10 +54,11 @@ def option(
     file: bool = False,
     label: str = "",
     affects_result: bool = True,
+    required: bool = False,
 ) -> Any:
     """Return a dataclass field with help text and inclusive bounds; for the others see :class:`OptionInfo`."""
     allowed = tuple(choices) if choices is not None else None
-    info = OptionInfo(help, low, high, allowed, unit, file, label, affects_result)
+    info = OptionInfo(help, low, high, allowed, unit, file, label, affects_result, required)
     if isinstance(default, dict):
         return dataclasses.field(default_factory=default.copy, metadata={"option": info})
     return dataclasses.field(default=default, metadata={"option": info})
@@ -80,6 +83,8 @@ class Config:
                 for part in value if isinstance(value, tuple) else (value,):
                     _check_bounds(name, info, part)
                 object.__setattr__(self, field.name, value)
+            if info.required and not value:
+                raise ConfigError(f"“{name}” is missing. {info.help}")
         self.validate()
 
     def validate(self) -> None:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from themescope.core.config import Config, options
-from themescope.core.errors import Cancelled, ConfigError
+from themescope.core.config import Config
+from themescope.core.errors import Cancelled
 from themescope.core.protocols import Model, SubReport
 from themescope.core.records.stored import JobRecord, ModelRecord
 from themescope.db.records import MetricPoint
@@ -32,23 +31,19 @@ Watcher = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
-class JobConfig(Config, ABC):
+class JobConfig(Config):
     """Arguments of a job: names and ids, never objects, so that a chain of jobs can be queued at once.
 
     A field that is a mapping has the settings of an implementation that another field names, such as a method.
     ``validate`` builds their config, so that invalid settings are rejected when the job is queued.
     """
 
-    @abstractmethod
+    TITLE: ClassVar[str]
+    """One-line description of the job, with names of arguments in braces; or override :meth:`title`."""
+
     def title(self) -> str:
         """Return a one-line description of the job."""
-
-    def require(self, *names: str) -> None:
-        """Raise ``ConfigError`` if one of these arguments is empty."""
-        for name in names:
-            if not getattr(self, name):
-                _, _, info = options(type(self))[name]
-                raise ConfigError(f"“{self.named(name)}” is missing. {info.help}")
+        return self.TITLE.format_map(vars(self))
 
 
 class LeaveJob(BaseException):

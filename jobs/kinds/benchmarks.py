@@ -31,8 +31,8 @@ class ClusterConfig(JobConfig):
     """Arguments of a clustering."""
 
     model: str = option("", "Name of the model; empty for clusterers that use no vectors.")
-    clusterer: str = option("", "Id of the clusterer.")
-    benchmark: str = option("", "Name of the benchmark.")
+    clusterer: str = option("", "Id of the clusterer.", required=True)
+    benchmark: str = option("", "Name of the benchmark.", required=True)
     settings: Mapping[str, Any] = option({}, "Settings of the clusterer.")
     seed: int = option(0, "Seed of the initialisation.", low=0)
 
@@ -40,7 +40,6 @@ class ClusterConfig(JobConfig):
         """Check the clusterer and its settings, and that a model is given if it uses vectors."""
         from themescope.core.clustering import REGISTRY as CLUSTERERS
 
-        self.require("clusterer", "benchmark")
         CLUSTERERS.configure(self.clusterer, self.settings)
         if not self.model and "no-vectors" not in CLUSTERERS.get(self.clusterer).tags:
             raise ConfigError(f"{self.clusterer!r} clusters vectors. Name a model.")
@@ -189,23 +188,20 @@ def _score_records(articles: Sequence[int], scores: Mapping[str, Any]) -> Iterat
 class BenchmarkConfig(JobConfig):
     """Arguments of building a benchmark."""
 
-    corpus: str = option("", "Name of the corpus to choose articles from.")
-    name: str = option("", "Name of the new benchmark.")
+    TITLE = "Build benchmark “{name}” from “{corpus}”"
+
+    corpus: str = option("", "Name of the corpus to choose articles from.", required=True)
+    name: str = option("", "Name of the new benchmark.", required=True)
     rules: Mapping[str, Any] = option({}, "Rules; default: those inferred for the published benchmark.")
     seed: int = option(0, "Seed of the choice of articles.", low=0)
     splits: tuple[str, ...] = option(("test",), "Splits to choose from; models are never trained on test articles.")
 
     def validate(self) -> None:
-        """Check names, rules and splits before the job is queued."""
+        """Check rules and splits before the job is queued."""
         from themescope.core.tasks.scb import ScbRules
 
-        self.require("corpus", "name")
         config_from_dict(ScbRules, self.rules)
         splits_of(self.splits)
-
-    def title(self) -> str:
-        """Return a title with benchmark and corpus."""
-        return f"Build benchmark “{self.name}” from “{self.corpus}”"
 
 
 def build_benchmark(args: BenchmarkConfig, context: JobContext) -> dict[str, Any]:

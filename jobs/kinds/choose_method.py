@@ -35,7 +35,9 @@ _MOST_CLUSTERS = 200
 class ChooseMethodConfig(JobConfig):
     """Arguments of a choice of the method."""
 
-    labelling: str = option("", "Name of the labelling.")
+    TITLE = "Choose the method by the labels of “{labelling}”"
+
+    labelling: str = option("", "Name of the labelling.", required=True)
     models: tuple[str, ...] = option(
         (), "Names of the models to compare; empty: the best three with vectors of all its articles."
     )
@@ -43,25 +45,22 @@ class ChooseMethodConfig(JobConfig):
         (), "Ids of the clusterers to compare; empty: all with the tag compared, such as Iclust, Ward and spectral."
     )
     shared: tuple[float, ...] = option(
-        (2.0, 0.0), "Weights of shared words to compare, against 1 for the model; 0 uses the model alone."
+        (2.0, 0.0),
+        "Weights of shared words to compare, against 1 for the model; 0 uses the model alone.",
+        required=True,
     )
     seed: int = option(0, "Seed of samples and initialisation.", low=0)
 
     def validate(self) -> None:
-        """Check that a labelling is given and the clusterers need vectors and a number of clusters."""
+        """Check that the clusterers need vectors and a number of clusters."""
         from themescope.core.clustering import REGISTRY as CLUSTERERS
 
-        self.require("labelling", "shared")
         for clusterer in self.clusterers:
             tags = CLUSTERERS.get(clusterer).tags
             if "needs-k" not in tags or tags & {"no-vectors", "counts"}:
                 raise ConfigError(f"{clusterer!r} does not cluster vectors into a given number of clusters.")
         if any(not 0 <= weight <= 1_000 for weight in self.shared):
             raise ConfigError("The weight of shared words must be between 0 and 1,000.")
-
-    def title(self) -> str:
-        """Return a title with the labelling."""
-        return f"Choose the method by the labels of “{self.labelling}”"
 
 
 def choose_method(args: ChooseMethodConfig, context: JobContext) -> dict[str, Any]:

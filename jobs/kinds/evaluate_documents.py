@@ -39,8 +39,12 @@ PER_DOCUMENT = "accuracy"
 class EvaluateTopicsConfig(JobConfig):
     """Arguments of an evaluation on topics."""
 
-    model: str = option("", "Name of the model.")
-    corpus: str = option("", "Name of a corpus whose documents have topics and are marked train or test.")
+    TITLE = "Topics of “{corpus}” by “{model}”"
+
+    model: str = option("", "Name of the model.", required=True)
+    corpus: str = option(
+        "", "Name of a corpus whose documents have topics and are marked train or test.", required=True
+    )
     labels: str = option("", "Model whose vectors select the labelled sentences; empty: the evaluated one.")
     part: str = option(
         "test",
@@ -59,8 +63,7 @@ class EvaluateTopicsConfig(JobConfig):
     )
 
     def validate(self) -> None:
-        """Check that model and corpus are given and the settings are valid."""
-        self.require("model", "corpus")
+        """Check the settings."""
         self.topic_settings()
         self.classifier_settings()
 
@@ -73,10 +76,6 @@ class EvaluateTopicsConfig(JobConfig):
         from themescope.core.tasks.topics import MaxEntSettings
 
         return config_from_dict(MaxEntSettings, self.classifier)
-
-    def title(self) -> str:
-        """Return a title with model and corpus."""
-        return f"Topics of “{self.corpus}” by “{self.model}”"
 
 
 def evaluate_topics(args: EvaluateTopicsConfig, context: JobContext) -> dict[str, Any]:
@@ -193,8 +192,10 @@ _SUMMARIES = "summaries"
 class EvaluateSummariesConfig(JobConfig):
     """Arguments of an evaluation on summaries."""
 
-    documents: str = option("", "File of JSON lines, or folder with documents/ and references/.", file=True)
-    summarizer: str = option("lexrank", "Id of the method that ranks sentences.")
+    documents: str = option(
+        "", "File of JSON lines, or folder with documents/ and references/.", file=True, required=True
+    )
+    summarizer: str = option("lexrank", "Id of the method that ranks sentences.", required=True)
     model: str = option("", "Name of the model whose vectors are used; empty for methods without vectors.")
     settings: Mapping[str, Any] = option({}, "Settings of the summarizer.")
     rouge: Mapping[str, Any] = option({}, "Settings of ROUGE (words, stemming, remove_stop_words).")
@@ -203,10 +204,9 @@ class EvaluateSummariesConfig(JobConfig):
     seed: int = option(0, "Seed of random order.", low=0)
 
     def validate(self) -> None:
-        """Check that documents are given, and a model exactly if the method uses vectors."""
+        """Check that a model is given exactly if the method uses vectors."""
         from themescope.core.metrics.rouge import RougeSettings
 
-        self.require("documents", "summarizer")
         SUMMARIZERS.configure(self.summarizer, self.settings)
         config_from_dict(RougeSettings, self.rouge)
         if not self.model and "vectors" in SUMMARIZERS.get(self.summarizer).tags:

@@ -45,7 +45,7 @@ SAMPLE = "triplet-sample"
 class EvaluateTripletsConfig(JobConfig):
     """Arguments of a triplet evaluation."""
 
-    model: str = option("", "Name of the model.")
+    model: str = option("", "Name of the model.", required=True)
     triplets: str = option("", "Name of the triplet set.")
     split: str = option("test", "Split of the set to evaluate on.", choices=("train", "validation", "test"))
     file: str = option("", "CSV file with the columns Sentence1, Sentence2, Sentence3, instead of a set.", file=True)
@@ -62,8 +62,7 @@ class EvaluateTripletsConfig(JobConfig):
     )
 
     def validate(self) -> None:
-        """Check that a model is given, and a set or a file."""
-        self.require("model")
+        """Check that either a set or a file is given."""
         if bool(self.triplets) == bool(self.file):
             raise ConfigError("Name either a triplet set or a CSV file of triplets.")
         if self.file and (self.context or self.articles):
@@ -224,14 +223,12 @@ _RELATEDNESS = "relatedness"
 class EvaluateRelatednessConfig(JobConfig):
     """Arguments of an evaluation on sentence pairs."""
 
-    model: str = option("", "Name of the model.")
-    sick: str = option("", "Folder with the three files of SICK, or the file of its full release.", file=True)
+    model: str = option("", "Name of the model.", required=True)
+    sick: str = option(
+        "", "Folder with the three files of SICK, or the file of its full release.", file=True, required=True
+    )
     regressor: bool = option(True, "Fit a regressor to the training pairs; otherwise use the cosine.")
     seed: int = option(0, "Seed of the regressor.", low=0)
-
-    def validate(self) -> None:
-        """Check that model and data are given."""
-        self.require("model", "sick")
 
     def title(self) -> str:
         """Return a title with model and data."""
@@ -279,19 +276,13 @@ _LEAST_SECONDS = 2.0
 class EvaluateSpeedConfig(JobConfig):
     """Arguments of a measurement of speed."""
 
-    model: str = option("", "Name of the model.")
-    benchmark: str = option("", "Name of the benchmark whose articles are embedded.")
+    TITLE = "Speed of “{model}”"
+
+    model: str = option("", "Name of the model.", required=True)
+    benchmark: str = option("", "Name of the benchmark whose articles are embedded.", required=True)
     sentences: int = option(
         500, "Number of sentences after which no further article is used.", low=1, high=1_000_000, unit="sentences"
     )
-
-    def validate(self) -> None:
-        """Check that model and benchmark are given."""
-        self.require("model", "benchmark")
-
-    def title(self) -> str:
-        """Return a title with the model."""
-        return f"Speed of “{self.model}”"
 
 
 def evaluate_speed(args: EvaluateSpeedConfig, context: JobContext) -> dict[str, Any]:

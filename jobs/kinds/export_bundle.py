@@ -48,7 +48,9 @@ _CORPUS = ("name", "language", "report", "articles", "sections", "paragraphs", "
 class ExportBundleConfig(JobConfig):
     """Arguments of an export."""
 
-    corpus: str = option("", "Name of the corpus.")
+    TITLE = "Bundle of “{corpus}”"
+
+    corpus: str = option("", "Name of the corpus.", required=True)
     file: str = option(
         "", "Path of the file to write, on the worker's machine; empty: a file in the data folder.", file=True
     )
@@ -56,14 +58,6 @@ class ExportBundleConfig(JobConfig):
         True, "Include labellings with people and history, named selections, and the error notebook."
     )
     models: tuple[str, ...] = option((), "Names of models to include, with their vectors of the corpus.")
-
-    def validate(self) -> None:
-        """Check that a corpus is given."""
-        self.require("corpus")
-
-    def title(self) -> str:
-        """Return a title with the corpus."""
-        return f"Bundle of “{self.corpus}”"
 
 
 def export_bundle(args: ExportBundleConfig, context: JobContext) -> dict[str, Any]:

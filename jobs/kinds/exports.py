@@ -11,7 +11,7 @@ from typing import Any
 from themescope.core.config import option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
-from themescope.jobs.backups.writing import TITLE, write_regular
+from themescope.jobs.backups import writing
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.files import check_target, made_file, whole
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -24,7 +24,9 @@ FOLDER = "datasets"
 class ExportDatasetConfig(JobConfig):
     """Arguments of an export."""
 
-    corpus: str = option("", "Name of the corpus.")
+    TITLE = "Dataset of “{corpus}”"
+
+    corpus: str = option("", "Name of the corpus.", required=True)
     folder: str = option(
         "", "Folder to write, which must not exist, on the worker's machine; empty: a ZIP file in the data folder.",
         file=True,
@@ -33,14 +35,9 @@ class ExportDatasetConfig(JobConfig):
     themes: bool = option(False, "Use the newest themes of the corpus as labels.")
 
     def validate(self) -> None:
-        """Check that a corpus is given, and at most one source of labels."""
-        self.require("corpus")
+        """Check that there is at most one source of labels."""
         if self.labelling and self.themes:
             raise ConfigError("Labels come from a labelling or from themes, not from both.")
-
-    def title(self) -> str:
-        """Return a title with the corpus."""
-        return f"Dataset of “{self.corpus}”"
 
 
 def export_dataset(args: ExportDatasetConfig, context: JobContext) -> dict[str, Any]:
@@ -81,14 +78,12 @@ def _new_folder(target: Path) -> Path:
 class BackUpConfig(JobConfig):
     """Arguments of the job: none, as settings name the folder and the number of backups that are kept."""
 
-    def title(self) -> str:
-        """Return a one-line description of the job."""
-        return TITLE
+    TITLE = writing.TITLE
 
 
 def back_up(args: BackUpConfig, context: JobContext) -> dict[str, Any]:
     """Write the backup, compare it with its digests, and remove the oldest ones."""
-    made, removed = write_regular(context.store, lambda share: context.progress(share, 1.0))
+    made, removed = writing.write_regular(context.store, lambda share: context.progress(share, 1.0))
     return {
         "file": str(made.path),
         "bytes": made.bytes,

@@ -48,12 +48,8 @@ _BEGUN, _ADDED = "begun_corpus", "added_models"
 class ImportBundleConfig(JobConfig):
     """Arguments of importing a bundle."""
 
-    file: str = option("", "Path of the bundle on the worker's machine.", file=True)
+    file: str = option("", "Path of the bundle on the worker's machine.", file=True, required=True)
     corpus: str = option("", "Name of the new corpus; empty: the name in the bundle, numbered if taken.")
-
-    def validate(self) -> None:
-        """Check that a file is given."""
-        self.require("file")
 
     def title(self) -> str:
         """Return a title with the file name."""

@@ -138,9 +138,12 @@ class ImportConfig(JobConfig):
     """Arguments of an import."""
 
     files: tuple[str, ...] = option(
-        (), "Paths of the files or folders of Hugging Face datasets to read, on the worker's machine.", file=True
+        (),
+        "Paths of the files or folders of Hugging Face datasets to read, on the worker's machine.",
+        file=True,
+        required=True,
     )
-    corpus: str = option("", "Name of the new corpus.")
+    corpus: str = option("", "Name of the new corpus.", required=True)
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
@@ -149,10 +152,9 @@ class ImportConfig(JobConfig):
     workers: int = option(0, "Local processes that parse the text; 0: those of EXECUTOR_URL.", low=0, high=256)
 
     def validate(self) -> None:
-        """Check names, reader and settings before the job is queued."""
+        """Check reader and settings before the job is queued."""
         from themescope.core.readers import REGISTRY as READERS
 
-        self.require("files", "corpus")
         if any(not isinstance(f, str) for f in self.files):
             raise ConfigError(f"{self.named('files')} must be a list of paths.")
         check_types(self.types, self.named("types"))
@@ -309,21 +311,18 @@ READER = "table"
 class ImportListConfig(JobConfig):
     """Arguments of importing a list of sentences."""
 
-    file: str = option("", "Path of the file on the worker's machine.", file=True)
-    corpus: str = option("", "Name of the new corpus.")
+    TITLE = "Import the list “{corpus}”"
+
+    file: str = option("", "Path of the file on the worker's machine.", file=True, required=True)
+    corpus: str = option("", "Name of the new corpus.", required=True)
     column: str = option("", "Column of the sentences; empty: one called so, or the one with the longest cells.")
     group: str = option("", "Column of the group of a sentence, such as its source; empty: none.")
     types: Mapping[str, Any] = option({}, "Types of columns, as when a corpus is imported.")
     language: str = option("en", "Language of the text, as a two-letter code.")
 
     def validate(self) -> None:
-        """Check that a file and a name are given, and the types."""
-        self.require("file", "corpus")
+        """Check the types."""
         check_types(self.types, self.named("types"))
-
-    def title(self) -> str:
-        """Return a title with the corpus."""
-        return f"Import the list “{self.corpus}”"
 
 
 def import_list(args: ImportListConfig, context: JobContext) -> dict[str, Any]:

@@ -43,8 +43,8 @@ _MEASURED = 100_000
 class ProjectConfig(JobConfig):
     """Arguments of a map."""
 
-    corpus: str = option("", "Name of the corpus.")
-    model: str = option("", "Name of the model with the vectors to project.")
+    corpus: str = option("", "Name of the corpus.", required=True)
+    model: str = option("", "Name of the model with the vectors to project.", required=True)
     articles: tuple[int, ...] = option(
         (), "Ids of articles to include; without ids and titles, the whole corpus is included."
     )
@@ -60,10 +60,9 @@ class ProjectConfig(JobConfig):
     name: str = option("", "Name of the map; empty: named after its content.")
 
     def validate(self) -> None:
-        """Check that corpus and model are given and the settings are valid."""
+        """Check the settings."""
         from themescope.core.projection.maps import UmapConfig
 
-        self.require("corpus", "model")
         config_from_dict(UmapConfig, self.settings)
 
     def title(self) -> str:
@@ -275,18 +274,12 @@ def _result(store: Store, record: MapRecord, cached: bool) -> dict[str, Any]:
 class EmbedConfig(JobConfig):
     """Arguments of embedding a corpus."""
 
-    corpus: str = option("", "Name of the corpus.")
-    model: str = option("", "Name of the model.")
+    TITLE = "Embed “{corpus}” by “{model}”"
+
+    corpus: str = option("", "Name of the corpus.", required=True)
+    model: str = option("", "Name of the model.", required=True)
     limit: int = option(0, "Maximum number of sentences; of more, articles drawn at random; 0: all.", low=0)
     index: bool = option(True, "Build the index for search by meaning, if the corpus is large.")
-
-    def validate(self) -> None:
-        """Check that corpus and model are given."""
-        self.require("corpus", "model")
-
-    def title(self) -> str:
-        """Return a title with corpus and model."""
-        return f"Embed “{self.corpus}” by “{self.model}”"
 
 
 def embed(args: EmbedConfig, context: JobContext) -> dict[str, Any]:

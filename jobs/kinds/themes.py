@@ -50,18 +50,17 @@ KIND = "themes"
 class FindThemesConfig(JobConfig):
     """Arguments of finding themes."""
 
-    corpus: str = option("", "Name of the corpus.")
-    model: str = option("", "Name of the model with the vectors to cluster.")
+    corpus: str = option("", "Name of the corpus.", required=True)
+    model: str = option("", "Name of the model with the vectors to cluster.", required=True)
     article: int = option(0, "Id of the article to cluster; 0: the whole corpus.", low=0)
     limit: int = option(0, "Maximum number of sentences; of more, articles drawn at random; 0: all.", low=0)
     settings: Mapping[str, Any] = option({}, "Settings of finding themes.")
     seed: int = option(0, "Seed of samples and initialisation.", low=0)
 
     def validate(self) -> None:
-        """Check that corpus and model are given and the settings are valid."""
+        """Check the settings."""
         from themescope.core.tasks.themes import ThemesConfig
 
-        self.require("corpus", "model")
         config_from_dict(ThemesConfig, self.settings)
 
     def title(self) -> str:
@@ -191,27 +190,24 @@ _FAILURES = 5
 class NameThemesConfig(JobConfig):
     """Arguments of naming themes."""
 
+    TITLE = "Name themes by “{model}”"
+
     run: int = option(0, "Id of the result of finding themes; 0: a labelling.", low=0)
     labelling: str = option("", "Name of the labelling whose clusters get suggestions; empty: a result.")
     numbers: tuple[int, ...] = option((), "Places of the themes from 0, or numbers of the clusters; empty: all.")
-    endpoint: str = option("", "Address that the texts are sent to, as it was shown.")
-    model: str = option("", "Name of the language model, as it was shown.")
-    texts: str = option("", "Digest of the texts that were shown.")
+    endpoint: str = option("", "Address that the texts are sent to, as it was shown.", required=True)
+    model: str = option("", "Name of the language model, as it was shown.", required=True)
+    texts: str = option("", "Digest of the texts that were shown.", required=True)
     send: bool = option(False, "Agreement that the texts are sent to that address.")
     timeout: float = option(60.0, "Seconds for each request.", low=0.1, high=600.0)
     parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
 
     def validate(self) -> None:
         """Check that there is a target, and the agreement."""
-        self.require("endpoint", "model", "texts")
         if bool(self.run) == bool(self.labelling):
             raise ConfigError("Name either the result or the labelling whose themes get names.")
         if not self.send:
             raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
-
-    def title(self) -> str:
-        """Return a title with the language model."""
-        return f"Name themes by “{self.model}”"
 
 
 def name_themes(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:

@@ -37,8 +37,8 @@ from themescope.jobs.kinds.import_corpus import text_key
 class TrainConfig(JobConfig):
     """Arguments of a training."""
 
-    method: str = option("", "Id of the method to fit.")
-    name: str = option("", "Name of the new model.")
+    method: str = option("", "Id of the method to fit.", required=True)
+    name: str = option("", "Name of the new model.", required=True)
     triplets: str = option("", "Triplet set to train on, for methods that need triplets.")
     corpus: str = option("", "Corpus to train on, for methods that use running text or sections.")
     settings: Mapping[str, Any] = option({}, "Settings of the method.")
@@ -59,10 +59,9 @@ class TrainConfig(JobConfig):
     )
 
     def validate(self) -> None:
-        """Check the method, its settings and the required data."""
+        """Check the method, its settings and its data."""
         from themescope.core.models import REGISTRY as METHODS
 
-        self.require("method", "name")
         METHODS.configure(self.method, self.settings)
         if len(self.files) not in (0, 2) or (self.files and self.triplets):
             raise ConfigError("Choose a triplet set, or two CSV files: training triplets and validation triplets.")
@@ -303,18 +302,15 @@ def _result(record: ModelRecord, cached: bool) -> dict[str, Any]:
 class AddModelConfig(JobConfig):
     """Arguments of adding a model."""
 
+    TITLE = "Add model “{name}”"
+
     folder: str = option(
-        "", "Folder of the saved model, or of a sentence-transformers encoder, on the worker's machine.", file=True
+        "",
+        "Folder of the saved model, or of a sentence-transformers encoder, on the worker's machine.",
+        file=True,
+        required=True,
     )
-    name: str = option("", "Name of the model in the store.")
-
-    def validate(self) -> None:
-        """Check that folder and name are given."""
-        self.require("folder", "name")
-
-    def title(self) -> str:
-        """Return a title with the name of the model."""
-        return f"Add model “{self.name}”"
+    name: str = option("", "Name of the model in the store.", required=True)
 
 
 def add_saved_model(args: AddModelConfig, context: JobContext) -> dict[str, Any]:

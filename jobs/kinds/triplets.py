@@ -38,8 +38,10 @@ BATCH_ROWS = 20_000
 class TripletsConfig(JobConfig):
     """Arguments of sampling triplets."""
 
-    corpus: str = option("", "Name of the corpus to sample from.")
-    name: str = option("", "Name of the new triplet set.")
+    TITLE = "Sample triplets “{name}” from “{corpus}”"
+
+    corpus: str = option("", "Name of the corpus to sample from.", required=True)
+    name: str = option("", "Name of the new triplet set.", required=True)
     kind: str = option(
         "sentences", "Texts compared with the pivot: sentences or section titles.", choices=("sentences", "titles")
     )
@@ -49,16 +51,11 @@ class TripletsConfig(JobConfig):
     without: tuple[str, ...] = option((), "Names of corpora whose articles are excluded, compared by title.")
 
     def validate(self) -> None:
-        """Check names, rules and splits before the job is queued."""
+        """Check rules and splits before the job is queued."""
         from themescope.core.triplets.rules import TripletRules
 
-        self.require("corpus", "name")
         config_from_dict(TripletRules, self.rules)
         splits_of(self.splits)
-
-    def title(self) -> str:
-        """Return a title with set and corpus."""
-        return f"Sample triplets “{self.name}” from “{self.corpus}”"
 
 
 def build_triplets(args: TripletsConfig, context: JobContext) -> dict[str, Any]:
@@ -180,19 +177,19 @@ ORIGIN = "cleaned"
 class CleanTripletsConfig(JobConfig):
     """Arguments of removing triplets."""
 
-    triplets: str = option("", "Name of the triplet set that was reviewed.")
-    name: str = option("", "Name of the new triplet set.")
-    leave_out: tuple[str, ...] = option(("bad",), "Verdicts of the triplets to remove: bad, ambiguous.")
+    triplets: str = option("", "Name of the triplet set that was reviewed.", required=True)
+    name: str = option("", "Name of the new triplet set.", required=True)
+    leave_out: tuple[str, ...] = option(("bad",), "Verdicts of the triplets to remove: bad, ambiguous.", required=True)
     people: tuple[str, ...] = option((), "People whose verdicts count; empty: all people.")
     splits: tuple[str, ...] = option(
         ("train", "validation"),
         "Splits to remove triplets from. Test triplets are kept by default, so that results on them can be compared "
         "with those of other models.",
+        required=True,
     )
 
     def validate(self) -> None:
-        """Check names, verdicts and splits before the job is queued."""
-        self.require("triplets", "name", "leave_out", "splits")
+        """Check verdicts and splits before the job is queued."""
         splits_of(self.splits)
         known = (Verdict.BAD.value, Verdict.AMBIGUOUS.value)
         if not set(self.leave_out) <= set(known):
@@ -285,13 +282,12 @@ class LearnConfig(JobConfig):
     """Arguments of a triplet set from labels."""
 
     labellings: tuple[str, ...] = option((), "Names of the labellings, all of one corpus.")
-    name: str = option("", "Name of the new triplet set.")
+    name: str = option("", "Name of the new triplet set.", required=True)
     per_sentence: int = option(5, "Maximum number of triplets per assigned sentence.", low=1, high=100)
     seed: int = option(0, "Seed of the sampling.", low=0)
 
     def validate(self) -> None:
-        """Check that labellings and a name are given."""
-        self.require("name")
+        """Check that labellings are given."""
         if not self.labellings:
             raise ConfigError("Choose at least one labelling.")
 

@@ -28,7 +28,7 @@ _DOCUMENTS_PER_ARTICLE = 10  # a document of a topic task has about a tenth of t
 class ReproduceConfig(JobConfig):
     """Arguments of a reproduction."""
 
-    paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.")
+    paper: str = option("", f"Id of the paper: {', '.join(PAPERS)}.", required=True)
     profile: str = option(
         "quick", "Computational effort: quick (minutes), full (a night), published (a GPU); validation evaluates on "
         "validation articles.",
@@ -60,8 +60,7 @@ class ReproduceConfig(JobConfig):
     document: str = option("", "Markdown file to write the results to; empty: none.", file=True)
 
     def validate(self) -> None:
-        """Check paper, profile and tables."""
-        self.require("paper")
+        """Check profile and tables."""
         declared = paper(self.paper)
         declared.profile(self.profile)
         for table in self.tables:
