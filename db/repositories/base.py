@@ -81,14 +81,14 @@ class Repository:
             raise UnknownNameError(noun(table), str(id), [str(i) for i in known])
         return row
 
-    def _free_name(self, table: sa.Table, name: str) -> str:
-        """Return ``name`` trimmed; raise an error if it is empty, too long or taken."""
+    def _free_name(self, table: sa.Table, name: str, *among: sa.ColumnElement[bool]) -> str:
+        """Return ``name`` trimmed; raise an error if it is empty, too long or taken ``among`` rows of the table."""
         name = clean_text(name).strip()
         if not name:
             raise DataError(f"A {noun(table)} needs a name.")
         if len(name) > NAME_LIMIT:
             raise DataError(f"The name of a {noun(table)} has at most {NAME_LIMIT} characters; this has {len(name)}.")
-        if self._row(sa.select(table.c.id).where(table.c.name == name)) is not None:
+        if self._row(sa.select(table.c.id).where(table.c.name == name, *among)) is not None:
             raise DuplicateNameError(noun(table), name)
         return name
 
@@ -159,6 +159,14 @@ class NamedRepository(RecordRepository[R]):
             number += 1
             name = f"{wanted} {number}"
         return name
+
+
+def checked_text(text: str, limit: int, what: str) -> str:
+    """Return a text trimmed; raise ``DataError`` if it is too long."""
+    text = clean_text(text).strip()
+    if len(text) > limit:
+        raise DataError(f"A {what} has at most {limit:,} characters; this one has {len(text):,}. Shorten it.")
+    return text
 
 
 def noun(table: sa.Table) -> str:

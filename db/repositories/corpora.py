@@ -99,8 +99,7 @@ class Corpora(NamedRepository[CorpusRecord]):
 
     def list(self, include_unready: bool = False) -> list[CorpusRecord]:
         """Return all corpora, oldest first."""
-        query = self._select().order_by(t.corpus.c.id)
-        return self._records(query if include_unready else query.where(t.corpus.c.ready))
+        return self._matching(ready=None if include_unready else True)
 
     # --- writing text -----------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from themescope.core.records.stored import ErrorCase
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.label_records import ErrorCategory, ErrorCoding, ErrorNote, ErrorSample, NewCase, Notebook
-from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
+from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository, checked_text
 from themescope.db.repositories.people import People
 from themescope.db.sql import id_chunks, now, within
 from themescope.db.types import clean_text
@@ -41,7 +41,8 @@ class ErrorCategories(RecordRepository[ErrorCategory]):
         known = self.list(corpus_id)
         if len(known) >= MOST_CATEGORIES:
             raise DataError(f"An error notebook has at most {MOST_CATEGORIES} categories, also deleted ones.")
-        values: dict[str, Any] = {"name": self._usable(corpus_id, name), "description": _description(description)}
+        text = checked_text(description, DESCRIPTION_LIMIT, "description")
+        values: dict[str, Any] = {"name": self._usable(corpus_id, name), "description": text}
         values |= {"colour": len(known) % COLOURS, "merged_into": None, "version": 0}
         values |= {"person": clean_text(person), "created": now(), "deleted": None}
         return self.get(self._insert(t.error_category, corpus_id=corpus_id, **values))
@@ -50,7 +51,8 @@ class ErrorCategories(RecordRepository[ErrorCategory]):
         """Change a category; raise ``ConflictError`` if it has changed since it was ``seen``."""
         changed = clean_text(name).strip() != seen.name
         usable = self._usable(seen.corpus_id, name) if changed else seen.name
-        return self._set(seen, person, name=usable, description=_description(description), colour=colour)
+        text = checked_text(description, DESCRIPTION_LIMIT, "description")
+        return self._set(seen, person, name=usable, description=text, colour=colour)
 
     def merge(self, seen: ErrorCategory, into: int, person: str) -> ErrorCategory:
         """Count the cases of a category for another one; :meth:`restore` undoes it."""
@@ -126,13 +128,6 @@ class ErrorCategories(RecordRepository[ErrorCategory]):
 
     def _select_codings(self) -> sa.Select[Any]:
         return sa.select(*(t.error_coding.c[name] for name in ErrorCoding.__dataclass_fields__))
-
-
-def _description(text: str) -> str:
-    text = clean_text(text).strip()
-    if len(text) > DESCRIPTION_LIMIT:
-        raise DataError(f"A description has at most {DESCRIPTION_LIMIT:,} characters; this one has {len(text):,}.")
-    return text
 
 
 NOTE_LIMIT = 5_000
@@ -254,7 +249,7 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
     def add_note(self, case_id: int, text: str, person: str) -> ErrorNote:
         """Add a note to a case."""
         People(self.connection).check_may_write(clean_text(person))
-        text = _checked(text)
+        text = checked_text(text, NOTE_LIMIT, "note")
         if not text:
             raise DataError("A note needs a text.")
         self.get(case_id)
@@ -271,7 +266,7 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
         newest = self._number(sa.select(sa.func.max(t.error_note.c.id)).where(_same_note(seen.note)))
         if newest != seen.id:
             raise ConflictError("This note was changed meanwhile. Nothing was overwritten; look at the new text first.")
-        return self._write_note(seen.case_id, seen.note, _checked(text), seen.person)
+        return self._write_note(seen.case_id, seen.note, checked_text(text, NOTE_LIMIT, "note"), seen.person)
 
     def _write_note(self, case_id: int, note: int | None, text: str, person: str) -> ErrorNote:
         values = {"case_id": case_id, "note": note, "text": text, "person": clean_text(person)}
@@ -314,13 +309,6 @@ class ErrorNotebook(RecordRepository[ErrorCase]):
 
 def _same_note(note: int) -> sa.ColumnElement[bool]:
     return sa.or_(t.error_note.c.id == note, t.error_note.c.note == note)
-
-
-def _checked(text: str) -> str:
-    text = clean_text(text).strip()
-    if len(text) > NOTE_LIMIT:
-        raise DataError(f"A note has at most {NOTE_LIMIT:,} characters; this one has {len(text):,}. Shorten it.")
-    return text
 
 
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from themescope.core.errors import DataError, DuplicateNameError, StoreError, UnknownNameError
+from themescope.core.errors import DataError, StoreError, UnknownNameError
 from themescope.core.labelling.selections import Origin, Selection
 from themescope.core.records.stored import Role, SelectionRecord
 from themescope.core.types import Ids
@@ -17,7 +17,7 @@ from themescope.db import tables as s
 from themescope.db.access import Actor, Right
 from themescope.db.label_records import Presence
 from themescope.db.records import PersonRecord, SavedViewRecord
-from themescope.db.repositories.base import NAME_LIMIT, RecordRepository, Repository
+from themescope.db.repositories.base import RecordRepository, Repository
 from themescope.db.sql import from_bytes, now, to_bytes
 from themescope.db.types import clean_text
 
@@ -155,14 +155,9 @@ class Views(RecordRepository[SavedViewRecord]):
         long or the view too large for a URL, and ``StoreError`` if the person may only view.
         """
         People(self.connection).check_may_write(clean_text(person))
-        name = clean_text(name).strip()
-        if not name or len(name) > NAME_LIMIT:
-            raise DataError(f"A view needs a name of at most {NAME_LIMIT} characters.")
+        name = self._free_name(s.saved_view, name, s.saved_view.c.page == page)
         if len(query) > QUERY_LIMIT:
             raise DataError("This view is too large for a URL. Select fewer items, then save it.")
-        c = s.saved_view.c
-        if self._row(sa.select(c.id).where(c.page == page, c.name == name)) is not None:
-            raise DuplicateNameError("saved view", name)
         values = {"page": page, "name": name, "query": clean_text(query), "person": clean_text(person)}
         return self.get(self._insert(s.saved_view, **values, created=now()))
 
@@ -200,8 +195,10 @@ class Selections(RecordRepository[SelectionRecord]):
         People(self.connection).check_may_write(clean_text(person))
         if not 0 < len(selection) <= _LARGEST:
             raise DataError(f"A stored selection has 1 to {_LARGEST:,} sentences; this one has {len(selection):,}.")
-        name, digest, c = self._usable(selection.corpus_id, name), selection.digest, s.selection.c
-        if not name:
+        name, digest, c = clean_text(name).strip(), selection.digest, s.selection.c
+        if name:
+            name = self._free_name(s.selection, name, c.corpus_id == selection.corpus_id)
+        else:
             same = self._select().where(c.corpus_id == selection.corpus_id, c.digest == digest, c.name == "")
             known = next((r for r in self._records(same) if r.origin == selection.origin.to_json()), None)
             if known is not None:
@@ -210,14 +207,6 @@ class Selections(RecordRepository[SelectionRecord]):
         about = {"origin": selection.origin.to_json(), "digest": digest, "sentences": len(selection)}
         block = to_bytes(selection.ids, "<i8")
         return self.get(self._insert(s.selection, **values, **about, created=created or now(), sentence_ids=block))
-
-    def _usable(self, corpus_id: int, name: str) -> str:
-        name, c = clean_text(name).strip(), s.selection.c
-        if len(name) > NAME_LIMIT:
-            raise DataError(f"The name of a selection has at most {NAME_LIMIT} characters; this has {len(name)}.")
-        if name and self._row(sa.select(c.id).where(c.corpus_id == corpus_id, c.name == name)) is not None:
-            raise DuplicateNameError("selection", name)
-        return name
 
     def list(self, corpus_id: int) -> builtins.list[SelectionRecord]:
         """Return the named selections of a corpus, newest first."""

@@ -29,7 +29,7 @@ from themescope.db.records import (
     TripletSetRecord,
     Verdict,
 )
-from themescope.db.repositories.base import NamedRepository, RecordRepository
+from themescope.db.repositories.base import NamedRepository, RecordRepository, checked_text
 from themescope.db.repositories.corpora import Corpora
 from themescope.db.repositories.people import People
 from themescope.db.sql import SPLITS, bulk_insert, grouped_columns, id_chunks, id_columns, now, plain_rows, within
@@ -298,9 +298,7 @@ class Triplets(NamedRepository[TripletSetRecord]):
 
     def by_digest(self, corpus_id: int, digest: str) -> TripletSetRecord | None:
         """Return the finished set with this digest, if any."""
-        c = t.triplet_set.c
-        query = self._select().where(c.corpus_id == corpus_id, c.digest == digest, c.ready)
-        return self._first(query.order_by(c.id))
+        return next(iter(self._matching(corpus_id=corpus_id, digest=digest, ready=True)), None)
 
     def delete(self, set_id: int) -> None:
         """Delete a set with its triplets and runs; models trained on it stay."""
@@ -375,9 +373,7 @@ class TripletReviews(RecordRepository[TripletReview]):
         may only view.
         """
         People(self.connection).check_may_write(clean_text(person))
-        note = clean_text(note).strip()
-        if len(note) > NOTE_LIMIT:
-            raise DataError(f"A note has at most {NOTE_LIMIT:,} characters; this one has {len(note):,}. Shorten it.")
+        note = checked_text(note, NOTE_LIMIT, "note")
         of_set = sa.select(t.triplet.c.id).where(t.triplet.c.id == triplet_id, t.triplet.c.set_id == set_id)
         if self._row(of_set) is None:
             raise DataError("This triplet was deleted with its set. Choose another set.")
@@ -401,9 +397,7 @@ class TripletReviews(RecordRepository[TripletReview]):
 
     def history(self, set_id: int, triplet_id: int) -> builtins.list[TripletReview]:
         """Return all reviews of a triplet, oldest first."""
-        c = t.triplet_review.c
-        query = self._select().where(c.set_id == set_id, c.triplet_id == triplet_id).order_by(c.id)
-        return self._records(query)
+        return self._matching(set_id=set_id, triplet_id=triplet_id)
 
     def _record(self, row: Any) -> TripletReview:
         return TripletReview(**{**row._mapping, "verdict": Verdict(row.verdict) if row.verdict else None})

@@ -60,7 +60,15 @@ def scb(shell: Shell, source: str, methods: tuple[str, ...], clusterers: tuple[s
         shell.run("cluster", {"benchmark": benchmark, "model": model, "clusterer": clusterer, "seed": options["seed"]})
         for model, clusterer in _combinations(models, clusterers)
     ]
-    shell.show({"benchmark": benchmark, "corpus": corpus, "rows": rows}, _clustering_table(benchmark, rows))
+    biased = [
+        f"{row['model']} was trained on {row['articles_seen_in_training']:,} of these articles: its scores are biased."
+        for row in {row["model"]: row for row in rows}.values()
+        if row["articles_seen_in_training"]
+    ]
+    articles = next(iter(rows[0]["scores"].values()))["n"] if rows and rows[0]["scores"] else 0
+    head = f"{benchmark}: means over {articles:,} articles with 95 % intervals"
+    scores = _scores(rows, "model", "clusterer", titles={card.id: card.title for card in METRICS})
+    shell.show({"benchmark": benchmark, "corpus": corpus, "rows": rows}, "\n".join([head, "", scores, *biased]))
 
 
 @evaluate.command()
@@ -115,7 +123,8 @@ def sick(shell: Shell, source: Path, methods: tuple[str, ...], cosine: bool, see
     """Predict the relatedness of the sentence pairs of SOURCE: a folder with the files of SICK, or its full file."""
     args = {"sick": str(source.absolute()), "regressor": not cosine, "seed": seed}
     rows = [shell.run("evaluate-relatedness", {"model": model_for(shell, method), **args}) for method in methods]
-    shell.show({"source": str(source), "rows": rows}, _pairs_table(rows))
+    titles = {"pearson": "Pearson r", "spearman": "Spearman ρ", "mse": "MSE"}
+    shell.show({"source": str(source), "rows": rows}, _scores(rows, "model", titles=titles))
 
 
 def _combinations(models: Sequence[str], clusterers: Sequence[str]) -> list[tuple[str, str]]:
@@ -124,29 +133,13 @@ def _combinations(models: Sequence[str], clusterers: Sequence[str]) -> list[tupl
     return found + [(m, c) for m in models for c in clusterers if "no-vectors" not in CLUSTERERS.get(c).tags]
 
 
-def _clustering_table(benchmark: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    titles = {card.id: card.title for card in METRICS}
-    lines = [
-        {"model": row["model"] or "–", "clusterer": row["clusterer"]}
-        | {titles[id]: interval(row["scores"].get(id)) for id in titles}
-        | {"seconds": row["seconds"]}
-        for row in rows
-    ]
-    notes = [
-        f"{row['model']} was trained on {row['articles_seen_in_training']:,} of these articles: its scores are biased."
-        for row in {row["model"]: row for row in rows}.values()
-        if row["articles_seen_in_training"]
-    ]
-    articles = next(iter(rows[0]["scores"].values()))["n"] if rows and rows[0]["scores"] else 0
-    return "\n".join([f"{benchmark}: means over {articles:,} articles with 95 % intervals", "", table(lines), *notes])
-
-
-def _pairs_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    titles = {"pearson": "Pearson r", "spearman": "Spearman ρ", "mse": "MSE"}
+def _scores(rows: Sequence[Mapping[str, Any]], *about: str, titles: Mapping[str, str] | None = None) -> str:
+    """Return a table of results: what each is about, its scores (by default those of the first), and its time."""
+    shown = titles or {name: name for name in rows[0]["scores"]}
     return table(
         [
-            {"model": row["model"]}
-            | {title: interval(row["scores"].get(metric)) for metric, title in titles.items()}
+            {name: row[name] or "–" for name in about}
+            | {title: interval(row["scores"].get(name)) for name, title in shown.items()}
             | {"seconds": row["seconds"]}
             for row in rows
         ]
@@ -170,14 +163,9 @@ def topics(shell: Shell, corpus: str, methods: tuple[str, ...], labels: str | No
     chosen_by = {"labels": model_for(shell, labels, corpus)} if labels else {}
     args = {"corpus": corpus, **chosen_by, **{name: options[name] for name in ("tune", "unit", "part", "seed")}}
     rows = [shell.run("evaluate-topics", {"model": model_for(shell, method, corpus), **args}) for method in methods]
-    names = list(rows[0]["scores"])
-    lines = [
-        {"model": row["model"]} | {n: interval(row["scores"].get(n)) for n in names} | {"seconds": row["seconds"]}
-        for row in rows
-    ]
     counts = ", ".join(f"{value:,} {name}" for name, value in rows[0]["counts"].items())
     stopped = [f"The classifier of {row['model']} did not converge." for row in rows if not row["converged"]]
-    shell.show({"corpus": corpus, "rows": rows}, "\n".join([counts, "", table(lines), *stopped]))
+    shell.show({"corpus": corpus, "rows": rows}, "\n".join([counts, "", _scores(rows, "model"), *stopped]))
 
 
 @evaluate.command()
@@ -214,15 +202,4 @@ def summaries(shell: Shell, source: Path, methods: tuple[str, ...], baselines: t
     for method in methods:
         model = model_for(shell, method)
         rows.append(shell.run("evaluate-summaries", {"summarizer": "lexrank", "model": model, **args}))
-    shell.show({"source": str(source), "rows": rows}, _summaries_table(rows))
-
-
-def _summaries_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    return table(
-        [
-            {"summarizer": row["summarizer"], "model": row["model"] or "–"}
-            | {name: interval(score) for name, score in row["scores"].items()}
-            | {"seconds": row["seconds"]}
-            for row in rows
-        ]
-    )
+    shell.show({"source": str(source), "rows": rows}, _scores(rows, "summarizer", "model"))
