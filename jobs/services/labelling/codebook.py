@@ -73,36 +73,23 @@ def references(store: Store, ids: Ids) -> dict[int, str]:
     return {id: reference(s.text, titles[s.article_id].title, s.position + 1) for id, s in found.items()}
 
 
-def markdown(store: Store, labelling_id: int) -> str:
-    """Return a codebook as Markdown."""
-    found = exported(store, labelling_id)
-    return as_markdown(documents.blocks(f"Codebook: {found.title}", found.about, found.codes))
+def written(store: Store, labelling_id: int, suffix: str) -> str | bytes:
+    """Return a codebook as a file for reading (``md``, ``html``) or with its codes (one of :data:`CODE_FILES`).
 
-
-def web_page(store: Store, labelling_id: int) -> str:
-    """Return a codebook as one HTML file for printing."""
+    The cells of CSV are safe for spreadsheets. Raises :class:`DataError` for a REFI-QDA file without clusters.
+    """
     found = exported(store, labelling_id)
+    if suffix == "json":
+        return documents.json_text(found.title, found.codes)
+    if suffix == "csv":
+        return csv_text(documents.HEADER, documents.rows(found.codes))
+    if suffix == "qdc":
+        if not found.codes:
+            raise DataError("There are no clusters yet, and a REFI-QDA codebook needs one.")
+        return qda_codebook(found.codes, found.seed)
     title = f"Codebook: {found.title}"
-    return as_html(documents.blocks(title, found.about, found.codes), title, documents.PRINTED)
-
-
-def json_text(store: Store, labelling_id: int) -> str:
-    """Return a codebook as JSON."""
-    found = exported(store, labelling_id)
-    return documents.json_text(found.title, found.codes)
-
-
-def table(store: Store, labelling_id: int) -> str:
-    """Return a codebook as CSV whose cells are safe for spreadsheets."""
-    return csv_text(documents.HEADER, documents.rows(exported(store, labelling_id).codes))
-
-
-def qdc(store: Store, labelling_id: int) -> bytes:
-    """Return a codebook in the REFI-QDA format; raise :class:`DataError` for one without clusters."""
-    found = exported(store, labelling_id)
-    if not found.codes:
-        raise DataError("There are no clusters yet, and a REFI-QDA codebook needs one.")
-    return qda_codebook(found.codes, found.seed)
+    blocks = documents.blocks(title, found.about, found.codes)
+    return as_markdown(blocks) if suffix == "md" else as_html(blocks, title, documents.PRINTED)
 
 
 def read_codes(path: Path) -> list[PortableCode]:

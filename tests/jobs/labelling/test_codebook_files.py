@@ -137,8 +137,7 @@ def test_a_file_of_codes_comes_back_in_a_new_labelling(store: Store, tmp_path: P
     corpus = stored(store, "One")
     session = session_of(store, corpus)
     labelled(session)
-    write = {"qdc": codebook.qdc, "json": codebook.json_text, "csv": codebook.table}[suffix]
-    path, content = tmp_path / f"codes.{suffix}", write(store, session.record.id)
+    path, content = tmp_path / f"codes.{suffix}", codebook.written(store, session.record.id, suffix)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     other = session_of(store, corpus, "second")
     listed = codebook.read_codes(path)
@@ -155,7 +154,7 @@ def test_a_file_of_codes_comes_back_in_a_new_labelling(store: Store, tmp_path: P
 def test_documents_to_read(store: Store) -> None:
     session = session_of(store, stored(store, "One"))
     labelled(session)
-    page, text = codebook.web_page(store, session.record.id), codebook.markdown(store, session.record.id)
+    page, text = (codebook.written(store, session.record.id, suffix) for suffix in ("html", "md"))
     assert "<b>" not in page and "Rain &amp; &lt;snow&gt;" in page and "ask Ana" in page
     assert "## Rain" in text and "### Numbers (1 sentence)" in text and "sentence 2" in text
 
@@ -205,6 +204,6 @@ def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> No
         starts.begin(store, NewLabelling(other.id, "x", "lea"), qda_projects.from_project(plan, "x"))
     empty = session_of(store, corpus, "empty")
     with pytest.raises(DataError, match="needs one"):
-        codebook.qdc(store, empty.record.id)
+        codebook.written(store, empty.record.id, "qdc")
     with zipfile.ZipFile(path) as archive:
         assert all(name == "project.qde" or name.startswith("sources/") for name in archive.namelist())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -49,19 +50,20 @@ def show(state: CodebookState) -> None:
     """Draw the tab."""
     messages(state)
     store, id, name = queries.store(), state.record.id, state.record.name
-    formats: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
-        ("Markdown", "md", lambda: codebook.markdown(store, id)),
-        ("Web page for printing", "html", lambda: codebook.web_page(store, id)),
-        ("JSON", "json", lambda: codebook.json_text(store, id)),
-        ("CSV", "csv", lambda: codebook.table(store, id)),
-        ("REFI-QDA codebook", "qdc", lambda: codebook.qdc(store, id)),
-        ("REFI-QDA project", "qdpx", lambda: qda_projects.qdpx(store, id)),
-    )
+    formats = {
+        "Markdown": "md",
+        "Web page for printing": "html",
+        "JSON": "json",
+        "CSV": "csv",
+        "REFI-QDA codebook": "qdc",
+    }
     st.subheader("Export", anchor=False)
     without = not state.partition.clusters
     with st.container(horizontal=True):
-        for label, suffix, data in formats:
+        for label, suffix in formats.items():
+            data = partial(codebook.written, store, id, suffix)
             download(label, data, file_name(name, suffix), disabled=without and suffix == "qdc")
+        download("REFI-QDA project", lambda: qda_projects.qdpx(store, id), file_name(name, "qdpx"))
     st.caption(
         "The REFI-QDA codebook (.qdc) has the codes, and the project (.qdpx) also the texts and the coded sentences. "
         "NVivo, ATLAS.ti and MAXQDA read both. The web page opens in a browser; print it from there."

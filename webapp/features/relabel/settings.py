@@ -139,8 +139,8 @@ def show(state: RelabelState) -> None:
         excel = partial(excel_bytes, title="labels")
         rows = partial(files.rows, store, record.id)
         table_files(record.corpus_id, "labelling", lambda: (files.HEADER, rows()), excel, json=False)
-        download("Scheme as CSV", lambda: codebook.table(store, record.id), "scheme.csv")
-        download("Scheme as JSON", lambda: codebook.json_text(store, record.id), "scheme.json")
+        download("Scheme as CSV", lambda: codebook.written(store, record.id, "csv"), "scheme.csv")
+        download("Scheme as JSON", lambda: codebook.written(store, record.id, "json"), "scheme.json")
     st.caption(
         "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
         f"“{NEW}”. The tables contain the current state and the columns of the sentences; in CSV and XLSX, cells "
