@@ -13,6 +13,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -441,13 +442,18 @@ def _cell(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
-def _workbook(path: Path) -> Any:
+@contextmanager
+def _workbook(path: Path) -> Iterator[Any]:
+    """Open a workbook; damage is told wherever in the block it is met."""
     calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "files")
     packed = kind_of(path) == "xlsx"
     if packed and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
         raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
     try:
-        return calamine.CalamineWorkbook.from_path(path)
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            yield book
+    except ReadError:
+        raise
     except calamine.PasswordError:
         raise ReadError(path, "this workbook is protected by a password.", advice="Save it without one.") from None
     except Exception as error:  # the library does not document its exceptions
