@@ -148,6 +148,18 @@ column_block = sa.Table(
     required("data", sa.LargeBinary),
 )
 
+# A part of a file that its import left out, or stored otherwise than it stands there.
+import_entry = sa.Table(
+    "import_entry",
+    metadata,
+    sa.Column("corpus_id", Big, sa.ForeignKey("corpus.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("number", Big, primary_key=True, autoincrement=False),
+    required("change", sa.Boolean),
+    required("reason", Text),
+    required("place", Text),
+    required("text", Text),
+)
+
 # --- background work ------------------------------------------------------------------------------------------------
 
 job = record_table(

@@ -59,7 +59,7 @@ def _dataset_zip() -> bytes:
 MAKERS: dict[str, Callable[[], bytes]] = {
     "truncated.xml.bz2": lambda: bz2.compress(_dump())[:-400],
     "bad.xml": lambda: _dump().replace(b"<title>Town 300</title>", b"<title>Town & Field</tite>"),
-    "latin1.txt": lambda: "= Café =\n\nLe café est là.\n".encode("latin-1"),
+    "latin1.txt": lambda: "= Café =\n\nLe thé est là.\n".encode() + "Le café est là.\n".encode("latin-1"),
     "scb.csv": lambda: b"Article Title,Sentence,Article Link\nAda,Ada is old.,http://x\n",
     "empty.jsonl": lambda: b"",
     "one-line.txt": lambda: b"words on one line " * 5_000,

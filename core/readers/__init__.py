@@ -1,7 +1,7 @@
 """Readers of files: articles with sections and paragraphs. Cards only; nothing heavy is imported.
 
 Tags: ``split`` the file contains sentences that are already split; ``topics`` documents have a topic; ``latin-1`` the
-file is read as ISO 8859-1, or as its superset Windows-1252 if it is not UTF-8; ``text`` the reader accepts any running
+file is read as ISO 8859-1, or in the encoding that its letters show if it is not UTF-8; ``text`` the reader accepts any running
 text, so its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts;
 ``folders`` folders of Hugging Face datasets are read, too; ``binary`` the file is not text.
 """
@@ -128,13 +128,14 @@ REGISTRY = Registry(
         ReaderCard(
             id="table",
             title="Table or Hugging Face dataset",
-            summary="CSV, TSV, Excel, Parquet, JSON lines, or the folder of a dataset, with a column of sentences or "
-            "of documents to be split. Other columns are kept.",
+            summary="CSV, TSV, Excel, OpenDocument, Parquet, JSON, or the folder of a dataset, with a column of "
+            "sentences or of documents to be split. Other columns are kept.",
             source="RFC 4180; ECMA-376; Apache Parquet",
+            revision=2,
             factory="themescope.core.readers.table:TableReader",
             config="themescope.core.readers.table:TableConfig",
             tags=frozenset({"latin-1", "table", "folders"}),
-            suffixes=("tsv", "xlsx", "parquet", "jsonl", "csv"),
+            suffixes=("tsv", "xlsx", "xls", "ods", "parquet", "jsonl", "json", "csv"),
         ),
         ReaderCard(
             id="jsonl",
@@ -152,7 +153,7 @@ REGISTRY = Registry(
             source="The format of WikiText-103 (Merity et al. 2017) and of MediaWiki's plain-text extracts",
             factory="themescope.core.readers.plain_text:HeadedText",
             config="themescope.core.readers.plain_text:HeadedTextConfig",
-            tags=frozenset({"text"}),
+            tags=frozenset({"text", "latin-1"}),
             detector="themescope.core.readers.plain_text:has_headings",
             sample="themescope.core.readers.plain_text:HEADED_SAMPLE",
             suffixes=("txt",),
@@ -170,11 +171,13 @@ REGISTRY = Registry(
         ReaderCard(
             id="plain",
             title="Plain text",
-            summary="A text without headings: one article named after the file, with paragraphs between blank lines.",
+            summary="A text without headings: one article named after the file. Paragraphs are lines, or stand between "
+            "blank lines.",
             source="Convention",
+            revision=2,
             factory="themescope.core.readers.plain_text:Plain",
             config="themescope.core.readers.plain_text:PlainConfig",
-            tags=frozenset({"text"}),
+            tags=frozenset({"text", "latin-1"}),
             detector="themescope.core.readers.plain_text:is_text",
             sample="themescope.core.readers.plain_text:PLAIN_SAMPLE",
             suffixes=("txt",),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
-class Entry(NamedTuple):
+class ReadEntry(NamedTuple):
     """A part of a file that was left out, or stored otherwise than it stands there."""
 
     change: bool
@@ -21,12 +21,12 @@ class Entry(NamedTuple):
 
 
 @dataclass(slots=True)
-class Account:
+class ReadAccount:
     """What was left out and what was changed, by reason, and how a file was understood."""
 
     skipped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ReadEntry] = field(default_factory=list)
     """Everything counted whose place is known."""
     notes: dict[str, str] = field(default_factory=dict)
     """How a file was understood, such as "encoding" → "cp1251"; only what is not the usual case."""
@@ -35,24 +35,27 @@ class Account:
         """Count ``n`` things that are left out."""
         self.skipped[reason] += n
         if place or text:
-            self.entries.append(Entry(False, reason, place, text))
+            self.entries.append(ReadEntry(False, reason, place, text))
 
     def change(self, reason: str, place: str = "", text: str = "", n: int = 1) -> None:
         """Count ``n`` things that are changed."""
         self.changed[reason] += n
         if place or text:
-            self.entries.append(Entry(True, reason, place, text))
+            self.entries.append(ReadEntry(True, reason, place, text))
 
-    def add(self, other: Account) -> None:
+    def __bool__(self) -> bool:
+        return bool(self.skipped or self.changed or self.entries or self.notes)
+
+    def add(self, other: ReadAccount) -> None:
         """Add another account."""
         self.skipped.update(other.skipped)
         self.changed.update(other.changed)
         self.entries += other.entries
         self.notes |= other.notes
 
-    def take(self) -> Account:
+    def take(self) -> ReadAccount:
         """Return what was counted so far, and forget it."""
-        taken = Account(self.skipped.copy(), self.changed.copy(), self.entries[:], dict(self.notes))
+        taken = ReadAccount(self.skipped.copy(), self.changed.copy(), self.entries[:], dict(self.notes))
         self.clear()
         return taken
 
@@ -66,8 +69,8 @@ class Account:
         return {"skipped": self.skipped, "changed": self.changed, "entries": self.entries, "notes": self.notes}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Account:
+    def from_json(cls, values: Mapping[str, Any]) -> ReadAccount:
         """Return the account that :meth:`to_json` wrote."""
-        entries = [Entry(*entry) for entry in values.get("entries", ())]
-        counts = (Counter(values.get(name, {})) for name in ("skipped", "changed"))
-        return cls(*counts, entries, dict(values.get("notes", {})))
+        entries = [ReadEntry(*entry) for entry in values.get("entries", ())]
+        skipped, changed = Counter(values.get("skipped", {})), Counter(values.get("changed", {}))
+        return cls(skipped, changed, entries, dict(values.get("notes", {})))

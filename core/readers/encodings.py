@@ -100,7 +100,7 @@ def _score(text: str, encoding: str) -> float:
         if inside > 0.8:
             known = sum(word in _words(language) for word in words) / len(words)
             best = max(best, inside**12 * (0.05 + known))
-    return best * case**2 * _NARROW[encoding]
+    return float(best * case**2 * _NARROW[encoding])
 
 
 def _wide_score(text: str, language: str) -> float:

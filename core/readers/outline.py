@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.protocols import Report
-from themescope.core.readers.account import Account
+from themescope.core.readers.account import ReadAccount
 from themescope.core.types import Article, Paragraph, Section
 
 
@@ -65,7 +65,7 @@ class BaseReader:
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self.account = Account()
+        self.account = ReadAccount()
         """What was left out or changed."""
 
     @property

@@ -1,24 +1,46 @@
-"""Plain text, without headings or with ``= Heading =`` lines.
+"""Plain text: paragraphs of lines, one text per line, or with ``= Heading =`` lines.
 
-A heading has one equals sign on each side for a title, two for a section, and so on, also in the spaced form of
+A heading line has one equals sign on each side for a title, two for a section, and so on, also in the spaced form of
 WikiText-103, ``= = Career = =``. Every title starts an article; text before the first title belongs to an article named
 after the file, as does a text without headings.
+
+Whether a line of a text without headings is a paragraph of its own, or part of one that was wrapped, is found from all
+lines: wrapped ones go on in small letters, or are all about as long as the longest.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from pathlib import Path
 
 from themescope.core.config import Config, option
-from themescope.core.protocols import Report
+from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.encodings import ENCODINGS
 from themescope.core.readers.outline import BaseReader, Outline, title_of
-from themescope.core.readers.streams import FileHead, check_article, lines
+from themescope.core.readers.streams import FileHead, check_article, encoding_of, lines
 from themescope.core.types import Article
 
+BLOCK, LINE = "block", "line"
 _ITEM = re.compile(r"\s*(?:[*#•–-]|\d{1,3}[.)])\s+")
+_ENDS = re.compile("[\u0085\u2028\u2029\v]")
+"""Ends of lines besides those of files."""
+_SENTENCE = re.compile(r"[.!?…。！？।]['\"”’»」)]*(?:\s|$)")
+_STOPS = '.!?…:;"”’»」』)。！？।؟۔։။'
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which are written without spaces."""
+_HEADING = re.compile(r"(?:(?:\d{1,2}\.)+\d{0,2}|[IVX]{1,5}\.)\s+\S|[^a-z]*[A-Z][^a-z]*$")
+_PAGE_NUMBER = re.compile(r"\W*(?:page|seite|p\.|s\.)?\W*\d{1,4}(?:\s*(?:/|of|von)\s*\d{1,4})?\W*", re.IGNORECASE)
+_TURN = re.compile(r"[\[(]?\d{1,2}:\d\d|\W{0,2}[A-Z\d][\w.]{0,20}(?: [A-Z\d][\w.]{0,20})?:\s")
+"""The beginning of a turn of a conversation: a time, or the name of a speaker."""
+_JUDGED = 2_000
+_WRAPPED, _GOING_ON = 0.4, 0.15
+_FULL = 0.85
+_LONGEST_HEADING = 70
 
 HEADED_SAMPLE = b"""\
 = Ada =
@@ -38,19 +60,18 @@ class HeadedTextConfig(Config):
     """Settings of the reader."""
 
     paragraphs: str = option(
-        "line",
+        LINE,
         "Definition of a paragraph: line takes every line, block the lines between blank lines (for wrapped text).",
-        choices=("line", "block"),
+        choices=(LINE, BLOCK),
     )
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
 class HeadedText(BaseReader):
     """Reader of the articles of a text with heading lines."""
 
     config: HeadedTextConfig
-    _headings = True
-    """Whether the text has headings and lists."""
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield articles in file order, one at a time in memory."""
@@ -59,37 +80,65 @@ class HeadedText(BaseReader):
         named = False
         block: list[str] = []
         size = 0
-        for number, line in lines(path, report):
+        for number, line in text_lines(path, report, self.config.encoding, self.account):
             size += len(line)
             check_article(path, size, f"line {number:,}")
-            heading = heading_of(line) if self._headings else None
+            heading = heading_of(line)
             if heading is None:
-                self._take(line, block, outline)
+                self._take(number, line, block, outline)
                 continue
-            self._take("", block, outline)
+            self._end(block, outline)
             title, level = heading
             if level > 1:
                 outline.heading(title, level)
                 continue
             yield from self._finished(outline, named)
             outline, named, size = Outline(title, source=path.name), True, 0
-        self._take("", block, outline)
+        self._end(block, outline)
         yield from self._finished(outline)
 
-    def _take(self, line: str, block: list[str], outline: Outline) -> None:
-        """Add a line to the current block, or end the block; "" always ends it."""
-        item = _ITEM.match(line) if self._headings else None
+    def _take(self, number: int, line: str, block: list[str], outline: Outline) -> None:
+        """Add a line to the current block, or end the block."""
+        item = _ITEM.match(line)
         if line.strip() and not item:
             block.append(line.strip())
-            if self.config.paragraphs == "block":
+            if self.config.paragraphs == BLOCK:
                 return
-        if block:
-            outline.paragraph(" ".join(block))
-            block.clear()
+        self._end(block, outline)
         if item and self.config.keep_lists:
             outline.paragraph(line[item.end() :])
         elif item:
-            self.account.skip("list item")
+            self.account.skip("list item", f"line {number:,}", line.strip())
+
+    def _end(self, block: list[str], outline: Outline) -> None:
+        outline.paragraph(joined(block, self.account))
+        block.clear()
+
+
+def text_lines(path: Path, report: Report, encoding: str, account: ReadAccount) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text, numbered from 1, in the chosen or found encoding; page breaks stay in them."""
+    found = encoding_of(path, encoding)
+    if found != "utf-8":
+        account.notes["encoding"] = found
+    for number, line in lines(path, report, found):
+        for part in _ENDS.split(line):
+            yield number, part
+
+
+def joined(block: Sequence[str], account: ReadAccount) -> str:
+    """Return the text of wrapped lines: without spaces where a script has none, words divided by a hyphen whole."""
+    text = ""
+    for line in block:
+        if not text:
+            text = line
+        elif text[-1] == "\u00ad" or (text[-1] in "-‐" and text[-2:-1].isalpha() and line[:1].islower()):
+            account.change("word joined over the end of a line")
+            text = text[:-1] + line
+        elif _UNSPACED.match(text[-1]) and _UNSPACED.match(line[:1]):
+            text += line
+        else:
+            text += " " + line
+    return text
 
 
 def heading_of(line: str) -> tuple[str, int] | None:
@@ -115,9 +164,8 @@ PLAIN_SAMPLE = b"""\
 Ada is a town.
 It is old.
 
-It was founded in 1200.
-
-Then it grew.
+It was founded in 1200,
+then it grew.
 """
 
 
@@ -126,16 +174,108 @@ class PlainConfig(Config):
     """Settings of the reader."""
 
     paragraphs: str = option(
-        "block",
-        "Definition of a paragraph: block takes the lines between blank lines, line takes every line.",
-        choices=("block", "line"),
+        "",
+        "Definition of a paragraph: block takes the lines between blank lines, line takes every line; empty: found.",
+        choices=("", BLOCK, LINE),
     )
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
-class Plain(HeadedText):
+class Plain(BaseReader):
     """Reader of a text without headings as one article named after its file."""
 
-    _headings = False
+    config: PlainConfig
+
+    def read(self, path: Path, report: Report) -> Iterator[Article]:
+        """Yield the article."""
+        self.account.clear()
+        encoding, account = self.config.encoding, self.account
+        sample = [line for _, line in islice(text_lines(path, SILENT, encoding, account), _JUDGED)]
+        mode = self.config.paragraphs or paragraphs_of(sample)
+        if mode == LINE:
+            account.notes["paragraphs"] = LINE
+        headings = _has_short_headings(sample)
+        heads = _running_heads(sample)
+        outline = Outline(title_of(path.name), source=path.name)
+        block: list[str] = []
+        size, page_ends = 0, False
+        for number, line in text_lines(path, report, encoding, account):
+            size += len(line)
+            check_article(path, size, f"line {number:,}")
+            text = line.strip()
+            top = "\f" in line or (page_ends and not block)
+            page_ends = "\f" in line or (page_ends and (not text or _is_page_mark(text, heads)))
+            if (top or page_ends) and text and _is_page_mark(text, heads):
+                account.skip("page number or running head", f"line {number:,}", text)
+            elif "\f" in line and not text:
+                continue  # a page break inside a paragraph
+            elif page_ends and not text:
+                continue
+            elif not text or mode == LINE or _ITEM.match(line) or (headings and _is_heading(text)):
+                if block:
+                    outline.paragraph(joined(block, account))
+                block = [text] if text else []
+                if headings and text and _is_heading(text):
+                    outline.heading(text, 2)
+                    block = []
+            else:
+                block.append(text)
+        outline.paragraph(joined(block, account))
+        yield from self._finished(outline)
+
+
+def paragraphs_of(sample: Sequence[str]) -> str:
+    """Return "line" if the lines of a text are paragraphs of their own, "block" if they are wrapped.
+
+    A line was wrapped if the first word of the next one had no place in it. Where a person broke the lines, sentences
+    go on in small letters.
+    """
+    filled = [line.strip() for line in sample]
+    pairs = [(one, two) for one, two in pairwise(filled) if one and two]
+    if not pairs:
+        return BLOCK
+    if 2 * sum(bool(_TURN.match(line)) for line in filled) >= sum(map(bool, filled)):
+        return LINE
+    lengths = sorted(filter(None, map(len, filled)))
+    longest = lengths[-1]
+    even = len(lengths) > 2 and lengths[-2] >= _FULL * longest
+    prose = sum(bool(_SENTENCE.search(line)) for line in filled) >= 0.3 * len(lengths)
+    wrapped = going_on = 0
+    for one, two in pairs:
+        ends = one[-1] in _STOPS
+        word = 1 if _UNSPACED.match(two) else 1 + len(two.split(maxsplit=1)[0])
+        wrapped += even and not ends and len(one) + word > longest
+        going_on += (prose or one[-1] in ",-‐\u00ad") and not ends and two[0].islower()
+    return BLOCK if wrapped >= _WRAPPED * len(pairs) or going_on >= _GOING_ON * len(pairs) else LINE
+
+
+def _is_heading(text: str) -> bool:
+    return len(text) <= _LONGEST_HEADING and text[-1] not in ".!?,;" and bool(_HEADING.match(text))
+
+
+def _has_short_headings(sample: Sequence[str]) -> bool:
+    """Return whether there are headings without a blank line below them: each stands above a sentence."""
+    filled = [line.strip() for line in sample if line.strip()]
+    below = [two for one, two in pairwise([*filled, ""]) if _is_heading(one)]
+    return bool(below) and all(two and not _is_heading(two) and _SENTENCE.search(two) for two in below)
+
+
+def _running_heads(sample: Sequence[str]) -> frozenset[str]:
+    """Return the lines, without digits, that stand at the top or bottom of several pages."""
+    pages = "\n".join(sample).split("\f")
+    ends: Counter[str] = Counter()
+    for page in pages:
+        filled = [line.strip() for line in page.split("\n") if line.strip()]
+        ends.update({_without_digits(line) for line in [*filled[:2], *filled[-2:]]})
+    return frozenset(line for line, n in ends.items() if n >= 3 and 2 * n >= len(pages))
+
+
+def _without_digits(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
+
+
+def _is_page_mark(text: str, heads: frozenset[str]) -> bool:
+    return bool(_PAGE_NUMBER.fullmatch(text)) or _without_digits(text) in heads
 
 
 def is_text(head: FileHead) -> bool:

@@ -3,7 +3,7 @@
 All but sheets and Parquet may be compressed (gzip, bzip2, xz). Files are not trusted: the kind is detected from the
 content where possible, columns are limited, and a file is rejected if its decompressed size is out of proportion. How a
 text file is written is found from many rows (:mod:`themescope.core.readers.dialects`) or given; what is left out or
-changed is counted in an :class:`~themescope.core.readers.account.Account`.
+changed is counted in an :class:`~themescope.core.readers.account.ReadAccount`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -24,7 +24,7 @@ from themescope.core.columns import DATES, as_text, column_name, plain_value
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import SILENT, Report
-from themescope.core.readers.account import Account
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
 from themescope.core.readers.dialects import (
     DELIMITERS,
@@ -39,13 +39,14 @@ from themescope.core.readers.dialects import (
     swallows,
 )
 from themescope.core.readers.documents.packages import DAMAGE
-from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.encodings import ENCODINGS, guesses
 from themescope.core.readers.streams import (
     LINE_LIMIT,
     FileHead,
     check_file,
     encoding_of,
     excessive_size,
+    head,
     json_lines,
     lines,
     whole_text,
@@ -59,6 +60,8 @@ SAMPLE_ROWS = 200
 """Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Signs at which spreadsheets take a cell for a formula; exported tables have an apostrophe before it."""
 _MOST_UNPACKED = 500_000_000
 _MOST_CELLS = 5_000
 """Maximum number of cells of a row."""
@@ -104,7 +107,7 @@ class _Source:
     path: Path
     report: Report
     form: TableForm
-    account: Account
+    account: ReadAccount
     every_column: bool
 
 
@@ -164,7 +167,7 @@ def open_table(
     report: Report = SILENT,
     every_column: bool = False,
     form: TableForm | None = None,
-    account: Account | None = None,
+    account: ReadAccount | None = None,
 ) -> FileTable:
     """Open the table of a file; rows without any value are left out and counted in ``account``.
 
@@ -173,7 +176,7 @@ def open_table(
     """
     check_file(path)
     form = TableForm() if form is None else form
-    source = _Source(path, report, form, Account() if account is None else account, every_column)
+    source = _Source(path, report, form, ReadAccount() if account is None else account, every_column)
     return _OPENERS["txt" if form.lines else kind_of(path)](source)
 
 
@@ -182,7 +185,7 @@ def open_tables(
     report: Report = SILENT,
     every_column: bool = False,
     form: TableForm | None = None,
-    account: Account | None = None,
+    account: ReadAccount | None = None,
 ) -> FileTable:
     """Open the tables of several files, one after the other, with the columns of the first; see :func:`open_table`."""
     first = open_table(paths[0], report, every_column, form, account)
@@ -297,15 +300,24 @@ def _joined(row: Sequence[Any]) -> str:
 
 def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
     account = source.account
+
+    def value_of(cell: Any) -> Value:
+        if not isinstance(cell, str):
+            return plain_value(cell)
+        raw = raw_cell(cell)
+        if raw != cell:
+            account.change("apostrophe before a formula taken off")
+        return raw
+
     for number, row in rows:
         if len(row) == width:
-            values = tuple(map(plain_value, row))
+            values = tuple(map(value_of, row))
         else:
             if len(row) > width and any(value not in (None, "") for value in row[width:]):
                 problem = f"this row has {len(row):,} cells, but the table has {width:,} columns."
                 advice = f"Put quotation marks around cells that contain the delimiter, {_CHOICES}"
                 raise ReadError(source.path, problem, f"row {number:,}", advice)
-            values = tuple(map(plain_value, row[:width]))
+            values = tuple(map(value_of, row[:width]))
         if not any(value is not None and value != "" for value in values):
             account.skip("blank row")
             continue
@@ -315,14 +327,21 @@ def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: i
         yield number, values
 
 
+def raw_cell(text: str) -> str:
+    """Return the text of a cell without the apostrophe that exports put before what looks like a formula."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+
+
 def _names(header: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of columns, numbered where one is missing or occurs twice."""
-    names: list[str] = []
-    for number, value in enumerate(header, 1):
-        text = "" if value is None else as_text(plain_value(value))
-        name = column_name(text.encode("utf-8", "replace").decode("utf-8")) or f"column {number}"
-        names.append(name if name not in names else f"{name} ({number})")
-    return tuple(names)
+    texts = ("" if value is None else as_text(plain_value(value)) for value in header)
+    named = (column_name(text.encode("utf-8", "replace").decode("utf-8")) for text in texts)
+    return distinct_names([name or f"column {number}" for number, name in enumerate(named, 1)])
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns, each with its number where the name occurs before it."""
+    return tuple(name if name not in names[:place] else f"{name} ({place + 1})" for place, name in enumerate(names))
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -570,7 +589,8 @@ def likely_column(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     def letters(place: int, name: str) -> int:
         different = {row[place].strip() for row in rows[:SAMPLE_ROWS] if isinstance(row[place], str)}
         texts = (text for text in different if not _ADDRESS.fullmatch(text) and not any(f.reads(text) for f in DATES))
-        return sum(ch.isalpha() for text in texts for ch in text) * (_NAMED if name.lower() in TEXT_NAMES else 1)
+        weight: int = _NAMED if name.lower() in TEXT_NAMES else 1
+        return weight * sum(1 for text in texts for ch in text if ch.isalpha())
 
     order = {name: place for place, name in enumerate(columns)}
     return max(columns, key=lambda name: (letters(order[name], name), -order[name]))
@@ -593,7 +613,7 @@ class Sheet:
     """True if the table has more rows than the limit."""
     numbers: tuple[int, ...] = ()
     """Row numbers in the file, counted from 1 including empty rows."""
-    account: Account = field(default_factory=Account)
+    account: ReadAccount = field(default_factory=ReadAccount)
     """What was left out or changed."""
 
     def column(self, name: str) -> list[str]:
@@ -615,13 +635,43 @@ def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None)
         raise ReadError(path, "this file does not exist.")
     if path.stat().st_size > MOST_BYTES:
         raise ReadError(path, f"this file is larger than {MOST_BYTES // 1_000_000} MB.", advice="Split it.")
-    account = Account()
+    account = ReadAccount()
     table = open_table(path, form=form, account=account)
     cells = ((number, tuple(one_line(as_text(value)) for value in row)) for number, row in table.rows)
     found = tuple(islice(((number, row) for number, row in cells if any(row)), most + 1))
     kept = found[:most]
     numbers = tuple(number for number, _ in kept)
     return Sheet(table.columns, tuple(row for _, row in kept), len(found) > most, numbers, account)
+
+
+def alternatives(path: Path, rows: int = 3) -> list[tuple[TableForm, Sheet]]:
+    """Return the different ways in which a doubtful file can be read, with the first rows of each."""
+    try:
+        sheets = [one.name for one in sheet_names(path) if one.rows] if kind_of(path) in ("xlsx", "xls") else []
+        forms = [TableForm(sheet=name) for name in sheets]
+    except ReadError:
+        return []
+    if not sheets:
+        data = head(path)
+        encodings = [""] if _is_found(path) else [guess.encoding for guess in guesses(data)[:3]]
+        ways: list[dict[str, Any]] = [{}]
+        if encodings == [""]:
+            ways += [{"quoting": UNQUOTED}, *({"delimiter": name} for name in DELIMITERS), {"lines": True}]
+        forms = [TableForm(encoding=encoding, **way) for encoding in encodings for way in ways]
+    found: dict[Any, tuple[TableForm, Sheet]] = {}
+    for form in forms:
+        with suppress(ReadError):
+            sheet = read_sheet(path, rows, form)
+            found.setdefault((sheet.columns, sheet.rows), (form, sheet))
+    return list(found.values())
+
+
+def _is_found(path: Path) -> bool:
+    try:
+        encoding_of(path)
+    except ReadError:
+        return False
+    return True
 
 
 def one_line(text: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from themescope.core.errors import DataError
+from themescope.core.readers.account import ReadEntry
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, Json
 from themescope.core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, fold_title, title_bucket
 from themescope.db import tables as t
@@ -64,6 +65,20 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Make the corpus visible and store the report of its import."""
         self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(ready=True, report=report))
         return self.get(corpus_id)
+
+    def add_entries(self, corpus_id: int, entries: Iterable[ReadEntry]) -> None:
+        """Store what the import of a corpus left out or changed, in the order of its files."""
+        rows = (
+            (corpus_id, number, change, clean_text(reason), clean_text(place), clean_text(text))
+            for number, (change, reason, place, text) in enumerate(entries)
+        )
+        bulk_insert(self.connection, t.import_entry, [column.name for column in t.import_entry.c], rows)
+
+    def entries(self, corpus_id: int, limit: int | None = None) -> builtins.list[ReadEntry]:
+        """Return the first ``limit`` parts of files that the import left out or changed, or all."""
+        c = t.import_entry.c
+        query = sa.select(c.change, c.reason, c.place, c.text).where(c.corpus_id == corpus_id).order_by(c.number)
+        return [ReadEntry(*row) for row in self.connection.execute(query.limit(limit))]
 
     def delete(self, corpus_id: int) -> None:
         """Delete the corpus with its triplets, benchmarks, vectors, runs and maps; models, which need no text, stay."""

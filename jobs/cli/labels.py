@@ -16,7 +16,7 @@ from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
-from themescope.jobs.cli.shell import Shell, common, pairs, pass_shell, table
+from themescope.jobs.cli.shell import Shell, common, form_of, form_options, pairs, pass_shell, table
 from themescope.jobs.common.files import check_target, whole
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.labelling import files, qda_projects, starts, tables
@@ -93,6 +93,7 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--skip", is_flag=True, help="Skip rows or passages without a sentence; otherwise nothing is imported.")
 @click.option("--texts", is_flag=True, help="Import the texts of a REFI-QDA project as a new corpus first.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
+@form_options
 @common
 @pass_shell
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
@@ -107,6 +108,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         _import_project(shell, file, corpus, options["name"], options["person"], options["texts"], skip, dry_run)
         return
     corpus_id, article_id = _where(shell.store, corpus, article)
+    form = form_of(options)
     if _is_whole(file):
         with file.open(encoding="utf-8", newline="") as lines:
             record = files.import_lines(shell.store, corpus_id, lines, file)
@@ -115,7 +117,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     if files.is_saved(file):
         sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
-        sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES))
+        sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES, form))
     found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), options["together"])
     counts: dict[str, Any] = {
         "rows": found.rows,

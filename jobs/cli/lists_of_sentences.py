@@ -12,13 +12,16 @@ import numpy as np
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
-from themescope.core.readers.tables import KINDS, read_sheet
+from themescope.core.readers.tables import KINDS, Sheet, distinct_names, read_sheet
 from themescope.core.types import Vectors
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
+    F,
     Shell,
     background,
     common,
+    form_of,
+    form_options,
     model_for,
     pairs,
     pass_shell,
@@ -33,7 +36,9 @@ from themescope.jobs.queue.foreground import Bar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
 METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
-COLUMN = click.option("--column", default="", help="Column of the sentences; default: the one with the longest cells.")
+_COLUMN = click.option(
+    "--column", "--text-column", default="", help="Column of the sentences; default: the one with the most text."
+)
 PRECISION = click.option(
     "--precision", type=click.Choice(("fp32", "int8")), default="fp32", show_default=True, help="int8 is faster."
 )
@@ -43,10 +48,15 @@ Embed = Callable[[Sequence[str]], Vectors]
 Rows = Sequence[Sequence[Any]]
 
 
+def column_and_form(command: F) -> F:
+    """Give a command the options that say how the file is written, and in which column the sentences are."""
+    return _COLUMN(form_options(command))
+
+
 @click.command()
 @click.argument("source")
 @METHOD
-@COLUMN
+@column_and_form
 @OUT
 @PRECISION
 @click.option(
@@ -73,7 +83,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     if write is None:
         raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
     check_target(out, Path(source))
-    texts = _texts(Path(source), options["column"])
+    texts = _texts(Path(source), options)
     vectors = _model(shell, method, options["precision"])(texts)
     vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
     with whole(out) as partial:
@@ -89,10 +99,10 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
     "--top", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Number of sentences to show."
 )
 @METHOD
-@COLUMN
+@column_and_form
 @common
 @pass_shell
-def similar(shell: Shell, sentence: str, source: str, top: int, method: str, column: str) -> None:
+def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **options: Any) -> None:
     """Find the nearest neighbours of SENTENCE in a corpus or a file."""
     from themescope.core.compute.neighbours import nearest_neighbours
 
@@ -103,7 +113,7 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
         shell.show(through, "\n".join([table(through["nearest"]), through["note"]]))
         return
     embed_texts = _model(shell, method, "fp32")
-    texts = _texts(Path(source), column) if is_file(source) else _corpus_texts(shell, source)
+    texts = _texts(Path(source), options) if is_file(source) else _corpus_texts(shell, source)
     vectors = embed_texts([sentence, *texts])
     found = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
     rows = [{"cosine": round(cosine, 4), "sentence": texts[row]} for row, cosine in found]
@@ -116,7 +126,7 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, col
 @seed_option("Seed of sampling and initialisation.")
 @click.option("--model-only", is_flag=True, help="Ignore the words that sentences share.")
 @METHOD
-@COLUMN
+@column_and_form
 @OUT
 @PRECISION
 @common
@@ -141,20 +151,27 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
         raise ConfigError(f"Themes are written as {', '.join(_TABLE_FILES)}, not as {out.suffix or 'no ending'!r}.")
     check_target(out, Path(source))
     begun = time.monotonic()
-    texts = _texts(Path(source), options["column"])
+    sheet, kept, texts = _read(Path(source), options)
     vectors = _model(shell, method, options["precision"])(texts)
     found = find_themes(texts, vectors, config, seed, _BarReport(Bar("Find themes", quiet=shell.json)))
     rows = [
-        (text, int(label) + 1, found.themes[label].name, round(float(margin), 4))
-        for text, label, margin in zip(texts, found.labels, found.margins, strict=True)
+        (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
+        for row, label, margin in zip(kept, found.labels, found.margins, strict=True)
     ]
+    header = distinct_names(("row", *sheet.columns, "theme", "name", "margin"))
     with whole(out) as partial:
-        partial.write_bytes(_TABLE_FILES[out.suffix.lower()](("sentence", "theme", "name", "margin"), rows))
+        partial.write_bytes(_TABLE_FILES[out.suffix.lower()](header, rows))
     themes = [{"theme": i, "name": t.name, "size": t.size} for i, t in enumerate(found.themes, 1)]
     seconds = round(time.monotonic() - begun, 2)
+    counts = {"skipped": dict(sheet.account.skipped), "changed": dict(sheet.account.changed)}
+    told = [f"{name}  {n:,} × {reason}" for name, reasons in counts.items() for reason, n in reasons.items()]
+    told += [f"read as  {name}: {note}" for name, note in sheet.account.notes.items()]
     shell.show(
-        {"file": str(out), "sentences": len(texts), "reason": found.reason, "themes": themes, "seconds": seconds},
-        "\n".join(filter(None, [found.reason, table(themes), f"{len(texts):,} sentences in {out}, {seconds} s"])),
+        {"file": str(out), "sentences": len(texts), "reason": found.reason, "themes": themes, "seconds": seconds}
+        | {"input": {**counts, **sheet.account.notes}},
+        "\n".join(
+            filter(None, [found.reason, table(themes), *told, f"{len(texts):,} sentences in {out}, {seconds} s"])
+        ),
     )
 
 
@@ -189,17 +206,26 @@ def _model(shell: Shell, wanted: str, precision: Precision) -> Embed:
         return load(shell.store.artifacts.path(record.artifact), precision).encode
 
 
-def _texts(path: Path, column: str) -> list[str]:
-    sheet = read_sheet(path)
+def _texts(path: Path, options: dict[str, Any]) -> list[str]:
+    return _read(path, options)[2]
+
+
+def _read(path: Path, options: dict[str, Any]) -> tuple[Sheet, list[int], list[str]]:
+    """Return the table of a file, its rows that have a sentence, and the sentences."""
+    column = options.pop("column")
+    sheet = read_sheet(path, form=form_of(options))
     if sheet.cut:
         raise DataError(f"{path.name} has more than {len(sheet.rows):,} rows. Split it.")
     name = column or sheet.likely_column()
     if name not in sheet.columns:
         raise UnknownNameError("column", name, sheet.columns)
-    texts = [text for text in sheet.column(name) if text]
-    if not texts:
+    column_of_texts = sheet.column(name)
+    rows = [row for row, text in enumerate(column_of_texts) if text]
+    if not rows:
         raise DataError(f"The column {name!r} of {path.name} has no sentences.")
-    return texts
+    for row in set(range(len(column_of_texts))) - set(rows):
+        sheet.account.skip("no text", f"row {sheet.numbers[row]:,}", " ".join(sheet.rows[row]))
+    return sheet, rows, [column_of_texts[row] for row in rows]
 
 
 def _through_index(shell: Shell, sentence: str, source: str, top: int, method: str) -> dict[str, Any] | None:

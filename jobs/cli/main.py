@@ -19,7 +19,7 @@ from themescope.jobs.cli.lists_of_sentences import cluster, embed, name_themes, 
 from themescope.jobs.cli.people import people_
 from themescope.jobs.cli.reproduce import reproduce
 from themescope.jobs.cli.shell import Commands
-from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, import_, map_, train, triplets
+from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, import_, map_, skipped, train, triplets
 from themescope.jobs.common.results import code_version
 
 
@@ -33,8 +33,9 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate, reproduce,
-    map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, demo, doctor,
+    import_, skipped, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate,
+    reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, demo,
+    doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

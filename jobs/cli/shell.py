@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from themescope.core.config import Config, json_or_text, parse_value
+from themescope.core.config import Config, json_or_text, options, parse_value
 from themescope.core.errors import (
     ArtifactError,
     Cancelled,
@@ -27,6 +27,7 @@ from themescope.core.errors import (
     ThemescopeError,
     UnknownNameError,
 )
+from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
 from themescope.core.types import Split
 from themescope.db.settings import Settings
@@ -103,6 +104,26 @@ def seed_option(help: str) -> Callable[[F], F]:
 def settings_option(what: str) -> Callable[[F], F]:
     """Give a command the option ``--set name=value``."""
     return click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help=f"A setting of the {what}.")
+
+
+def form_options(command: F) -> F:
+    """Give a command an option for each way in which the table of a file can be written."""
+    for name, (field, kind, info) in reversed(options(TableForm).items()):
+        flag, values = f"--{name.replace('_', '-')}", info.choices
+        how: dict[str, Any] = {"is_flag": True} if kind is bool else {"default": field.default}
+        if values:
+            how["type"] = click.Choice([str(value) for value in values if value])
+            how["default"] = None
+        elif kind is int:
+            how["type"] = click.IntRange(int(info.low or 0), int(info.high or 0))
+        command = click.option(flag, name, help=info.help, **how)(command)
+    return command
+
+
+def form_of(chosen: dict[str, Any]) -> TableForm:
+    """Return how a table is written, and remove the options that say so from ``chosen``."""
+    given = {name: chosen.pop(name) for name in options(TableForm)}
+    return TableForm(**{name: value for name, value in given.items() if value is not None})
 
 
 def settings_of(cls: type[Config], pairs: Sequence[str]) -> dict[str, Any]:

@@ -9,23 +9,30 @@ from typing import Any
 
 import click
 
+from themescope.core.config import options as settings_named
 from themescope.core.errors import ArtifactError, ConfigError
+from themescope.core.readers.account import ReadEntry
 from themescope.core.types import FittedModel
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
     Shell,
     background,
     common,
+    form_of,
+    form_options,
     model_for,
     pairs,
     pass_shell,
     seed_option,
     settings_of,
     settings_option,
+    table,
 )
+from themescope.jobs.common.files import whole
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.models import announcement, find_model
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
+from themescope.jobs.services.table_files import csv_text
 
 _MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
 KINDS = click.Choice(("sentences", "titles"))
@@ -59,6 +66,8 @@ SEED = seed_option("Random seed.")
     metavar="COLUMN=TYPE",
     help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
 )
+@click.option("--text-column", default="", metavar="COLUMN", help="Column of the texts of a table.")
+@form_options
 @settings_option("reader")
 @background
 @common
@@ -67,19 +76,72 @@ def import_(
     shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], types: tuple[str, ...], then: str, **options: Any
 ) -> None:
     """Import FILES as a new corpus."""
-    settings: dict[str, Any] = {}
-    if pairs:
-        from themescope.core.readers import REGISTRY as READERS
-        from themescope.core.readers.formats import detect
+    from themescope.core.readers import REGISTRY as READERS
+    from themescope.core.readers.formats import detect
 
-        settings = settings_of(READERS.get(options["reader"] or detect(files[0])).config_class(), pairs)
+    form = {name: value for name, value in form_of(options).to_dict().items() if value}
+    settings = form | ({"text": text} if (text := options.pop("text_column")) else {})
+    if pairs or settings:
+        config = READERS.get(options["reader"] or detect(files[0])).config_class()
+        unknown = [name for name in settings if name not in settings_named(config)]
+        if unknown:
+            raise ConfigError(f"The reader of {files[0].name} has no {', '.join(unknown)}.")
+        settings |= settings_of(config, pairs)
     declared = {column: type for column, _, type in (pair.rpartition("=") for pair in types)}
     options["language"] = options["language"] or language_of_file(files[0], options["reader"])
     args = {"files": [str(f.absolute()) for f in files], "settings": settings, "types": declared, **options}
     result = shell.run("import-corpus", args)
     if then == "all":
         result["then"] = _follow_ups(shell, options["corpus"], options["language"], result["job"])
+    if "corpus_id" in result and not shell.json:
+        click.echo(_import_report(shell, result))
+        return
     _done(shell, result)
+
+
+def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:
+    """Return what an import stored, left out and changed, with the first places of each."""
+    with shell.store.reading() as r:
+        entries = r.corpora.entries(result["corpus_id"])
+    shown = {name: value for name, value in result.items() if name not in ("skipped", "changed", "notes", "digest")}
+    parts = [pairs(shown)]
+    for change, name in ((False, "skipped"), (True, "changed")):
+        for reason, number in result[name].items():
+            places = [entry for entry in entries if (entry.change, entry.reason) == (change, reason)]
+            listed = "; ".join(f"{one.place}: {_shortened(one.text)}".strip(": ") for one in places[:3])
+            parts.append(f"{name}  {number:,} × {reason}" + (f" ({listed})" if listed else ""))
+    parts += [f"read as  {name}: {note}" for name, note in result["notes"].items()]
+    if not result["skipped"] and not result["changed"]:
+        parts.append("Nothing was skipped or changed.")
+    elif entries:
+        parts.append(f"Every place: themescope skipped {result['corpus']!r} --out FILE.csv")
+    return "\n".join(parts)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+@click.command()
+@click.argument("corpus")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write (.csv).")
+@common
+@pass_shell
+def skipped(shell: Shell, corpus: str, out: Path | None) -> None:
+    """Show what the import of CORPUS left out or changed, with the place and text of each."""
+    with shell.store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        entries = r.corpora.entries(record.id)
+    rows = [{"what": "changed" if e.change else "skipped", **e._asdict()} for e in entries]
+    for row in rows:
+        del row["change"]
+    if out is not None:
+        with whole(out) as partial:
+            partial.write_text(csv_text(("what", *ReadEntry._fields[1:]), [[*row.values()] for row in rows]), "utf-8")
+    counts = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
+    empty = "Nothing was skipped or changed with a known place."
+    shell.show({**counts, "entries": rows}, f"{len(rows):,} places in {out}" if out else table(rows, empty=empty))
 
 
 @click.command()

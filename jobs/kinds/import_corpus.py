@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from themescope.core.config import option
+from themescope.core.config import config_from_dict, option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
 from themescope.core.protocols import Reader, Report, SubReport
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.table import SENTENCES
+from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import CorpusRecord, JobStatus
 from themescope.core.types import Article
 from themescope.db.store import Store
@@ -59,8 +60,8 @@ class ImportSources:
                 raise ReadError(path, "this file does not exist.", advice="Check its path on the worker's machine.")
         self.ids = [reader or detect(path) for path in self._paths]
         self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
-        self.skipped: Counter[str] = Counter()
-        """Number of skipped entries by reason."""
+        self.account = ReadAccount()
+        """What was left out or changed."""
         self.types: dict[str, str] = {}
         """Types of columns that the files declare."""
 
@@ -92,7 +93,9 @@ class ImportSources:
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
             "settings": dict(self._settings),
-            "skipped": dict(self.skipped),
+            "skipped": dict(self.account.skipped),
+            "changed": dict(self.account.changed),
+            "notes": dict(self.account.notes),
         }
 
 
@@ -187,6 +190,7 @@ def import_corpus(args: ImportConfig, context: JobContext) -> dict[str, Any]:
         find_types(context, record.id, lambda column: types.get(column.name, ""), context)
         report = sources.report() | {"digest": str(digest)} | language_report(context.store, record.id)
         with context.writing() as w:
+            w.corpora.add_entries(record.id, sources.account.entries)
             return _result(w.corpora.finish(record.id, report))
     except Exception as error:
         _remove_import(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
@@ -244,7 +248,8 @@ def _import(
             w.corpora.add_articles(record.id, batch)
         progress.articles += len(batch)
     progress.progress(1, 1)
-    sources.skipped.update({LEFT_OUT: len(kept.left_out)} if kept.left_out else {})
+    if kept.left_out:
+        sources.account.skip(LEFT_OUT, text=", ".join(kept.left_out), n=len(kept.left_out))
     if progress.articles == 0:
         skipped = ", ".join(f"{n} × {why}" for why, n in sources.report()["skipped"].items())
         raise DataError(
@@ -266,7 +271,7 @@ def _articles(
         with closing(found) as shards:
             for parsed in shards:
                 digest.extend(parsed.digests)
-                sources.skipped += parsed.skipped
+                sources.account.add(parsed.account)
                 sources.types |= parsed.types
                 yield from parsed.articles
 
@@ -287,8 +292,8 @@ def batches(articles: Iterator[Article]) -> Iterator[list[Article]]:
 
 def _result(record: CorpusRecord) -> dict[str, Any]:
     counts = {name: getattr(record, name) for name in ("articles", "sections", "paragraphs", "sentences")}
-    report = {"skipped": dict(record.report.get("skipped", {})), "digest": record.report.get("digest", "")}
-    report |= {REPORTED: dict(record.report.get(REPORTED, {}))}
+    report: dict[str, Any] = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
+    report |= {"digest": record.report.get("digest", ""), REPORTED: dict(record.report.get(REPORTED, {}))}
     return {"corpus": record.name, "corpus_id": record.id, **counts, **report}
 
 
@@ -318,11 +323,13 @@ class ImportListConfig(JobConfig):
     column: str = option("", "Column of the sentences; empty: one called so, or the one with the longest cells.")
     group: str = option("", "Column of the group of a sentence, such as its source; empty: none.")
     types: Mapping[str, Any] = option({}, "Types of columns, as when a corpus is imported.")
+    form: Mapping[str, Any] = option({}, "How the file is written: encoding, delimiter, sheet and so on.")
     language: str = option("en", "Language of the text, as a two-letter code.")
 
     def validate(self) -> None:
         """Check the types."""
         check_types(self.types, self.named("types"))
+        config_from_dict(TableForm, self.form)
 
 
 def import_list(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
@@ -333,7 +340,7 @@ def import_list(args: ImportListConfig, context: JobContext) -> dict[str, Any]:
             corpus=args.corpus,
             language=args.language,
             reader=READER,
-            settings=list_settings(args.corpus, args.column, args.group),
+            settings={**list_settings(args.corpus, args.column, args.group), **args.form},
             types=args.types,
         ),
         context,

@@ -11,6 +11,7 @@ import numpy as np
 from themescope.core.errors import UnknownNameError
 from themescope.core.records.answers import NamedTheme, ThemeRun
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, RunRecord
+from themescope.core.text.cleaning import clean
 from themescope.core.types import Ids, Split
 from themescope.db.repositories.corpora import Where
 from themescope.db.store import Store, Unit
@@ -52,7 +53,7 @@ class HitGroup:
 
 def words_of(text: str) -> list[str]:
     """Return the different words of a query, at most eight."""
-    return list(dict.fromkeys(clean_text(text).split()))[:_MOST_WORDS]
+    return list(dict.fromkeys(clean(clean_text(text)).split()))[:_MOST_WORDS]
 
 
 def holds_all(text: str, words: Sequence[str]) -> bool:

@@ -22,6 +22,7 @@ from themescope.core.compute.neighbours import CANDIDATES, NeighbourIndex, cosin
 from themescope.core.errors import DataError, ThemescopeError
 from themescope.core.records.answers import Match, SearchResult
 from themescope.core.records.stored import ModelRecord
+from themescope.core.text.cleaning import clean
 from themescope.core.text.tokens import tokenize
 from themescope.core.types import Ids, Matrix, Sentence
 from themescope.db.files.vector_files import VectorFiles
@@ -237,7 +238,7 @@ def find(
     limit: int = 20,
 ) -> SearchResult:
     """Return the sentences of a corpus that contain a text or all its words, in reading order."""
-    wanted = " ".join(clean_text(text).split())
+    wanted = " ".join(clean(clean_text(text)).split())
     if not wanted:
         raise DataError("Enter a text to search for.")
     with store.reading() as r:
@@ -293,7 +294,7 @@ def _model(store: Store, corpus_id: int, model_id: int | None) -> ModelRecord:
 def _vector(store: Store, model: ModelRecord, query: str | int) -> Matrix:
     """Return the (1, dim) vector of a text, or the stored one of a sentence."""
     if isinstance(query, str):
-        return query_vector(store, model, clean_text(query))
+        return query_vector(store, model, clean(clean_text(query)))
     with store.reading() as r:
         sentence = known_sentence(r, query)
     place = np.array([sentence.article_id]), np.array([sentence.position])

@@ -19,11 +19,11 @@ import numpy as np
 
 from themescope.core.columns import ColumnLevel, ColumnType, Values, plain_values
 from themescope.core.readers.arrow_tables import METADATA
+from themescope.core.readers.tables import FORMULA
 from themescope.core.records.stored import ColumnRecord
 from themescope.core.types import Ids, Value
 from themescope.db.store import Store
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _EXCEL_FROM = 1_900
 """First year of dates in Excel."""
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -33,14 +33,9 @@ def safe_cell(value: Any) -> Any:
     """Prefix an apostrophe to text that a spreadsheet would run as a formula; times become ISO text."""
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, str) and value.startswith(_FORMULA):
+    if isinstance(value, str) and value.startswith(FORMULA):
         return "'" + value
     return value
-
-
-def raw_cell(text: str) -> str:
-    """Undo :func:`safe_cell`."""
-    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -71,7 +66,7 @@ def json_pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterato
 
 
 def excel_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "themes") -> bytes:
-    """Return an Excel workbook with one sheet; cells are safe, characters invalid in XML are removed."""
+    """Return an Excel workbook with one sheet; no cell is a formula, characters invalid in XML are removed."""
     return excel_sheets({title: [header, *rows]})
 
 
@@ -89,7 +84,7 @@ def excel_sheets(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
             return value.replace(tzinfo=None)  # Excel knows no zones
         if not isinstance(value, str):
             return value
-        written = WriteOnlyCell(sheet, value=safe_cell(_UNPRINTABLE.sub("", value)))
+        written = WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", value))
         written.data_type = "s"  # never a formula
         return written
 

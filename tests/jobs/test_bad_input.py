@@ -66,7 +66,10 @@ CASES: dict[str, tuple[Make, str]] = {
         "byte 0 of the decompressed text: the bzip2 file",
     ),
     "bad XML": (imported("bad.xml"), "bad.xml, line 302, column 20, byte"),
-    "wrong encoding": (imported("latin1.txt"), "latin1.txt, byte 5: this is not UTF-8 text (byte 0xe9). Save"),
+    "wrong encoding": (
+        imported("latin1.txt"),
+        "latin1.txt, line 4: this line is not UTF-8 text, although 2 other lines",
+    ),
     "SCB CSV without a column": (imported("scb.csv"), "scb.csv, line 1: the column 'SectionTitle' is missing; found"),
     "empty file": (imported("empty.jsonl"), "empty.jsonl: the file is empty. Check that"),
     "one long line": (

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from themescope.core.columns import ColumnLevel, ColumnType, plain_values
 from themescope.core.errors import ConfigError, UnknownNameError
+from themescope.core.readers.tables import raw_cell
 from themescope.db import tables as t
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
@@ -27,7 +28,6 @@ from themescope.jobs.services.table_files import (
     file_content,
     json_lines,
     parquet_bytes,
-    raw_cell,
 )
 
 CLAIMS = """\
@@ -197,7 +197,7 @@ def test_every_format_of_files_has_the_columns(sqlite_store: Store, tmp_path: Pa
     sheet = openpyxl.load_workbook(io.BytesIO(exported(sqlite_store, "C", excel_bytes))).active
     assert sheet is not None
     cells = [[cell.value for cell in row] for row in sheet.iter_rows()]
-    assert cells[1][2:5] == ["games", 1.5, datetime(2020, 1, 5)] and cells[4][5] == "'=1+1"
+    assert cells[1][2:5] == ["games", 1.5, datetime(2020, 1, 5)] and cells[4][5] == "=1+1"
     found = pq.read_table(io.BytesIO(exported(sqlite_store, "C", parquet_bytes))).schema
     assert pa.types.is_dictionary(found.field("motion").type) and found.field("score").type == pa.float64()
     assert found.field("day").type == pa.timestamp("us", "UTC")

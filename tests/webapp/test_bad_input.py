@@ -13,7 +13,7 @@ from themescope.webapp.shared.input_files import SERVER_PATH
 Open = Callable[..., AppTest]
 
 SENTENCES = {
-    "latin1.txt": "this is not UTF-8 text (byte 0xe9). Save the file as UTF-8.",
+    "latin1.txt": "this line is not UTF-8 text, although 2 other lines are.",
     "nowhere.txt": "There is no file",
 }
 

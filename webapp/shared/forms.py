@@ -7,12 +7,15 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from themescope.core.config import C, Config, OptionInfo, config_from_dict, default_of, label_of, options
+from themescope.core.errors import ReadError
+from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, TableForm, alternatives, read_sheet
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, json_lines, parquet_bytes
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, download, draw_table
@@ -31,6 +34,51 @@ def config_fields(cls: type[Config], key: str, *, shown: int = 6) -> dict[str, A
     if any(_is_closed(info) for *_, info in fields):
         input_files.explain_server_paths()
     return values
+
+
+@st.cache_data(show_spinner="Reading the file …", max_entries=16)
+def _read(path: str, size: int, form: TableForm, most: int) -> Sheet | str:
+    """Return the first rows of a table, or why it cannot be read; ``size`` distinguishes versions of the file."""
+    try:
+        return read_sheet(Path(path), most, form)
+    except ReadError as error:
+        return str(error)
+
+
+def table_form(path: Path, key: str, most: int = SAMPLE_ROWS) -> tuple[TableForm, Sheet] | None:
+    """Draw how the table of a file is written; return it with its first rows, or None if a person has to choose first.
+
+    What the file leaves open is shown as alternatives side by side, each with its first rows.
+    """
+    size = path.stat().st_size
+    with st.expander("How the file is written", icon=":material/table:"):
+        values = config_fields(TableForm, f"{key}_form")
+    form = checked(TableForm, values)
+    if form is None:
+        return None
+    sheet = _read(str(path), size, form, most)
+    if isinstance(sheet, Sheet):
+        for name, note in sheet.account.notes.items():
+            st.caption(f"Read as {plain(words(name)).lower()}: {plain(note)}.")
+        return form, sheet
+    st.error(plain(sheet), icon=":material/error:")
+    found = alternatives(path)
+    if found:
+        st.markdown("**Which one is right?**")
+    known = {name: info for name, (_, _, info) in options(TableForm).items()}
+    columns = st.columns(_ACROSS)
+    for place, (way, rows) in enumerate(found):
+        given = {name: value for name, value in way.to_dict().items() if value}
+        named = (labelled(name, known[name]) + f": {value}" * (value is not True) for name, value in given.items())
+        with columns[place % _ACROSS]:
+            st.dataframe(pd.DataFrame(rows.rows, columns=list(rows.columns)), hide_index=True)
+            st.button(
+                plain(", ".join(named)) or "As it is",
+                key=f"{key}_way_{place}",
+                on_click=st.session_state.update,
+                args=({f"{key}_form-{name}": value for name, value in given.items()},),
+            )
+    return None
 
 
 def checked(cls: type[C], values: Mapping[str, Any]) -> C | None:

@@ -13,14 +13,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 import streamlit as st
 
 from themescope.core.columns import OMIT, ColumnType, Profile, column_name
 from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
-from themescope.core.readers.tables import SAMPLE_ROWS, Sheet, read_sheet
+from themescope.core.readers.tables import SAMPLE_ROWS, Sheet
 from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
 from themescope.jobs.services.selections import HEADER
@@ -145,16 +145,10 @@ _HEIGHT = 190
 class TableColumns:
     """Chosen columns of a table."""
 
-    settings: Mapping[str, str]
+    settings: Mapping[str, Any]
     """Settings of the reader of tables."""
     types: Mapping[str, str] = field(default_factory=dict)
     """Types of columns that differ from the detected ones."""
-
-
-@st.cache_data(show_spinner="Reading the file …", max_entries=8)
-def first_rows(path: str, size: int) -> Sheet:
-    """Return the first rows of a table; ``size`` distinguishes versions of the file."""
-    return read_sheet(Path(path), SAMPLE_ROWS)
 
 
 def choose_columns(sheet: Sheet, key: str) -> TableColumns:

@@ -38,7 +38,7 @@ from themescope.core.labelling.codebook.qda_project import (
     TextSource,
 )
 from themescope.core.labelling.provenance import Maker, Source
-from themescope.core.readers.account import Account
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.streams import excessive_size
 
 FILE_LIMIT, BYTE_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 500_000_000
@@ -91,7 +91,7 @@ class _Content:
     sources: list[_FoundSource] = field(default_factory=list)
     notes: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Id → (path, content)."""
-    account: Account = field(default_factory=Account)
+    account: ReadAccount = field(default_factory=ReadAccount)
     origin: str = ""
     users: dict[str, Maker] = field(default_factory=dict)
 
@@ -131,7 +131,7 @@ class ProjectReader:
         return self._content.name
 
     @property
-    def account(self) -> Account:
+    def account(self) -> ReadAccount:
         """What is not read, such as pictures."""
         return self._content.account
 

@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
+from themescope.core.readers.account import ReadAccount
+from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Article, Paragraph, Shard
+from themescope.core.types import Article, Paragraph, Section, Shard
 from themescope.jobs.common.importing.reading import read_files, time_limit
 
 Piece = tuple[int, Any]
@@ -36,8 +38,8 @@ class Parsed:
     """Articles with sentences and without the texts of their paragraphs, in order."""
     digests: list[bytes]
     """Digest of the text of each article."""
-    skipped: Counter[str] = field(default_factory=Counter)
-    """Number of skipped pieces by reason."""
+    account: ReadAccount = field(default_factory=ReadAccount)
+    """What was left out or changed."""
     types: dict[str, str] = field(default_factory=dict)
     """Types of columns that the files declare."""
 
@@ -56,11 +58,16 @@ class ParseShard:
                 path, reader = self._files[file]
                 begin(path)
                 found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
+                if isinstance(own := getattr(reader, "account", None), ReadAccount) and isinstance(
+                    reader, PiecewiseReader
+                ):
+                    done.account.add(own.take())
                 if isinstance(found, Article):
+                    found = cleaned(found, done.account)
                     done.digests.append(article_digest(found))
                     done.articles.append(_without_texts(split_article(found, self._splitter)))
                 else:
-                    done.skipped[found] += 1
+                    done.account.skip(found)
         return done
 
     def shard(self, name: str, pieces: Sequence[Piece]) -> Parsed:
@@ -70,6 +77,47 @@ class ParseShard:
         except Exception as error:
             error.add_note(f"This happened in {name}.")
             raise
+
+
+def cleaned(article: Article, account: ReadAccount) -> Article:
+    """Return an article whose texts are in one form of characters, see :func:`themescope.core.text.cleaning.clean`."""
+    changed = 0
+
+    def form(text: str) -> str:
+        nonlocal changed
+        found = clean(text)
+        changed += found != text
+        return found
+
+    sections = tuple(
+        Section(
+            form(section.title),
+            section.level,
+            tuple(Paragraph(form(p.text), tuple(map(form, p.sentences))) for p in section.paragraphs),
+            tuple(map(clean, section.path)),
+        )
+        for section in article.sections
+    )
+    title = form(article.title)
+    if not changed:
+        return article
+    account.change("text with invisible characters or letters in another form", n=changed)
+    return replace(article, title=title, sections=sections)
+
+
+def _account(path: Path, reader: Reader, several: bool) -> ReadAccount:
+    """Return the account of a reader that read a whole file; with several files, places name theirs."""
+    found = getattr(reader, "account", None)
+    if not isinstance(found, ReadAccount):
+        found = ReadAccount(skipped=Counter(reader.skipped))
+    if not several:
+        return found
+    entries = [
+        entry._replace(place=f"{path.name}, {entry.place}" if entry.place else path.name) for entry in found.entries
+    ]
+    return ReadAccount(
+        found.skipped, found.changed, entries, {f"{path.name}, {name}": note for name, note in found.notes.items()}
+    )
 
 
 def _without_texts(article: Article) -> Article:
@@ -132,7 +180,7 @@ class ShardLog:
 
     def add(self, shard: Parsed) -> None:
         """Append the record of a shard."""
-        values = {"digests": b"".join(shard.digests).hex(), "skipped": shard.skipped}
+        values = {"digests": b"".join(shard.digests).hex(), "account": shard.account.to_json()}
         with self._file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(values) + "\n")
 
@@ -144,7 +192,9 @@ def _record(line: bytes) -> Parsed | None:
     except json.JSONDecodeError:
         return None
     digests = bytes.fromhex(values["digests"])
-    return Parsed([], [digests[i : i + 16] for i in range(0, len(digests), 16)], Counter(values["skipped"]))
+    return Parsed(
+        [], [digests[i : i + 16] for i in range(0, len(digests), 16)], ReadAccount.from_json(values["account"])
+    )
 
 
 def parsed_shards(
@@ -166,7 +216,7 @@ def parsed_shards(
             log.add(parsed)
             here, left = min(left, len(parsed.articles)), max(left - len(parsed.articles), 0)
             yield replace(parsed, articles=parsed.articles[here:])
-    if notes.skipped or notes.types:
+    if notes.account or notes.types:
         yield notes
 
 
@@ -187,7 +237,7 @@ def _computed(
 
 def _counted(items: Generator[T, None, Parsed], notes: Parsed) -> Generator[T]:
     found = yield from items
-    notes.skipped.update(found.skipped)
+    notes.account.add(found.account)
     notes.types.update(found.types)
 
 
@@ -212,8 +262,8 @@ def _shards(
     if pieces and number >= skip:
         yield shard(f"part {number + 1:,} of the text", pieces)
     notes = Parsed([], [])
-    for _, reader in files:
-        notes.skipped.update(reader.skipped)
+    for path, reader in files:
+        notes.account.add(_account(path, reader, several=len(files) > 1))
         notes.types.update(reader.types if isinstance(reader, TypedReader) else {})
     return notes
 

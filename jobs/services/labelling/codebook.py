@@ -25,12 +25,13 @@ from themescope.core.labelling.codebook.qda_xml import read_codebook
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import TrainingItem, items_of, share_right
+from themescope.core.readers.tables import raw_cell
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Estimate, Ids
 from themescope.db.label_records import NewLabelling, PracticeRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.table_files import csv_text, raw_cell
+from themescope.jobs.services.table_files import csv_text
 
 CODE_FILES = ("qdc", "json", "csv")
 """Suffixes of files of codes that :func:`read_codes` reads."""

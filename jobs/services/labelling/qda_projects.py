@@ -34,7 +34,7 @@ from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
 from themescope.core.labelling.partition import UNASSIGNED, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
-from themescope.core.readers.account import Account
+from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
 from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
@@ -121,7 +121,7 @@ class ProjectPlan:
     """Number of sentences with several codes, of which the one with the longest selection is kept."""
     missing: int
     """Number of example sentences that were not found."""
-    account: Account
+    account: ReadAccount
     """What is not read, such as pictures, and every passage that is lost or found in part."""
 
 
@@ -152,7 +152,7 @@ class _Matching:
         self._notes: dict[int, list[str]] = {}
         self._uncertain: set[int] = set()
         self._passages = self._partly = self._lost = 0
-        self._account = Account()
+        self._account = ReadAccount()
 
     def add(self, source: TextSource) -> None:
         """Take over the selections of a text, if it is an article of the corpus."""
@@ -241,7 +241,7 @@ class _Matching:
         if one.uncertain:
             self._uncertain.add(id)
 
-    def plan(self, name: str, account: Account) -> ProjectPlan:
+    def plan(self, name: str, account: ReadAccount) -> ProjectPlan:
         """Return the plan after all texts; ``account``: of the file."""
         if len(self._ids) > starts.MOST_SENTENCES:
             raise DataError(f"A labelling may have {starts.MOST_SENTENCES:,} sentences; these are {len(self._ids):,}.")

@@ -13,13 +13,12 @@ from typing import Any
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.tables import Sheet, one_line
+from themescope.core.readers.tables import Sheet, one_line, raw_cell
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import MAKER
 from themescope.jobs.services.labelling import starts
-from themescope.jobs.services.table_files import raw_cell
 
 _ID = ("sentence_id", "sentence id", "id")
 _TEXT = ("sentence", "text", "sentence_text", "sentence text")

@@ -14,20 +14,22 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.selections import Origin
+from themescope.core.readers.account import ReadEntry
 from themescope.core.readers.table import SENTENCES
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
 from themescope.core.types import PARTS, SectionRecord, Sentence
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
+from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.corpora import state
 from themescope.webapp.features.corpora.clusters import NO_CLUSTERS, Clusters, actions, of_article, overview
 from themescope.webapp.shared import forms, queries
 from themescope.webapp.shared.choose import clickable, nothing
-from themescope.webapp.shared.components import draw_component, draw_table
+from themescope.webapp.shared.components import download, draw_component, draw_table
 from themescope.webapp.shared.results.partition_queries import LEAD
 from themescope.webapp.shared.selections import selections
-from themescope.webapp.shared.text import ago, count, plain
+from themescope.webapp.shared.text import ago, count, plain, shorten
 
 _ASSETS = Path(__file__).parent / "assets"
 
@@ -114,15 +116,28 @@ def report(corpus: CorpusRecord) -> None:
             )
         if unspaced := [code for code in frequent(shares) if code in UNSPACED]:
             st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
-    dropped = _counts(corpus.report.get("skipped", {}))
-    rest = {key: value for key, value in corpus.report.items() if key not in ("skipped", REPORTED)}
+    counted = {name: _counts(corpus.report.get(name, {})) for name in ("skipped", "changed")}
+    rest = {key: value for key, value in corpus.report.items() if key not in (*counted, REPORTED) and value}
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("**Skipped at import**")
-        if dropped:
-            forms.facts_table(dropped, ("Reason", "Count"))
+        st.markdown("**Skipped or changed at import**")
+        entries = queries.read(lambda r: r.corpora.entries(corpus.id))
+        rows = [
+            (name.capitalize(), reason, number, _first_places(entries, name == "changed", reason))
+            for name, reasons in counted.items()
+            for reason, number in reasons.items()
+        ]
+        if rows:
+            draw_table(dict(zip(("What", "Reason", "Count", "First places"), zip(*rows, strict=True), strict=True)))
         else:
-            st.caption("Nothing was skipped.")
+            st.caption("Nothing was skipped or changed.")
+        if entries:
+            listed = [("changed" if e.change else "skipped", e.reason, e.place, e.text) for e in entries]
+            download(
+                f"All {count(len(entries), 'place')} (CSV)",
+                lambda: csv_text(("what", "reason", "place", "text"), listed),
+                f"{corpus.name} skipped.csv",
+            )
     if rest:
         with right:
             st.markdown("**Import settings**")
@@ -140,6 +155,11 @@ def _topics(counts: Mapping[tuple[str, str], int]) -> None:
     topics = sorted({topic for topic, _ in counts}, key=lambda t: (t == "", t))
     clusters = {names[part]: [counts.get((topic, part), 0) for topic in topics] for part in parts}
     draw_table({"Topic": [topic or "none" for topic in topics], **clusters})
+
+
+def _first_places(entries: Sequence[ReadEntry], change: bool, reason: str) -> str:
+    found = [entry for entry in entries if (entry.change, entry.reason) == (change, reason)][:3]
+    return "; ".join(f"{entry.place}: {shorten(entry.text, 60)}".strip(": ") for entry in found)
 
 
 def _counts(value: Any) -> dict[str, int]:

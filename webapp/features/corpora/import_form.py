@@ -19,7 +19,7 @@ from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt
-from themescope.webapp.shared.forms import checked, config_fields
+from themescope.webapp.shared.forms import checked, config_fields, table_form
 from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.text import count, plain, shorten, words
@@ -79,11 +79,16 @@ def _columns(path: Path) -> TableColumns | None:
         return None
     if file is None:
         return TableColumns({})
-    sheet = attempt(lambda: input_files.first_rows(str(file), file.stat().st_size))
-    if sheet is not None and not sheet.rows:
+    key = f"corpora_import_columns_{_key([path])}"
+    read = table_form(file, key)
+    if read is None:
+        return None
+    form, sheet = read
+    if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    return None if sheet is None else input_files.choose_columns(sheet, f"corpora_import_columns_{_key([path])}")
+    chosen = input_files.choose_columns(sheet, key)
+    return TableColumns({**form.to_dict(), **chosen.settings}, chosen.types)
 
 
 def _queue(args: dict[str, Any], key: int, turn: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.readers.formats import COMPRESSIONS
-from themescope.core.readers.tables import KINDS, MOST_BYTES, MOST_ROWS, Sheet, read_sheet
+from themescope.core.readers.tables import KINDS, MOST_BYTES, MOST_ROWS, Sheet, TableForm, read_sheet
 from themescope.core.records.stored import JobStatus
 from themescope.core.tasks.themes import FEWEST, MOST
 from themescope.core.text.languages import Shares, language_name, language_shares, sampled, shares_text
@@ -20,7 +20,7 @@ from themescope.jobs.services import pipeline
 from themescope.webapp.features.themes import state
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.choose import grouped, model_label, model_notes, nothing
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.forms import table_form
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis
@@ -61,6 +61,8 @@ class _Source:
     group: str = ""
     types: Mapping[str, str] = field(default_factory=dict)
     """Types of columns that a person chose."""
+    form: Mapping[str, Any] = field(default_factory=dict)
+    """How the file is written."""
     empty: bool = False
     """No sentences have been pasted yet."""
 
@@ -113,6 +115,7 @@ def request(corpus: str, model: str, settings: Mapping[str, float], source: _Sou
             "corpus": corpus,
             "column": source.column,
             "group": source.group,
+            "form": dict(source.form),
         }
         args |= {"language": language, "types": dict(source.types)}
         job = submit("import-list", args, f"Import {corpus}")
@@ -189,32 +192,33 @@ def _pasted() -> _Source | None:
     return _of_file(input_files.keep_once("themes_kept_file", f"pasted {hash(text)}", [_Pasted(text)])[0])
 
 
-@st.cache_data(show_spinner="Reading the file …", max_entries=4)
-def _sheet(path: str) -> Sheet:
-    return read_sheet(Path(path))
-
-
 def _of_file(path: Path) -> _Source | None:
-    sheet = attempt(lambda: _sheet(str(path)))
-    if sheet is None:
+    pasted = path.name == PASTED
+    # A pasted text has a sentence in each line, whatever signs stand in it.
+    key, lines = f"themes_file_{path.parent.name}", TableForm(lines=True)
+    read = (lines, read_sheet(path, form=lines)) if pasted else table_form(path, key, MOST_ROWS)
+    if read is None:
         return None
+    way, sheet = read
     if not sheet.rows:
         st.warning("This file has no rows.", icon=":material/warning:")
         return None
-    column, group, types = _columns(sheet, f"themes_file_{path.parent.name}")
+    column, group, types = _columns(sheet, key)
     texts = [text for text in sheet.column(column) if text]
+    without = len(sheet.rows) - len(texts) + sheet.account.skipped.total()
     st.caption(
-        f"{count(len(texts), 'sentence')}" + (f", the first {MOST_ROWS:,} rows of the file" if sheet.cut else "")
+        f"{count(len(texts), 'sentence')}"
+        + (f", the first {MOST_ROWS:,} rows of the file" if sheet.cut else "")
+        + (f"; {count(without, 'row')} without one" if without else "")
     )
     if len(texts) < FEWEST:
         st.warning(f"Themes need at least {FEWEST} sentences.", icon=":material/warning:")
         return None
-    pasted = path.name == PASTED
     stem, mark = (_PASTED_NAME, PASTED) if pasted else (path.stem.replace("_", " ").strip(), path.parent.name)
-    detected = _shares(str(path), column)
+    detected = _shares(sheet, column)
     name, language = _about(stem, mark, detected)
     shares = detected if detected and language == splitting_language(detected) else {language: 1.0}
-    return _Source(name, language, shares, path=path, column=column, group=group, types=types)
+    return _Source(name, language, shares, path=path, column=column, group=group, types=types, form=way.to_dict())
 
 
 def _about(stem: str, mark: str, detected: Shares) -> tuple[str, str]:
@@ -237,8 +241,8 @@ def _about(stem: str, mark: str, detected: Shares) -> tuple[str, str]:
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _shares(path: str, column: str) -> dict[str, float]:
-    return language_shares(sampled(_sheet(path).column(column), _DETECTED))
+def _shares(sheet: Sheet, column: str) -> dict[str, float]:
+    return language_shares(sampled(sheet.column(column), _DETECTED))
 
 
 def _columns(sheet: Sheet, key: str) -> tuple[str, str, dict[str, str]]:
