@@ -1,9 +1,9 @@
 """Readers of files: articles with sections and paragraphs. Cards only; nothing heavy is imported.
 
 Tags: ``split`` the file contains sentences that are already split; ``topics`` documents have a topic; ``latin-1`` the
-file is read as ISO 8859-1, or in the encoding that its letters show if it is not UTF-8; ``text`` the reader accepts any running
-text, so its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts;
-``folders`` folders of Hugging Face datasets are read, too; ``binary`` the file is not text.
+file is read as ISO 8859-1, or in the encoding that its letters show; ``text`` the reader accepts any running text, so
+its detector runs last; ``table`` the file has columns, from which a person chooses that of the texts; ``folders``
+folders of Hugging Face datasets are read, too; ``binary`` the file is not text.
 """
 
 from __future__ import annotations

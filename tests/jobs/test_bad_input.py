@@ -78,9 +78,9 @@ CASES: dict[str, tuple[Make, str]] = {
     ),
     "a PDF": (
         imported("paper.pdf"),
-        "paper.pdf, byte 0: this is a PDF document, which no reader supports. Supported formats:",
+        "paper.pdf, byte 0: this PDF is damaged, or not a PDF. Open it, and print or save",
     ),
-    "a ZIP": (imported("text.docx"), "text.docx, byte 0: this is a ZIP archive"),
+    "a ZIP": (imported("text.docx"), "No article was found in text.docx, read as word (skipped: 1 × no text)."),
     "JSONL with a broken line": (imported("line7.jsonl"), "line7.jsonl, line 7, column"),
     "no such path": (imported("nowhere.txt"), "nowhere.txt: this file does not exist. Check its path"),
     "unknown language": (imported("small.txt", language="tlh"), "split sentences in called 'tlh'. Known: ar,"),

@@ -20,7 +20,7 @@ from typing import Any
 
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import Report
-from themescope.core.readers.account import Account
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import HEADING, LIST, PARAGRAPH, TITLE, Block, Document, DocumentConfig
 from themescope.core.readers.blocks import DocumentReader as _DocumentReader
 from themescope.core.readers.documents.packages import whole_bytes
@@ -94,7 +94,7 @@ class Pdf(_DocumentReader):
         yield Document("", _blocks(_lines(path, whole_bytes(path, report), self.account), self.account))
 
 
-def _lines(path: Path, data: bytes, account: Account) -> list[list[_Line]]:
+def _lines(path: Path, data: bytes, account: ReadAccount) -> list[list[_Line]]:
     """Return the lines of every page. Raises :class:`ReadError` if the file is damaged, or no page has text."""
     pdfium = optional_module("pypdfium2", "Reading PDF files", "pypdfium2", "documents")
     pages, pictures = [], 0
@@ -126,7 +126,7 @@ def _lines(path: Path, data: bytes, account: Account) -> list[list[_Line]]:
     return pages
 
 
-def _page_lines(pdfium: Any, page: Any, number: int, account: Account) -> list[_Line]:
+def _page_lines(pdfium: Any, page: Any, number: int, account: ReadAccount) -> list[_Line]:
     raw = pdfium.raw
     text_page = page.get_textpage()
     try:
@@ -208,7 +208,7 @@ class _Places:
     def upright(self, index: int) -> bool:
         """Return whether a character is not turned on the page."""
         angle = self._raw.FPDFText_GetCharAngle(self._page, index) * 180 / 3.14159265 + self._turn
-        return abs((angle + 180) % 360 - 180) < 20
+        return bool(abs((angle + 180) % 360 - 180) < 20)
 
 
 class _Builder:
@@ -257,7 +257,7 @@ class _Builder:
 # --- structure --------------------------------------------------------------------------------------------------------
 
 
-def _blocks(pages: list[list[_Line]], account: Account) -> Iterator[Block]:
+def _blocks(pages: list[list[_Line]], account: ReadAccount) -> Iterator[Block]:
     """Yield the blocks of the lines of pages."""
     ordered: list[_Line] = []
     margins = _margins(pages)
@@ -330,7 +330,7 @@ def _edges(lines: list[_Line]) -> dict[str, list[list[_Line]]]:
     return {zone: both[: 1 + near[zone]] for zone, both in outer.items()}
 
 
-def _in_reading_order(lines: list[_Line], account: Account) -> list[_Line]:
+def _in_reading_order(lines: list[_Line], account: ReadAccount) -> list[_Line]:
     """Return the lines in the order of the file, or in that of their places if the file jumps back on the page."""
     back = sum(
         below.bottom > above.bottom + 0.8 * above.size and (above.beside(below) or below.right < above.left)
@@ -443,7 +443,7 @@ def _is_number_inside(before: list[_Line], line: _Line) -> bool:
     return not _SENTENCE_END.search(before[-1].text) and not _BULLET.match(before[0].text)
 
 
-def _joined(lines: list[_Line], whole_words: Counter[str], account: Account) -> str:
+def _joined(lines: list[_Line], whole_words: Counter[str], account: ReadAccount) -> str:
     """Return the text of lines, with words joined that were hyphenated at their ends."""
     pieces: list[str] = []
     for line in lines:
@@ -472,7 +472,7 @@ def _kinds(paragraphs: list[_Paragraph], main: float, lines: Sequence[_Line]) ->
     sizes = sorted({p.size for p in paragraphs if _is_heading(p, main, False)}, reverse=True)
     largest = [p for p in paragraphs if sizes and p.size == sizes[0] and _is_heading(p, main, False)]
     title = largest[0] if len(largest) == 1 and largest[0].lines[0].page == 1 else None
-    lowest = {}
+    lowest: dict[int, float] = {}
     for line in lines:
         if line.size >= 0.92 * main:
             lowest[line.page] = min(lowest.get(line.page, line.bottom), line.bottom)
