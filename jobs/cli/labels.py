@@ -91,18 +91,21 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--together", is_flag=True, help="Assign all sentences that have the same text.")
 @click.option("--machine", is_flag=True, help="A program made the labels: nothing is learned from them.")
 @click.option("--skip", is_flag=True, help="Skip rows or passages without a sentence; otherwise nothing is imported.")
+@click.option("--problems", type=click.Path(path_type=Path), help="CSV file for the rows that match no sentence.")
 @click.option("--texts", is_flag=True, help="Import the texts of a REFI-QDA project as a new corpus first.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, without importing it.")
 @form_options
 @common
 @pass_shell
 def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, skip: bool, **options: Any) -> None:
-    """Import labels from FILE (csv, tsv, xlsx, jsonl) with a sentence and its cluster in each row.
+    """Import labels from FILE (csv, tsv, xlsx, ods, json, jsonl) with a sentence and its cluster in each row.
 
     An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name,
     also those that say who made a label: source (human, machine or imported), coder and probability. Of BERTopic, the
-    table of get_document_info() and the folder of a saved model are accepted. A REFI-QDA project (.qdpx) is imported
-    with its codebook, notes and coded sentences.
+    table of get_document_info() and the folder of a saved model are accepted, and so are the exports of Label Studio,
+    doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette. Of several labels, the first is taken.
+
+    A REFI-QDA project (.qdpx) is imported with its codebook, notes and coded sentences.
     """
     if file.suffix.lower() == ".qdpx":
         _import_project(shell, file, corpus, options["name"], options["person"], options["texts"], skip, dry_run)
@@ -127,15 +130,25 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         "not found": len(found.missing),
         "ambiguous": len(found.ambiguous),
         "contradicting": len(found.contradicting),
+        "several labels": len(found.several),
     }
+    if options["problems"] and found.problems:
+        with whole(options["problems"]) as part:
+            part.write_text(csv_text(tables.PROBLEMS, tables.problem_rows(found)), encoding="utf-8", newline="")
     if not dry_run:
         if not skip:
             tables.check_whole(found)
         new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
         machine = options["machine"] or tables.hides_makers(sheet)
         counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name, machine)).name
-    listed = "\n".join(f"row {t.row}: {t.why}" for t in found.problems[:_SHOWN])
-    shell.show(counts | {"left_out": [asdict(t) for t in found.problems]}, f"{pairs(counts)}\n{listed}".rstrip())
+    told = [f"row {t.row}: {t.why}" for t in (*found.problems, *found.several)]
+    listed = "\n".join([*found.remarks, *told[:_SHOWN]])
+    left_out = [asdict(t) for t in found.problems]
+    several = [asdict(t) for t in found.several]
+    shell.show(
+        counts | {"left_out": left_out, "several": several, "remarks": found.remarks},
+        f"{pairs(counts)}\n{listed}".rstrip(),
+    )
 
 
 def _import_project(

@@ -28,7 +28,7 @@ from themescope.jobs.bundles.labellings import (
     to_lines,
 )
 from themescope.jobs.common.labelled.placed import provenance_of
-from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.sentences import sentences_of_ids
 
@@ -145,9 +145,12 @@ _COLUMNS = ("cluster", "source", "coder", "probability")
 
 
 def as_labels(sheet: Sheet) -> Sheet:
-    """Return a table of sentences and clusters for the frame of ``get_document_info``; other tables unchanged."""
+    """Return a table of sentences and clusters for the frame of ``get_document_info``, and objects of other programs.
+
+    Other tables are unchanged.
+    """
     if not set(sheet.columns) >= _FRAME:
-        return sheet
+        return foreign_labels.flat(sheet)
     named = "CustomName" if "CustomName" in sheet.columns else "Name"
     documents, topics, labels = (sheet.column(name) for name in ("Document", "Topic", named))
     names = _unique(dict(zip(topics, labels, strict=True)))

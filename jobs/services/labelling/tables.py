@@ -6,6 +6,8 @@ unassigned.
 
 from __future__ import annotations
 
+import re
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
@@ -13,18 +15,21 @@ from typing import Any
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
-from themescope.core.readers.tables import Sheet, one_line, raw_cell
+from themescope.core.readers.tables import Sheet, likely_column, one_line, raw_cell
+from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
 from themescope.jobs.common.labelled.placed import MAKER
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.foreign_labels import NOTHING, TEXTS, cluster_column, labels_of
 
 _ID = ("sentence_id", "sentence id", "id")
-_TEXT = ("sentence", "text", "sentence_text", "sentence text")
-_CLUSTER = ("cluster", "label", "theme", "topic", "class", "category", "cluster_name")
 _THEME = ("theme",)
 _NOTE = ("note", "notes", "comment", "comments")
+_NUMBER, _OUTLIER = re.compile(r"-?\d+"), "-1"
+EACH_OR_ALL = "give each of them a row, or assign all of them (--together, “Include duplicates”)"
+_NOT_FOUND = "no sentence has this text"
 _SOURCE, _CODER, _PROBABILITY = ("source",), ("coder",), ("probability",)
 
 
@@ -52,6 +57,7 @@ class RowProblem:
     """Row number as in a spreadsheet."""
     text: str
     why: str
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,10 @@ class Plan:
     """Rows that match several sentences."""
     contradicting: tuple[RowProblem, ...]
     """Rows that contradict an earlier row."""
+    several: tuple[RowProblem, ...] = ()
+    """Rows with several labels, of which the first is taken."""
+    remarks: tuple[str, ...] = ()
+    """Cells that are read otherwise than they stand there."""
 
     @property
     def problems(self) -> list[RowProblem]:
@@ -91,15 +101,31 @@ def likely_columns(sheet: Sheet) -> LabelColumns:
         known = {column.strip().lower(): column for column in reversed(sheet.columns)}
         return next((known[name] for name in names if name in known), "")
 
-    cluster, id = named(_CLUSTER), named(_ID)
-    text = named(_TEXT) or ("" if id else sheet.likely_column())
-    rest = [column for column in sheet.columns if column not in (id, text)]
+    id, found = named(_ID), named(TEXTS)
+    cluster = cluster_column(sheet, [*filter(None, (id, found))])
+    text = found or ("" if named(_ID[:2]) else _text_column(sheet, cluster))
     theme = named(_THEME) if cluster != named(_THEME) else ""
     source = named(_SOURCE)
     if source and not {*sheet.column(source)} <= {"", *Source}:
         source = ""  # a column about something else
     about = source, named(_CODER), named(_PROBABILITY)
-    return LabelColumns(cluster or (rest[0] if rest else ""), id, text, named(_NOTE), theme, *about)
+    return LabelColumns(cluster if cluster != text else "", id, text, named(_NOTE), theme, *about)
+
+
+def _text_column(sheet: Sheet, cluster: str) -> str:
+    rest = [place for place, name in enumerate(sheet.columns) if name != cluster]
+    names, rows = [sheet.columns[place] for place in rest], [[row[place] for place in rest] for row in sheet.rows]
+    found = likely_column(names, rows) if names else ""
+    return found if any(any(map(str.isalpha, cell)) for cell in (sheet.column(found) if found else ())) else ""
+
+
+PROBLEMS = ("row", "text", "cluster", "reason")
+"""Columns of the table of the rows that are skipped, which can be corrected and imported again."""
+
+
+def problem_rows(found: Plan) -> list[tuple[int, str, str, str]]:
+    """Return the rows that are skipped, see :data:`PROBLEMS`."""
+    return [(one.row, one.text, one.cluster, one.why) for one in found.problems]
 
 
 def hides_makers(sheet: Sheet) -> bool:
@@ -168,7 +194,8 @@ def check_whole(found: Plan) -> None:
         return
     listed = "; ".join(f"row {t.row}: {t.why}" for t in problems[:5]) + ("; …" if len(problems) > 5 else "")
     raise DataError(
-        f"{len(problems):,} rows match no sentence, so nothing was imported ({listed}). Correct or skip these rows."
+        f"{len(problems):,} rows match no sentence, so nothing was imported ({listed}). Correct or skip these rows; "
+        "--problems writes them into a file."
     )
 
 
@@ -187,8 +214,12 @@ class _Planner:
         self._columns, self._together, self._total = columns, together, len(sentences)
         self._texts = {s.id: one_line(s.text) for s in sentences}
         self._by_text: dict[str, list[int]] = {}
+        self._by_form: dict[str, list[int]] = {}
         for id, text in self._texts.items():
             self._by_text.setdefault(text, []).append(id)
+            self._by_form.setdefault(comparable(text), []).append(id)
+        self._queues: dict[str, deque[int]] = {}
+        """Text of as many rows as sentences → sentences that wait for a row."""
         self._names: dict[str, int] = {}
         self._placed: dict[int, int] = {}
         self._by_row: dict[int, int] = {}
@@ -198,23 +229,35 @@ class _Planner:
         """Name of a cluster → name of its theme, and the row that says so."""
 
     def plan(self, sheet: Sheet) -> Plan:
+        labels, column = labels_of(sheet), self._columns.cluster
+        found = [labels(raw_cell(cell)) for cell in sheet.column(column)]
+        numbers_only = all(_NUMBER.fullmatch(label) for labels in found for label in labels)
+        several: list[RowProblem] = []
+        nothing = Counter(cell for cell in sheet.column(column) if cell.lower() in NOTHING)
+        self._queues = self._one_by_one(sheet)
         missing: list[RowProblem] = []
         ambiguous: list[RowProblem] = []
         contradicting: list[RowProblem] = []
-        for number, cells in zip(sheet.numbers, sheet.rows, strict=True):
-            row = dict(zip(sheet.columns, cells, strict=True))
+        for number, cells, names in zip(sheet.numbers, sheet.rows, found, strict=True):
+            names = [name for name in names if not (numbers_only and name == _OUTLIER)]
+            cluster, *others = names or [""]
+            row = dict(zip(sheet.columns, cells, strict=True)) | {column: cluster}
             text = row.get(self._columns.text, "")
             ids, why = self._meant(row.get(self._columns.id, ""), text)
+
+            def problem(why: str, at: int = number, text: str = text, names: Sequence[str] = names) -> RowProblem:
+                return RowProblem(at, text, why, ", ".join(names))
+
             if not ids:
-                missing.append(RowProblem(number, text, why))
+                missing.append(problem(why))
             elif len(ids) > 1 and not self._together:
-                ambiguous.append(RowProblem(number, text, f"{len(ids)} sentences have this text"))
+                ambiguous.append(problem(f"{len(ids)} sentences have this text: {EACH_OR_ALL}"))
             elif earlier := self._theme(number, row):
-                contradicting.append(RowProblem(number, text, f"row {earlier} puts this cluster under another theme"))
+                contradicting.append(problem(f"row {earlier} puts this cluster under another theme"))
             elif earlier := self._place(number, ids, row):
-                contradicting.append(
-                    RowProblem(number, text, f"row {earlier} assigns this sentence to another cluster")
-                )
+                contradicting.append(problem(f"row {earlier} assigns this sentence to another cluster"))
+            elif others:
+                several.append(problem(f"has several labels, of which “{cluster}” is taken"))
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
         if not rows:
@@ -222,28 +265,43 @@ class _Planner:
         problems = (tuple(missing), tuple(ambiguous), tuple(contradicting))
         themes = {name: theme for name, (theme, _) in self._themes.items() if theme}
         about = self._notes, themes, self._makers
-        return Plan(tuple(self._names), self._placed, *about, rows, self._total, *problems)
+        remarks = [f"{n:,} × “{cell}” is read as unassigned" for cell, n in nothing.items()]
+        if numbers_only and (outliers := sum(names == [_OUTLIER] for names in found)):
+            remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as unassigned")
+        return Plan(
+            tuple(self._names), self._placed, *about, rows, self._total, *problems, tuple(several), tuple(remarks)
+        )
+
+    def _one_by_one(self, sheet: Sheet) -> dict[str, deque[int]]:
+        """Return the sentences of the texts that occur several times, and in as many rows."""
+        if self._together or not self._columns.text:
+            return {}
+        counts = Counter(map(comparable, sheet.column(self._columns.text)))
+        return {form: deque(ids) for form, ids in self._by_form.items() if len(ids) > 1 and counts[form] == len(ids)}
 
     def _meant(self, id: str, text: str) -> tuple[list[int], str]:
         """Return the ids of the sentences that a row matches, or the reason that there are none."""
-        known = _whole(id)
-        variants = (text, raw_cell(text))
-        if known in self._texts and (not text or self._texts[known] in variants):
+        known, form = _whole(id), comparable(raw_cell(text))
+        if known in self._texts and (not text or comparable(self._texts[known]) in (form, comparable(text))):
+            if known in self._queues.get(form, ()):
+                self._queues[form].remove(known)
             return [known], ""
+        if self._queues.get(form):
+            return [self._queues[form].popleft()], ""
         if text:
-            found = self._by_text.get(variants[0]) or self._by_text.get(variants[1]) or []
-            return found, "no sentence has this text"
+            exact = self._by_text.get(text) or self._by_text.get(raw_cell(text))
+            return exact or self._by_form.get(form) or self._by_form.get(comparable(text)) or [], _NOT_FOUND
         return [], f"no sentence has the id {id[:20]!r}" if id else "the row has no sentence"
 
     def _theme(self, number: int, row: Mapping[str, str]) -> int:
         """Remember the theme of the cluster of a row; return the number of an earlier row that differs, else 0."""
-        name, theme = raw_cell(row[self._columns.cluster]), raw_cell(row.get(self._columns.theme, ""))
+        name, theme = row[self._columns.cluster], raw_cell(row.get(self._columns.theme, ""))
         known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
         return earlier if name and known != (theme if theme != name else "") else 0
 
     def _place(self, number: int, ids: list[int], row: Mapping[str, str]) -> int:
         """Assign the sentences of a row; return the number of an earlier row that contradicts it, else 0."""
-        name = raw_cell(row[self._columns.cluster])
+        name = row[self._columns.cluster]
         place = self._names.get(name, len(self._names)) if name else UNASSIGNED
         other = next((i for i in ids if self._placed.get(i, place) != place), None)
         if other is not None:

@@ -72,7 +72,7 @@ def test_rows_are_found_or_told_by_number(sqlite_store: Store) -> None:
     assert (found.rows, len(found.placed), found.sentences, found.names) == (2, 2, 5, ("One", "Two"))
     assert [(t.row, t.why) for t in found.problems] == [
         (3, "no sentence has this text"),
-        (4, "3 sentences have this text"),
+        (4, f"3 sentences have this text: {tables.EACH_OR_ALL}"),
         (6, "row 2 assigns this sentence to another cluster"),
         (7, "the row has no sentence"),
     ]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import streamlit as st
 
 from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
@@ -15,7 +16,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.services.labelling import codebook, files, starts, tables
 from themescope.jobs.services.labelling.codebook import from_codes
-from themescope.jobs.services.table_files import excel_bytes
+from themescope.jobs.services.table_files import csv_text, excel_bytes
 from themescope.webapp.features.relabel import learning, method_choice
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import NEW
@@ -196,7 +197,7 @@ def _restore(record: LabellingRecord) -> None:
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
-_FILE_TYPES = ("csv", "tsv", "xlsx", "jsonl")
+_FILE_TYPES = ("csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl")
 _MAX_MB = 200
 _NO_COLUMN = "(none)"
 
@@ -223,9 +224,12 @@ def labels() -> None:
         corpus = projects.current()
         if corpus is None or closed("Labelling", Right.LABEL):
             return
-        st.caption("A table with one sentence per row, given by its exact text or its id, and its cluster.")
+        st.caption(
+            "A table with one sentence per row, given by its text or its id, and its cluster; also exports of Label "
+            "Studio, doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette."
+        )
         file = st.file_uploader(
-            "CSV, TSV, Excel or JSON lines file",
+            "CSV, TSV, Excel, OpenDocument or JSON file",
             type=list(_FILE_TYPES),
             max_upload_size=MOST_BYTES // 1_000_000,
             key="relabel_import_file",
@@ -294,12 +298,21 @@ def _preview(found: tables.Plan) -> None:
         f"{count(len(found.names), 'cluster')} · {len(found.missing):,} not found · "
         f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradictory"
     )
+    if found.several:
+        st.info(f"{count(len(found.several), 'row')} with several labels, of which the first is taken.")
+        rows = [(t.row, t.cluster, t.text) for t in found.several]
+        draw_table(pd.DataFrame(rows, columns=["Row", "Labels", "Sentence"]))
+    for remark in found.remarks:
+        st.caption(plain(remark))
     problems = found.problems
     if not problems:
         return
     st.warning(f"{_matching(len(problems))} no sentence. Row numbers are those of a spreadsheet.")
     draw_table(
         {"Row": [t.row for t in problems], "Problem": [t.why for t in problems], "Sentence": [t.text for t in problems]}
+    )
+    download(
+        "Rows to correct as CSV", lambda: csv_text(tables.PROBLEMS, tables.problem_rows(found)), "rows to correct.csv"
     )
 
 
