@@ -104,7 +104,10 @@ class Article:
     values: Mapping[str, Value] = field(default_factory=dict, hash=False)
     """Further fields of the document, by the name of their column."""
     sentence_values: Mapping[str, Sequence[Value]] = field(default_factory=dict, hash=False)
-    """Further fields of its sentences: column → one value per sentence, in page order. Only for given sentences."""
+    """Further fields of its sentences: column → one value per sentence, in page order.
+
+    A paragraph that is not split yet has one value, which all of its sentences get.
+    """
 
     def sentence_count(self) -> int:
         """Return the number of sentences in all sections (0 before splitting)."""

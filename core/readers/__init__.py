@@ -126,6 +126,18 @@ REGISTRY = Registry(
             suffixes=("tar", "jsonl", "txt"),
         ),
         ReaderCard(
+            id="subtitles",
+            title="Subtitles (SRT, WebVTT)",
+            summary="Subtitles, joined to sentences; speaker and time are columns.",
+            source="SubRip; WebVTT (W3C)",
+            factory="themescope.core.readers.documents.transcripts:Subtitles",
+            config="themescope.core.readers.documents.transcripts:SubtitlesConfig",
+            tags=frozenset({"latin-1"}),
+            detector="themescope.core.readers.documents.transcripts:are_subtitles",
+            sample="themescope.core.readers.documents.transcripts:SUBTITLES_SAMPLE",
+            suffixes=("vtt", "srt"),
+        ),
+        ReaderCard(
             id="table",
             title="Table or Hugging Face dataset",
             summary="CSV, TSV, Excel, OpenDocument, Parquet, JSON, or the folder of a dataset, with a column of "
@@ -145,6 +157,16 @@ REGISTRY = Registry(
             factory="themescope.core.readers.jsonl:Jsonl",
             config="themescope.core.config:Config",
             suffixes=("jsonl",),
+        ),
+        ReaderCard(
+            id="transcript",
+            title="Transcript or chat",
+            summary="Lines that begin with a speaker (“Ada: …”) or a time (“[00:01:15] …”), which become columns.",
+            source="Convention",
+            factory="themescope.core.readers.documents.transcripts:Transcript",
+            config="themescope.core.readers.documents.transcripts:TranscriptConfig",
+            tags=frozenset({"latin-1"}),
+            suffixes=("txt",),
         ),
         ReaderCard(
             id="headed-text",

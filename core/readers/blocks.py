@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from themescope.core.config import Config, option
 from themescope.core.protocols import Report
+from themescope.core.readers.documents.turns import Layout
 from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import check_article
 from themescope.core.types import Article, Value
@@ -75,6 +76,19 @@ class DocumentReader(BaseReader, ABC):
             (kind == LIST and self.config.keep_lists) or (kind == TABLE and getattr(self.config, "keep_tables", False))
         )
 
+    def _by_turns(self, blocks: list[Block], kept: set[str]) -> list[Block]:
+        """Return the blocks of a transcript with speakers and times as values; those of other texts as they are."""
+        places = [place for place, block in enumerate(blocks) if block.kind in kept and not block.values]
+        layout = Layout(blocks[place].text for place in places)
+        if not layout.found:
+            return blocks
+        self.account.notes["speakers"] = ", ".join(sorted(layout.speakers)) or "none"
+        turns: dict[int, list[Block]] = {place: [] for place in places}
+        texts, where = [blocks[place].text for place in places], [blocks[place].place for place in places]
+        for index, _, turn in layout.turns(texts, where, self.account):
+            turns[places[index]].append(blocks[places[index]]._replace(text=turn.text, values=turn.values))
+        return [each for place, block in enumerate(blocks) for each in turns.get(place, [block])]
+
     def _article(self, document: Document, path: Path) -> Iterator[Article]:
         blocks = [block._replace(text=" ".join(block.text.split())) for block in document.blocks]
         blocks = [block for block in blocks if block.text]
@@ -84,6 +98,7 @@ class DocumentReader(BaseReader, ABC):
             kept = {block.kind for block in blocks} & _OPTIONAL.keys()
             if kept:
                 self.account.notes["text"] = f"only in {' and '.join(sorted(_OPTIONAL[kind] for kind in kept))}"
+        blocks = self._by_turns(blocks, kept)
         outline, titled = Outline("", document.url, path.name), ""
         rows: list[Mapping[str, Value]] = []
         for block in blocks:
@@ -101,8 +116,8 @@ class DocumentReader(BaseReader, ABC):
             headings = " ".join(block.text for block in blocks if block.kind in (HEADING, TITLE))
             self.account.skip("no text", outline.title, headings)
             return
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns = {name: [row.get(name) for row in rows] for name in names}
+        names = dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, ""))
+        columns = {name: [row.get(name) or None for row in rows] for name in names}
         article = outline.article()
         if article is not None:
             yield replace(article, values=dict(document.values), sentence_values=columns)

@@ -146,13 +146,22 @@ def _at_marks(text: str) -> str:
 
 
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:
-    """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped."""
+    """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped.
+
+    A paragraph that is split gives its values to each of its sentences.
+    """
     sections = []
+    counts: list[int] = []
     for section in article.sections:
         paragraphs = []
         for paragraph in section.paragraphs:
             sentences = paragraph.sentences or tuple(splitter.split(paragraph.text))
+            counts += [1] * len(sentences) if paragraph.sentences else [len(sentences)]
             if sentences:
                 paragraphs.append(Paragraph(paragraph.text, sentences))
         sections.append(Section(section.title, section.level, tuple(paragraphs), section.path))
-    return replace(article, sections=tuple(sections))
+    values = {
+        name: [value for value, count in zip(column, counts, strict=True) for _ in range(count)]
+        for name, column in article.sentence_values.items()
+    }
+    return replace(article, sections=tuple(sections), sentence_values=values)

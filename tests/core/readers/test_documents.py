@@ -15,6 +15,7 @@ from themescope.core.readers.documents.open_document import made_of as odt_of
 from themescope.core.readers.documents.pdf import made_of as pdf_of
 from themescope.core.readers.documents.word import made
 from themescope.core.readers.formats import detect
+from themescope.core.text.splitting import SentenceSplitter, split_article
 
 EXAMPLES = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
@@ -40,6 +41,8 @@ def words(articles, account):
             found.update(section.title.split())
             for paragraph in section.paragraphs:
                 found.update(paragraph.text.split())
+        for column in [*article.sentence_values.values(), [*article.values.values()]]:
+            found.update(" ".join(filter(None, map(str, column))).split())
     for entry in account.entries:
         if not entry.change:
             found.update(entry.text.split())
@@ -280,3 +283,107 @@ def test_every_word_of_a_pdf_is_stored_or_listed(tmp_path, pages):
     articles, account = read(write(tmp_path, "a.pdf", pdf_of(laid)))
     want = Counter(" ".join(text for page in pages for _, text in page).split())
     assert not want - words(articles, account)
+
+
+# --- transcripts ------------------------------------------------------------------------------------------------------
+
+
+def turns(article):
+    """Return (speaker, time, text) of every paragraph."""
+    said = [p.text for s in article.sections for p in s.paragraphs]
+    columns = [article.sentence_values.get(name, [None] * len(said)) for name in ("speaker", "time")]
+    return list(zip(*columns, said, strict=True))
+
+
+TALKS = {
+    "[10:01] Ada: the bus was late\n[10:02] Bea: i walk\n": [
+        ("Ada", "10:01", "the bus was late"),
+        ("Bea", "10:02", "i walk"),
+    ],
+    "Ada  0:03\nHello there.\n\nBea  0:07\nFine.\n": [("Ada", "0:03", "Hello there."), ("Bea", "0:07", "Fine.")],
+    "<Ada> the bus\n<Bea> is late\n": [("Ada", None, "the bus"), ("Bea", None, "is late")],
+    "A: Why?\nB: So. Note: this.\nA: I see.\nB: Yes.\n": [
+        ("A", None, "Why?"),
+        ("B", None, "So. Note: this."),
+        ("A", None, "I see."),
+        ("B", None, "Yes."),
+    ],
+    "12/31/23, 10:15 PM - Ada: hi\n12/31/23, 10:16 PM - Bea: yo\nnew line\n": [
+        ("Ada", "12/31/23, 10:15 PM", "hi"),
+        ("Bea", "12/31/23, 10:16 PM", "yo"),
+        ("Bea", "12/31/23, 10:16 PM", "new line"),
+    ],
+    "And you? [00:01:15] Bea: I walk. [00:01:20] Ada: Fine.\n": [
+        (None, None, "And you?"),
+        ("Bea", "00:01:15", "I walk."),
+        ("Ada", "00:01:20", "Fine."),
+    ],
+    "[00:01] Ada: It was late today and we all had to walk\nall the way. [00:09]\n[00:12] Bea: Yes.\n": [
+        ("Ada", "00:01", "It was late today and we all had to walk all the way."),
+        ("Bea", "00:12", "Yes."),
+    ],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TALKS.items())
+def test_speakers_and_times_of_a_transcript_are_columns(text, expected, tmp_path):
+    path = write(tmp_path, "talk.txt", text.encode())
+    assert detect(path) == "transcript"
+    (article,), _ = read(path)
+    assert turns(article) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["Title: A\nAuthor: Ada\n\nThe bus is late.\n", "The bus is late.\nNote: it rains.\nAt 10:15 we left.\n"]
+)
+def test_other_texts_are_no_transcripts(text, tmp_path):
+    assert detect(write(tmp_path, "a.txt", text.encode())) == "plain"
+
+
+def test_interviews_in_word_have_speakers_too(tmp_path):
+    body = par("Interview", "T") + "".join(par(f"{who}: {said}") for who, said in zip("ABAB", "ijkl", strict=True))
+    (article,), account = read(write(tmp_path, "a.docx", docx(body)))
+    assert turns(article) == [("A", None, "i"), ("B", None, "j"), ("A", None, "k"), ("B", None, "l")]
+    assert account.notes == {"speakers": "A, B"}
+
+
+def test_every_sentence_of_a_turn_has_its_speaker(tmp_path):
+    path = write(tmp_path, "talk.txt", b"[10:01] Ada: It is late. It rains.\n[10:02] Bea: Yes.\n")
+    article = split_article(read(path)[0][0], SentenceSplitter("en"))
+    assert article.sentence_values["speaker"] == ["Ada", "Ada", "Bea"] and article.sentence_count() == 3
+
+
+def test_subtitles_are_joined_to_sentences(tmp_path):
+    cues = "1\n00:00:01,000 --> 00:00:04,000\nThe bus was <i>late</i>\n\n2\n00:00:04,000 --> 00:00:07,500\nand full.\n"
+    (article,), _ = read(write(tmp_path, "a.srt", cues.encode()))
+    assert turns(article) == [(None, "00:00:01.000", "The bus was late and full.")]
+    voices = (
+        "WEBVTT\n\nNOTE by Ada\n\nfirst\n00:01.000 --> 00:02.000\n<v Ada>Late &amp; full\n\n"
+        "00:02.000 --> 00:03.000\n<v Bea>Yes.\n\n00:03.000 --> 00:04.000\n- Two.\n- Three.\n"
+    )
+    (article,), account = read(write(tmp_path, "a.vtt", voices.encode()))
+    assert turns(article) == [
+        ("Ada", "00:01.000", "Late & full"), ("Bea", "00:02.000", "Yes."),
+        (None, "00:03.000", "Two."), (None, "00:03.000", "Three."),
+    ]  # fmt: skip
+    assert account.skipped == {"block without a time": 1, "name of a cue": 1}
+
+
+LINE = st.tuples(st.sampled_from(["", "Ada: ", "Bea: ", "[00:01] ", "[00:02] Ada: ", "12:30 Bea: "]), TEXT)
+
+
+@EXAMPLES
+@given(st.lists(LINE, min_size=1, max_size=12))
+def test_every_word_of_a_transcript_is_stored_or_listed(tmp_path, lines):
+    path = write(tmp_path, "a.txt", "\n".join(map("".join, lines)).encode())
+    reader = REGISTRY.build("transcript")
+    articles = list(reader.read(path, SILENT))
+    assert not Counter(" ".join(text for _, text in lines).split()) - words(articles, reader.account)
+
+
+@EXAMPLES
+@given(st.lists(TEXT, min_size=1, max_size=12))
+def test_every_word_of_subtitles_is_stored_or_listed(tmp_path, cues):
+    text = "".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{cue}\n\n" for n, cue in enumerate(cues))
+    articles, account = read(write(tmp_path, "a.srt", text.encode()))
+    assert not Counter(" ".join(cues).split()) - words(articles, account)

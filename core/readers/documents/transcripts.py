@@ -1,0 +1,186 @@
+"""Transcripts and chats: lines such as “Ada: …” or “[00:01:15] Ada: …”, and subtitles (SRT, WebVTT)."""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from themescope.core.config import Config, option
+from themescope.core.protocols import Report
+from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentReader
+from themescope.core.readers.documents.turns import Layout, Turn
+from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.plain_text import text_lines
+from themescope.core.readers.streams import FileHead
+
+_END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
+_CUE_TIME = re.compile(r"((?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3}.*\Z")
+_SUBTITLES = re.compile(r"\ufeff?(?:WEBVTT\b|\s*(?:\d+\s*\n)?\d{1,2}:\d{2}:\d{2}[.,]\d{1,3}\s*-->)")
+_VOICE = re.compile(r"<v(?:\.[\w.]*)?\s+([^>]*)>")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
+_DASH = re.compile(r"[-–—]\s*(?=\S)")
+_WRAPPED = 45
+"""Characters from which on a line was wrapped if its turn goes on."""
+_MOST_CUES = 40
+"""Cues that are joined at most, if none ends a sentence."""
+
+SAMPLE = b"""\
+[00:00:01] Ada: Where are you from?
+[00:00:04] Bea: From Ada. It was founded in 1200.
+Then it grew.
+[00:00:09] Ada: I see.
+"""
+SUBTITLES_SAMPLE = b"""\
+1
+00:00:01,000 --> 00:00:03,000
+Ada is a town.
+
+2
+00:00:03,000 --> 00:00:04,500
+It was founded
+
+3
+00:00:04,500 --> 00:00:06,000
+in <i>1200</i>.
+"""
+
+
+@dataclass(frozen=True)
+class TranscriptConfig(Config):
+    """Settings of the reader."""
+
+    paragraphs: str = option(
+        "auto",
+        "Definition of a paragraph: line takes every line, block joins the lines of a turn up to a blank line, auto "
+        "joins lines to one of at least 45 characters, which was wrapped.",
+        choices=("auto", "line", "block"),
+    )
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
+
+
+@dataclass(frozen=True)
+class SubtitlesConfig(Config):
+    """Settings of the reader."""
+
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
+
+
+class Transcript(DocumentReader):
+    """Reader of a conversation as one article; speaker and time become columns of its sentences."""
+
+    config: TranscriptConfig
+
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the document."""
+        lines = [line for _, line in text_lines(path, report, self.config.encoding, self.account)]
+        layout = Layout(lines)
+        self.account.notes["speakers"] = ", ".join(sorted(layout.speakers)) or "none"
+        yield Document("", self._blocks(lines, layout))
+
+    def _blocks(self, lines: list[str], layout: Layout) -> Iterator[Block]:
+        waiting: list[str] = []
+        place, values = "", Turn("", "", "").values
+        places = [f"line {number:,}" for number in range(1, len(lines) + 1)]
+        for number, begins, turn in layout.turns(lines, places, self.account):
+            if waiting and (begins or not self._goes_on(lines[number - 1])):
+                yield Block(PARAGRAPH, " ".join(waiting), 0, place, values)
+                waiting = []
+            if waiting:
+                self.account.notes["lines"] = "wrapped lines were joined"
+            else:
+                place, values = places[number], turn.values
+            waiting.append(turn.text)
+        if waiting:
+            yield Block(PARAGRAPH, " ".join(waiting), 0, place, values)
+
+    def _goes_on(self, before: str) -> bool:
+        """Return whether a line continues the paragraph of the line before it."""
+        least = {"line": sys.maxsize, "block": 1, "auto": _WRAPPED}[self.config.paragraphs]
+        return len(before.strip()) >= least
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether the lines of a text begin with speakers or times."""
+    if head.suffix in (".md", ".markdown", ".html", ".htm", ".csv", ".tsv") or not head.text:
+        return False
+    return Layout(head.text.split("\n")[:2_000]).found
+
+
+# --- subtitles --------------------------------------------------------------------------------------------------------
+
+
+class Subtitles(DocumentReader):
+    """Reader of subtitles as one article: cues are joined up to the end of a sentence."""
+
+    config: SubtitlesConfig
+
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the document."""
+        text = "\n".join(line for _, line in text_lines(path, report, self.config.encoding, self.account))
+        cues = list(self._cues(text))
+        layout = Layout(cue.text for cue in cues)
+        if layout.found:
+            cues = [
+                Turn(turn.speaker or cues[index].speaker, cues[index].time, turn.text)
+                for index, _, turn in layout.turns([cue.text for cue in cues], [cue.time for cue in cues], self.account)
+            ]
+        yield Document("", self._blocks(cues))
+
+    def _cues(self, text: str) -> Iterator[Turn]:
+        for number, block in enumerate(re.split(r"\n[ \t]*\n", text.lstrip("\ufeff")), start=1):
+            lines = [line.strip() for line in block.strip().split("\n")]
+            at = next((place for place, line in enumerate(lines[:3]) if _CUE_TIME.match(line)), -1)
+            if at < 0:
+                if block.strip() and not (number == 1 and block.lstrip().startswith("WEBVTT") and len(lines) == 1):
+                    self.account.skip("block without a time", f"block {number:,}", " ".join(lines))
+                continue
+            if at and not lines[at - 1].isdecimal():
+                self.account.skip("name of a cue", f"block {number:,}", lines[at - 1])
+            time = _CUE_TIME.match(lines[at])
+            begin = time[1].replace(",", ".") if time else ""
+            spoken = lines[at + 1 :]
+            if sum(bool(_DASH.match(line)) for line in spoken) > 1:  # several people speak
+                for line in spoken:
+                    yield Turn(_voice(line), begin, _plain(_DASH.sub("", line, count=1)))
+            elif spoken:
+                yield Turn(_voice(" ".join(spoken)), begin, _plain(" ".join(spoken)))
+
+    def _blocks(self, cues: list[Turn]) -> Iterator[Block]:
+        ends = sum(bool(_END.search(cue.text)) for cue in cues)
+        single = ends * 10 < len(cues)
+        if single:
+            self.account.notes["sentences"] = "one for each cue, because the cues have no full stops"
+        waiting: list[Turn] = []
+        for cue in cues:
+            if waiting and (cue.speaker != waiting[0].speaker or len(waiting) >= _MOST_CUES):
+                yield _joined(waiting)
+                waiting = []
+            waiting.append(cue)
+            if single or _END.search(cue.text):
+                yield _joined(waiting)
+                waiting = []
+        if waiting:
+            yield _joined(waiting)
+
+
+def _joined(cues: list[Turn]) -> Block:
+    return Block(PARAGRAPH, " ".join(cue.text for cue in cues), 0, cues[0].time, cues[0].values)
+
+
+def _voice(text: str) -> str:
+    found = _VOICE.search(text)
+    return found[1].strip() if found else ""
+
+
+def _plain(text: str) -> str:
+    """Return the text of a cue without markup."""
+    return html.unescape(_TAG.sub("", text)).strip()
+
+
+def are_subtitles(head: FileHead) -> bool:
+    """Return whether a text begins with a cue of SRT, or is WebVTT."""
+    return bool(_SUBTITLES.match(head.text.replace("\r\n", "\n")))
