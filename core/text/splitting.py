@@ -1,9 +1,10 @@
-"""Sentence splitting with the rules of the ``sentence-splitter`` package, implemented faster.
+"""Sentence splitting on the lists and rules of the ``sentence-splitter`` package, with rules of our own on top.
 
-The package (Koehn and Schroeder's splitter of the Europarl tools) matches patterns against every word of a text. Here
-the same rules are applied only where they can match: at a full stop, question or exclamation mark before a space. The
-lists of abbreviations are those of the package. Some languages without a list are split at their own marks, too, such
-as the Chinese full stop, which no space follows.
+The package (Koehn and Schroeder's splitter of the Europarl tools) ends a sentence at ". ? !" before a capital, a digit
+or an opening quote, except after its abbreviations. Our rules add what it does not know: citation marks after the stop,
+closing quotes of other languages, the marks of other scripts, text without capitals or without spaces, emoji, numbered
+items, and abbreviations that may end a sentence, which a word such as "The" after them shows. Sentences are spans of
+the text, so each can be found in its source. The time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -16,58 +17,112 @@ from importlib.resources import files
 import regex  # type: ignore[import-untyped]
 
 from themescope.core.errors import ConfigError, UnknownNameError
+from themescope.core.text.abbreviations import ALWAYS, BEFORE_NAMES, ENDING, NUMERIC, STARTERS
 from themescope.core.types import Article, Paragraph, Section
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
 _LISTED = frozenset(f.name.removesuffix(".txt") for f in _PREFIXES.iterdir() if f.is_file())
-_OWN_MARKS = {
-    "ar": "؟۔", "bn": "।", "fa": "؟۔", "hi": "।॥", "ja": "。！？", "mr": "।॥", "ne": "।॥", "ur": "؟۔", "zh": "。！？",
-}  # fmt: skip
-"""Sentence marks of languages without a list of abbreviations, besides . ? and !."""
-_UNLISTED = frozenset((*_OWN_MARKS, "bg", "et", "he", "hr", "id", "ko", "sr", "uk", "vi"))
-LANGUAGES: tuple[str, ...] = tuple(sorted(_LISTED | _UNLISTED))
+_CODES = "am ar bg bn et fa he hi hr hy id ja km ko mr my ne sr uk ur vi zh"
+LANGUAGES: tuple[str, ...] = tuple(sorted(_LISTED | set(_CODES.split())))
 """Two-letter codes of the languages that sentences can be split in. Not among them: Thai, which has no full stop."""
 
-_OPENERS = r"""'"(\[\u00bf\u00a1\p{Initial_Punctuation}"""
-_CLOSERS = r"""'")\]\p{Final_Punctuation}"""
-_CAPITAL = r"[\p{Uppercase_Letter}\p{Other_Letter}]"
+_MARKS = "。！？．｡।॥؟۔։።፧။។‼⁇⁈⁉"
+"""Marks that end a sentence in every language, also where no space follows."""
+_LANGUAGE_STOPS = {"el": ";", "hy": ":"}
+"""Marks that end a sentence only in one language, before a capital."""
+_EMOJI = "\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001faff☀-☄☔☕☹☺♥⚡✅✊-✌✨❌❗❤⭐\ufe0f\u200d"
+_CLOSERS = r"""'")\]}*_”’»›」』）】〉》"""
+_OPENERS = r"""`'"“”„‚‘’«»‹›(\[{*_「『（【〈《¿¡"""
+_BEFORE_NAMES, _ENDING = frozenset(BEFORE_NAMES.split()), frozenset(ENDING.split())
+_NO_START = frozenset("，、,;；:：)）」』】”’》〉…—–-~～%")
+_SPACE = "[ \u00a0\u202f]"
 
-# The four rewriting rules of the package, in its order. Possessive quantifiers and "(?<!\.)" only skip attempts that
-# cannot match, so that a long run of dots or spaces does not take quadratic time.
-_QUESTION = regex.compile(rf"([?!]) ++([{_OPENERS}]*+{_CAPITAL})")
-_ELLIPSIS = regex.compile(rf"((?<!\.)\.\.++) ++([{_OPENERS}]*+{_CAPITAL})")
-_CLOSED = regex.compile(rf"([?!.] *+[{_CLOSERS}]++) ++([{_OPENERS}]*+ *+{_CAPITAL})")
-_OPENED = regex.compile(rf"([?!.]) ++([{_OPENERS.replace('(', '')}]++ *+{_CAPITAL})")
 
-# Cheap tests before the rules; they fail for most paragraphs.
-_INITIAL = "".join(regex.findall(r"\p{Initial_Punctuation}", "".join(map(chr, range(0x3000)))))
-_FINAL = "".join(regex.findall(r"\p{Final_Punctuation}", "".join(map(chr, range(0x3000)))))
-_MAY_CLOSE = re.compile(rf"""[?!.] *['")\]{_FINAL}]""")
-_MAY_OPEN = re.compile(rf"""[?!.] +['"\[\u00bf\u00a1{_INITIAL}]""")
-_STOP = re.compile(r"\.\n? +")
+def _rule(stops: str, wide: bool) -> re.Pattern[str]:
+    """Return the pattern of places where a sentence may end; wide: also outside of ASCII, and at emoticons.
+
+    Its groups are the marks, closing quotes, citation marks and emoji; white space may follow. Only one place is tried
+    in a run of the same characters, so that long runs do not take quadratic time.
+    """
+    faces = rf"[{_EMOJI}]+|[:;=]['-]?[()DPp]+(?!\S)"
+    tail = (
+        rf"((?:[{_CLOSERS}]|[“‘«‹](?=[\s\[]|$))++|{_SPACE}['\"”’»)\]]++(?=\s|$|\[))?+"
+        r"((?:\[[^\[\]\n]{1,30}\](?::\d+(?:[–-]\d+)?)?){1,9}+|"
+        r"(?:\ \[[A-Z]{0,5}\d{1,3}(?:[,–-]\ ?\d{1,3}){0,9}\]){1,9}+(?=\s*$|\s+(?![a-z]))|"
+        r"(?:(?<=[^\W\d][.?!])|(?<=.[)\"”’]))\d{1,3}(?:[,–-]\d{1,3}){0,9}(?=\s)|[¹²³⁰-⁹†‡]++)?+"
+    )
+    if not wide:
+        return re.compile(rf"([.?!](?<![.?!]{{2}})[.?!]*+){tail}((?!))?(?:\s++(?=\S)|(?=[A-Z]))")
+    marks = f".?!…{stops}{_MARKS}"
+    tail += rf"((?:\s?(?:{faces})){{1,9}}+)?+"
+    return re.compile(
+        rf"([{marks}{_EMOJI}:;=](?:(?<=[{marks}])(?<![{marks}]{{2}})[{marks}]*+|"
+        rf"(?<=[{_EMOJI}])(?<![{_EMOJI}]{{2}})[{_EMOJI}]*+|(?<=\s[:;=])['-]?[()DPp]++(?!\S)))"
+        rf"{tail}(?:\s++(?=\S)|(?=[^\W\da-z])|(?<=[{_MARKS}{_CLOSERS}])(?=\S))"
+    )
+
+
+_START = regex.compile(
+    rf"(?P<item>\((?:\p{{L}}{{1,2}}|[ivx]{{1,5}}|\d{{1,2}})\)\s[{_OPENERS}]*+\p{{Lu}})|"
+    rf"(?:[{_OPENERS}]{_SPACE}?|,,|[–—-]{{1,2}}{_SPACE})*+"
+    rf"(?:(?P<capital>(?<=[¿¡])\p{{L}}|[\p{{Lu}}\p{{Lt}}\p{{Lo}}]|\p{{Ll}}\p{{Lu}})|"
+    rf"(?P<other>\p{{N}}|[$£€¥₹]\s?\d|[@#]\w|[•‣●▪]|[(\[](?:\.{{2,3}}|…)[)\]])|(?P<lower>\p{{Ll}}))"
+)
+_PREFIX = regex.compile(r"[\w.\-\p{M}]*$")
+_WORD = re.compile(r"[^\W\d_]+['’]?")
+_LATER = re.compile(r"[^\W\d_A-Z][.?!]+ ([^\W\d_])")
+_GLUED = regex.compile(r"\p{Lu}(?:\p{Ll}++|(?=['’\s]))(?:['’]\p{Ll}+)?+(?=[\s,;:!?…)\]”\"'’\-]|\.(?!\p{Ll})|$)")
+_PLAIN = regex.compile(r"[\w'’\-]*(?:\p{Ll}{2}|\d{3})[)\]]?")
+_SUFFIX = re.compile(r"(?:Com|Org|Net|Edu|Gov|Js|Io|Py|Md|Txt|Pdf|Csv|Html|Ai|App|Tv|Fm)$")
+_NUMBER = re.compile(
+    r"[\[(§#]?\s?\d|[A-Z]{1,5}-?\d|[IVXLC]{2,}\b|[B-HJ-Z]\b(?!['’])|[AI]\b(?!['’]| [a-z])|\([a-zA-Z]{1,4}\)|[α-ω]\b"
+)
+_ITEM = re.compile(r"[(\[]?(?:\d{1,4}(?:\.\d{1,3})*|[A-Za-z]|[IVXivx]{1,5})")
+_LABEL = re.compile(r"[1-9]\d?|[a-z]")
+_REMARK = re.compile(r"[(\[][^\s()\[\].?!]{1,10}[)\]]")
+_DOUBLED = regex.compile(r"(\p{Lu})\1\.")
+_CLOCK = re.compile(
+    r"[A-Z]{1,3}T\b|UTC|Eastern|Central|Mountain|Pacific|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:s?day|nesday|rsday|urday|\b)"
+)
+_ENDING_PAIR = re.compile(r"\b(?:т\.\s?[дпі]н?|н\.\s?[эе])$")
+_SURNAME = re.compile(r"(?:An|He|So|Do|To|My|Is|No|At|On|.)$")
+"""Words that may also be a name after an initial; so may any single letter."""
+_PRONOUN = re.compile(r"(?:i|he|she|it|they|we|you|this|there)\b(?!\.)")
+_SPEECH = {
+    "ja": regex.compile(r"っ?て|と(?!ころ|にかく|ても|もあれ|もかく|りあえず|たん|なり|き)|など"),
+    "ko": regex.compile(r"(?:이?라[고는며]|[고는며]|하[고는며])(?=\s)"),
+    "zh": regex.compile(r"\p{Han}{1,3}?(?<!知)[說说問问道喊叫答](?:道|着)?[。，,：:！]"),
+}
+"""Language → continuations of a sentence after direct speech, whose own mark stands before the closing quote."""
 _SPACES = re.compile(r"  +")
-
-_STARTS_SENTENCE = regex.compile(rf"[{_OPENERS}]*[\p{{Uppercase_Letter}}\p{{Other_Letter}}0-9]")
-_ACRONYM = regex.compile(r"[\p{Uppercase_Letter}\p{Other_Letter}\-]+")
-_BEFORE_STOP = regex.compile(rf"([\w.\-]*)([{_CLOSERS}%]*)(\.+)$")
-_DIGITS = frozenset("0123456789")
+_REACH = 40
+"""Number of characters before a stop among which the word is that it belongs to."""
 
 
 @cache
-def _prefixes(language: str) -> tuple[frozenset[str], frozenset[str], int]:
-    """Return the abbreviations of a language: those of any position, those before numbers, and the maximum length."""
-    if language not in _LISTED:
-        return frozenset(), frozenset(), 0
+def _lists(language: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the abbreviations of a language, those before numbers only, and the words that begin sentences."""
     always: set[str] = set()
     numeric: set[str] = set()
-    for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
-        word = line.partition("#")[0].strip()
-        if word:
-            # As in the package, the last line about a word decides.
-            (numeric if "#NUMERIC_ONLY#" in line else always).add(word)
-            (always if "#NUMERIC_ONLY#" in line else numeric).discard(word)
-    return frozenset(always), frozenset(numeric), max(map(len, always | numeric), default=0)
+    if language in _LISTED:
+        for line in (_PREFIXES / f"{language}.txt").read_text(encoding="utf-8").splitlines():
+            word = line.partition("#")[0].strip()
+            if word:
+                # As in the package, the last line about a word decides.
+                (numeric if "#NUMERIC_ONLY#" in line else always).add(word)
+                (always if "#NUMERIC_ONLY#" in line else numeric).discard(word)
+    always = (always - {"no", "No"}) | set(ALWAYS.get(language, "").split())
+    numeric |= {*NUMERIC[""].split(), *NUMERIC.get(language, "").split()}
+    always |= {word.upper() for word in always & _BEFORE_NAMES}
+    numeric |= {word.upper() for word in numeric}
+    starters = frozenset(STARTERS.get(language, "").split())
+    return _capitalized(always), _capitalized(numeric), starters
+
+
+def _capitalized(words: set[str]) -> frozenset[str]:
+    """Return the words, also with a capital."""
+    return frozenset(words | {word[:1].upper() + word[1:] for word in words})
 
 
 class SentenceSplitter:
@@ -76,73 +131,199 @@ class SentenceSplitter:
     Raises :class:`themescope.core.errors.ConfigError` for a language that is not one of :data:`LANGUAGES`.
     """
 
-    __slots__ = ("_always", "_marks", "_numeric", "_reach", "language")
+    __slots__ = (
+        "_abbreviations", "_always", "_ascii", "_numeric", "_speech", "_starters", "_stops", "_wide", "language",
+    )  # fmt: skip
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
             raise ConfigError(str(UnknownNameError("language to split sentences in", language, LANGUAGES)))
         self.language = language
-        self._always, self._numeric, longest = _prefixes(language)
-        self._marks = _mark_rule(language)
-        self._reach = longest + 3  # a longer word than this cannot be an abbreviation
+        self._always, self._numeric, self._starters = _lists(language)
+        self._abbreviations = self._always | self._numeric
+        self._stops = ".?!…" + _LANGUAGE_STOPS.get(language, "")
+        self._ascii, self._wide, self._speech = _rule("", False), _rule(self._stops, True), _SPEECH.get(language)
 
     def __reduce__(self) -> tuple[type[SentenceSplitter], tuple[str]]:
         return SentenceSplitter, (self.language,)
 
     def split(self, text: str) -> list[str]:
         """Return the sentences of ``text`` in order, without blank ones; line breaks in ``text`` also end sentences."""
-        text = _at_marks(text)
-        if self._marks is not None:
-            text = self._marks.sub("\\1\n", text)
-        pieces, start = [], 0
-        for stop in _STOP.finditer(text):
-            if self._ends_sentence(text, stop.start() + 1, stop.end()):
-                pieces.append(text[start : stop.end() - 1])
-                start = stop.end()
-        if pieces:
-            pieces.append(text[start:])
-            text = "\n".join(pieces)
-        if "  " in text:
-            text = _SPACES.sub(" ", text)
-        text = text.replace("\n ", "\n").replace(" \n", "\n").strip()
-        return [sentence for sentence in text.split("\n") if sentence]
+        sentences = [text[start:end] for start, end in self.spans(text)]
+        return [_SPACES.sub(" ", sentence) for sentence in sentences] if "  " in text else sentences
 
-    def _ends_sentence(self, text: str, end: int, following: int) -> bool:
-        """Return whether the word whose dots end at ``end`` ends a sentence before the word at ``following``."""
-        if not _STARTS_SENTENCE.match(text, following):
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the start and the end of each sentence in ``text``; between them is nothing but white space."""
+        wide = not text.isascii() or " :" in text or " ;" in text or " =" in text
+        rule, small = self._wide if wide else self._ascii, None
+        found: list[tuple[int, int]] = []
+        for begin, stop in _lines(text):
+            first = len(found)
+            for place in rule.finditer(text, begin, stop):
+                end = place.end(place.lastindex or 1)
+                ends = self._ends(text, begin, place, end)
+                if ends is None:
+                    ends = small = _lacks_capitals(text) if small is None else small
+                if ends and (end - begin > 9 or _has_words(text, begin, end)):
+                    found.append((begin, end))
+                    begin = place.end()
+            if (
+                len(found) > first
+                and stop - begin < 13
+                and (not _has_words(text, begin, stop) or _REMARK.fullmatch(text, begin, stop))
+            ):
+                found[-1] = (found[-1][0], stop)
+            elif begin < stop:
+                found.append((begin, stop))
+        return found
+
+    def _ends(self, text: str, begin: int, place: re.Match[str], end: int) -> bool | None:
+        """Return whether the sentence from ``begin`` ends at ``end``; None if only in a text without capitals."""
+        at, following = place.start(), place.end()
+        mark = text[at]
+        if mark == "." and end == at + 1 < following and at - begin > 6 and text[following].isupper():
+            word = _word_before(text, begin, at)  # most places need no more than this
+            if word.isalpha() and len(word) > 2 and word not in self._abbreviations:
+                return True
+        marks, closers, _, faces = place.groups("")
+        if closers and self._speech and self._speech.match(text, following):
             return False
-        word = text[max(text.rfind(" ", 0, end) + 1, end - self._reach) : end]
-        found = _BEFORE_STOP.search(word)
-        if found is None:
+        if mark in _MARKS or marks[-1:] in _MARKS:
+            decimal = mark == "．" and text[at - 1 : at].isdigit() and text[following].isdigit()
+            return not decimal and text[following] not in _NO_START
+        start = _START.match(text, following)
+        if start is None or (following == end and not self._is_glued(text, begin, place)):
             return False
-        prefix, closers = found.group(1), found.group(2)
-        if not closers and prefix in self._always:
+        kind, dots = start.lastgroup, marks.startswith(("..", "…"))
+        if mark not in self._stops:  # an emoji; "I ❤ New York" goes on
+            return kind == "capital" and not text.endswith(("I ", "We ", "You "), begin, at)
+        if kind == "lower" and (closers or dots or not text[at - 1 : at].isalnum()):
             return False
-        body = text[text.rfind(" ", 0, end) + 1 : end].rstrip(".")
-        _, dot, letters = body.rpartition(".")
-        if dot and _ACRONYM.fullmatch(letters):
+        if marks == "." and not faces and self._continues(text, begin, place, start):
             return False
-        return bool(closers) or prefix not in self._numeric or text[following] not in _DIGITS
+        if kind == "lower":
+            return True if self.language == "en" and _PRONOUN.match(text, following) else None
+        if kind == "capital" and dots:  # "I… I think" goes on, "I think… He knows" does not
+            word = _WORD.match(text, start.start("capital"))
+            return word is None or word[0] != _word_before(text, begin, at).lstrip(_OPENERS)
+        if closers[:1] == ")" and text[at - 1 : at] == "(":  # "(?)" and "(!)"
+            return False
+        if (
+            mark in "?!" and text[following] in "–—-" and self.language == "en"
+        ):  # titles; elsewhere, dashes begin speech
+            return False
+        return kind != "other" or marks == "." or (start.start("other") == following and text[at - 2 : at].isalpha())
+
+    def _is_glued(self, text: str, begin: int, place: re.Match[str]) -> bool:
+        """Return whether the space after a sentence is missing, as in "in 2016.We"."""
+        at, following, marks = place.start(), place.end(), place[1]
+        before, after = text[at - 1 : at], text[following]
+        if not after.isupper() and (marks[0] != "…" or (len(marks) > 1 and self.language != "ja")):
+            unspaced = before > "\u3000" < after  # Chinese, Japanese, Korean
+            return unspaced or (marks != "." and before.isalpha() and not (before + after).isascii())
+        found = _GLUED.match(text, following)
+        if found is None or _SUFFIX.match(found[0]):
+            return False
+        if place.lastindex != 1:
+            return bool(place[3] or place[4]) or place[2][-1] in ")]”»"
+        word = _word_before(text, begin, at).lstrip(_OPENERS)
+        if not _PLAIN.fullmatch(word) or word in self._abbreviations or word == "www":
+            return False
+        return marks != "." or not word[0].isupper() or found[0] in self._starters
+
+    def _continues(self, text: str, begin: int, place: re.Match[str], start: re.Match[str]) -> bool:
+        """Return whether a sentence goes on after a full stop, as one of an item number or an abbreviation."""
+        at, closers, note = place.start(), place[2] or "", place[3] or ""
+        word = _word_before(text, begin, at)
+        if not word or (closers and (closers[0] not in ")]" or text[begin] in "([")):
+            return False
+        if self.language == "hy" and not {"։", ":"}.isdisjoint(text[max(0, at - 300) : at + 300]):
+            return True  # beside the Armenian full stop, the Latin one is a colon
+        prefix = _PREFIX.search(word)[0]
+        if note[:1].isdigit():  # the number of a footnote
+            plain = len(prefix) > 1 and prefix.isalpha() and prefix not in self._abbreviations
+            return not plain or start.lastgroup != "capital"
+        labels = _LABEL.fullmatch(prefix) and _is_item(text, begin, at, prefix)
+        if not closers and (labels or _ITEM.fullmatch(text, begin, at)):
+            return True
+        number = _NUMBER.match(text, place.end()) if prefix in self._numeric else None
+        if number and (prefix.lower() != "no" or number[0][-1].isdigit()):
+            return True
+        if _ENDING_PAIR.search(text, max(begin, at - 6), at):
+            return start.lastgroup != "capital"
+        return self._abbreviates(text, word, prefix, start)
+
+    def _abbreviates(self, text: str, word: str, prefix: str, start: re.Match[str]) -> bool:
+        """Return whether the stop after ``word`` ends an abbreviation or initial and no sentence.
+
+        ``prefix`` is the word without quotes and brackets before it.
+        """
+        kind = start.lastgroup
+        if prefix in _ENDING:
+            return kind not in ("capital", "item")
+        starts = kind == "capital" and self._starts(text, start.start("capital"), prefix)
+        if prefix in self._always:
+            return not starts or prefix in _BEFORE_NAMES
+        if kind == "lower" and ("." in prefix or prefix.capitalize() in self._always):
+            return True
+        if prefix in ("a.m", "p.m"):
+            return _CLOCK.match(text, start.start()) is not None
+        if "\u0e00" <= prefix[-1:] < "\u0f00":  # Thai and Lao have full stops in abbreviations only
+            return True
+        if starts or "@" in word or "://" in word:
+            return False
+        last = prefix.rpartition(".")[2]
+        if "." in prefix:
+            return last == last.upper() and last.replace("-", "").isalpha()
+        if len(prefix) == 1 and word.lstrip(_OPENERS) == prefix:  # an initial, or "c. 1900"
+            return prefix.isupper() or "\u0400" <= prefix < "\u0700" or (kind == "other" and prefix.isalpha())
+        return len(prefix) == 2 and prefix[0] == prefix[1] and _DOUBLED.match(text, start.start()) is not None
+
+    def _starts(self, text: str, index: int, prefix: str) -> bool:
+        """Return whether the word at ``index``, after an abbreviation, shows by its capital that a sentence begins."""
+        word = _WORD.match(text, index)
+        if word is None or word[0] not in self._starters or text[word.end() : word.end() + 1] in (".", "-"):
+            return False
+        if len(prefix) == 1 and prefix.isupper():
+            return not _SURNAME.match(word[0])
+        return len(word[0]) > 1 or not prefix.rpartition(".")[2].isupper()
 
 
-@cache
-def _mark_rule(language: str) -> re.Pattern[str] | None:
-    """Return the pattern of the ends of sentences at marks of the language, which may stand before no space."""
-    marks = _OWN_MARKS.get(language)
-    return re.compile(rf"""([{marks}]+['"”’」』）)]*) *""") if marks else None
+def _word_before(text: str, begin: int, at: int) -> str:
+    """Return the word that ends at ``at``, or its last characters."""
+    low = max(begin, at - _REACH)
+    return text[max(low, text.rfind(" ", low, at) + 1, text.rfind("\u00a0", low, at) + 1) : at]
 
 
-def _at_marks(text: str) -> str:
-    """Apply rules one to four: breaks after question and exclamation marks, ellipses, and around quotes, brackets."""
-    if "? " in text or "! " in text:
-        text = _QUESTION.sub("\\1\n\\2", text)
-    if ".. " in text:
-        text = _ELLIPSIS.sub("\\1\n\\2", text)
-    if _MAY_CLOSE.search(text):
-        text = _CLOSED.sub("\\1\n\\2", text)
-    if _MAY_OPEN.search(text):
-        text = _OPENED.sub("\\1\n\\2", text)
-    return text
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Return start and end of the lines of a text without the white space around them; blank lines have no length."""
+    found, start = [], 0
+    for line in text.splitlines(keepends=True):
+        body = line.strip()
+        begin = start + len(line) - len(line.lstrip())
+        found.append((begin, begin + len(body)))
+        start += len(line)
+    return found
+
+
+def _has_words(text: str, begin: int, end: int) -> bool:
+    """Return whether a piece of a text has a letter or digit; one without is no sentence."""
+    return any(map(str.isalnum, text[begin:end]))
+
+
+def _is_item(text: str, begin: int, at: int, label: str) -> bool:
+    """Return whether the number or letter before ``at`` counts items within a sentence: "ways: 1. Walk 2. Wait"."""
+    start = at - len(label)
+    if label in ("1", "a"):
+        return text[max(begin, start - 2) : start] in (": ", "; ", ") ", "] ")
+    previous = f"{int(label) - 1}. " if label.isdecimal() else f"{chr(ord(label) - 1)}. "
+    return text.startswith(previous, begin) or text.find(f" {previous}", max(begin, at - 500), at) >= 0
+
+
+def _lacks_capitals(text: str) -> bool:
+    """Return whether a text is written without capitals: it begins with a small letter, or all later sentences do."""
+    first, later = _WORD.search(text), _LATER.findall(text)
+    return (first is not None and first[0][0].islower()) or (len(later) > 1 and all(map(str.islower, later)))
 
 
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:

@@ -63,6 +63,7 @@ REGISTRY = Registry(
             summary="Reads files of articles with sections, splits them into sentences and stores them.",
             factory="themescope.jobs.kinds.import_corpus:import_corpus",
             config="themescope.jobs.kinds.import_corpus:ImportConfig",
+            revision=2,
             tags=frozenset({"fills-a-corpus"}),
             pages=("corpora",),
             link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
