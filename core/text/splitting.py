@@ -206,11 +206,9 @@ class SentenceSplitter:
         if kind == "capital" and dots:  # "I… I think" goes on, "I think… He knows" does not
             word = _WORD.match(text, start.start("capital"))
             return word is None or word[0] != _word_before(text, begin, at).lstrip(_OPENERS)
-        if closers[:1] == ")" and text[at - 1 : at] == "(":  # "(?)" and "(!)"
-            return False
-        if (
-            mark in "?!" and text[following] in "–—-" and self.language == "en"
-        ):  # titles; elsewhere, dashes begin speech
+        remark = closers[:1] == ")" and text[at - 1 : at] == "("  # "(?)" and "(!)"
+        title = mark in "?!" and text[following] in "–—-" and self.language == "en"  # elsewhere, dashes begin speech
+        if remark or title:
             return False
         return kind != "other" or marks == "." or (start.start("other") == following and text[at - 2 : at].isalpha())
 
