@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +112,18 @@ class Article:
     def sentence_count(self) -> int:
         """Return the number of sentences in all sections (0 before splitting)."""
         return sum(len(p.sentences) for s in self.sections for p in s.paragraphs)
+
+
+class ReadEntry(NamedTuple):
+    """A part of a file that was left out, or stored otherwise than it stands there."""
+
+    change: bool
+    """False: it was left out. True: it was stored, but changed."""
+    reason: str
+    place: str = ""
+    """Where it stands, such as "row 5"."""
+    text: str = ""
+    """The text that was left out, or the one that was changed."""
 
 
 @dataclass(frozen=True, slots=True)

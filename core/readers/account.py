@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class ReadEntry(NamedTuple):
-    """A part of a file that was left out, or stored otherwise than it stands there."""
-
-    change: bool
-    """False: it was left out. True: it was stored, but changed."""
-    reason: str
-    place: str = ""
-    """Where it stands, such as "row 5"."""
-    text: str = ""
-    """The text that was left out, or the one that was changed."""
+from themescope.core.types import ReadEntry
 
 
 @dataclass(slots=True)

@@ -204,8 +204,8 @@ class SentenceSplitter:
         if kind == "lower":
             return True if self.language == "en" and _PRONOUN.match(text, following) else None
         if kind == "capital" and dots:  # "I… I think" goes on, "I think… He knows" does not
-            word = _WORD.match(text, start.start("capital"))
-            return word is None or word[0] != _word_before(text, begin, at).lstrip(_OPENERS)
+            after = _WORD.match(text, start.start("capital"))
+            return after is None or after[0] != _word_before(text, begin, at).lstrip(_OPENERS)
         remark = closers[:1] == ")" and text[at - 1 : at] == "("  # "(?)" and "(!)"
         title = mark in "?!" and text[following] in "–—-" and self.language == "en"  # elsewhere, dashes begin speech
         if remark or title:

@@ -13,9 +13,18 @@ import numpy as np
 import sqlalchemy as sa
 
 from themescope.core.errors import DataError
-from themescope.core.readers.account import ReadEntry
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, Json
-from themescope.core.types import Article, Ids, Paragraph, SectionRecord, Sentence, Split, fold_title, title_bucket
+from themescope.core.types import (
+    Article,
+    Ids,
+    Paragraph,
+    ReadEntry,
+    SectionRecord,
+    Sentence,
+    Split,
+    fold_title,
+    title_bucket,
+)
 from themescope.db import tables as t
 from themescope.db.repositories.base import NamedRepository, Repository
 from themescope.db.repositories.blocks import Columns

@@ -63,7 +63,7 @@ class SentencePlace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Document:
+class LabellingDocument:
     """A labelling with its history."""
 
     about: Mapping[str, Any]
@@ -80,7 +80,7 @@ class Document:
         return replay(self.start, (change_set for _, change_set in self.log))
 
 
-def export_document(store: Store, labelling_id: int) -> Document:
+def export_document(store: Store, labelling_id: int) -> LabellingDocument:
     """Return a labelling with its complete history. What was approved in a task is a step of it."""
     with store.reading() as r:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
@@ -101,11 +101,11 @@ def export_document(store: Store, labelling_id: int) -> Document:
     places = {i: SentencePlace(titles[s.article_id].title, s.position, s.text) for i, s in sentences.items()}
     first = rewind(snapshot.partition, [change_set for _, change_set in log])
     if not approvals:
-        return Document(about, first, log, places, labels)
-    return numbered(Document(about, first, tuple(with_approvals(first, log, approvals)), places, labels))
+        return LabellingDocument(about, first, log, places, labels)
+    return numbered(LabellingDocument(about, first, tuple(with_approvals(first, log, approvals)), places, labels))
 
 
-def store_document(unit: Unit, corpus_id: int, document: Document, article_id: int | None) -> LabellingRecord:
+def store_document(unit: Unit, corpus_id: int, document: LabellingDocument, article_id: int | None) -> LabellingRecord:
     """Store a labelling with its people, steps and times; its name is numbered if taken.
 
     ``article_id`` is the article of its sentences if they are all of one.
@@ -125,7 +125,7 @@ def store_document(unit: Unit, corpus_id: int, document: Document, article_id: i
     return record
 
 
-def to_lines(document: Document) -> Iterator[str]:
+def to_lines(document: LabellingDocument) -> Iterator[str]:
     """Yield the lines of the file, including line ends."""
     end = hashlib.sha256(document.end().to_bytes()).hexdigest()
     yield _line({"format": FORMAT, "version": VERSION, "about": dict(document.about), "end": end})
@@ -157,7 +157,7 @@ _STEP = {
 """Key in the file → field of a step. The keys are those of version 0.1 of Themescope."""
 
 
-def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Document:
+def from_lines(lines: Iterable[str], path: Path | str = "the file") -> LabellingDocument:
     """Read what :func:`to_lines` wrote; raise :class:`ReadError` if a line is damaged or missing."""
     head: dict[str, Any] = {}
     clusters: list[Cluster] = []
@@ -211,10 +211,12 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _assembled(
     about: dict[str, Any], first: Partition, sentences: list[_Sentence], log: list[tuple[Step, ChangeSet]]
-) -> Document:
+) -> LabellingDocument:
     made = {s.id: s.made_by for s in sentences if s.made_by is not None}
     labels = of_rows(first.ids, made) if made else None
-    return Document(about, first, tuple(log), {s.id: s.place for s in sorted(sentences, key=lambda s: s.id)}, labels)
+    return LabellingDocument(
+        about, first, tuple(log), {s.id: s.place for s in sorted(sentences, key=lambda s: s.id)}, labels
+    )
 
 
 def _start(clusters: list[Cluster], entries: dict[EntryKey, Entry], sentences: list[_Sentence]) -> Partition:
@@ -229,7 +231,7 @@ def _start(clusters: list[Cluster], entries: dict[EntryKey, Entry], sentences: l
     )
 
 
-def _check(document: Document, end: str, path: Path | str) -> None:
+def _check(document: LabellingDocument, end: str, path: Path | str) -> None:
     try:
         # Invalid initial states are rejected: a duplicate sentence, or one in an unknown cluster.
         begun(document.start.ids, document.start.numbers, document.start.clusters.values())
@@ -244,7 +246,7 @@ def _check(document: Document, end: str, path: Path | str) -> None:
         raise ReadError(path, "a part of it is missing or was changed.", "", "Export it again.")
 
 
-def moved(document: Document, names: Mapping[int, int]) -> Document:
+def moved(document: LabellingDocument, names: Mapping[int, int]) -> LabellingDocument:
     """Return the labelling with its sentence ids replaced; the mapping must cover every sentence."""
     start = document.start
     ids = np.array([names[int(i)] for i in start.ids], dtype=np.int64)
@@ -255,10 +257,10 @@ def moved(document: Document, names: Mapping[int, int]) -> Document:
     log = tuple((step, ChangeSet(tuple(_renamed(c, names) for c in change_set))) for step, change_set in document.log)
     places = {names[i]: place for i, place in document.places.items()}
     labels = None if document.labels is None else document.labels.at(order)
-    return Document(document.about, first, log, places, labels)
+    return LabellingDocument(document.about, first, log, places, labels)
 
 
-def numbered(document: Document) -> Document:
+def numbered(document: LabellingDocument) -> LabellingDocument:
     """Return the labelling with steps numbered 1, 2, …, because ids are valid only in their own store."""
     names = {0: 0} | {step.id: number for number, (step, _) in enumerate(document.log, 1)}
     log = tuple(

@@ -11,8 +11,7 @@ import click
 
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ArtifactError, ConfigError
-from themescope.core.readers.account import ReadEntry
-from themescope.core.types import FittedModel
+from themescope.core.types import FittedModel, ReadEntry
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
     Shell,

@@ -17,7 +17,7 @@ from themescope.core.records.stored import CorpusRecord, ModelRecord
 from themescope.core.types import Article, Ids
 from themescope.db.records import VectorBlock
 from themescope.db.store import Unit
-from themescope.jobs.bundles.labellings import Document, from_lines, moved, store_document
+from themescope.jobs.bundles.labellings import LabellingDocument, from_lines, moved, store_document
 from themescope.jobs.bundles.parts import (
     ARTICLES,
     BUNDLE,
@@ -195,7 +195,7 @@ def _store_selections_and_notebook(bundle: ArchiveReader, context: JobContext, r
             w.notebook_rows.write(record.id, rows, ids)
 
 
-def _checked(context: JobContext, document: Document, ids: Ids) -> tuple[Document, int | None]:
+def _checked(context: JobContext, document: LabellingDocument, ids: Ids) -> tuple[LabellingDocument, int | None]:
     """Return a labelling with the ids of the stored sentences, and its article if it has only one."""
     start = document.start
     if len(start.ids) and (start.ids[0] < 0 or start.ids[-1] >= len(ids)):

@@ -35,7 +35,7 @@ WAYS = sorted(
 """Every way, the usual ones first."""
 
 
-class Passage(NamedTuple):
+class CodedPassage(NamedTuple):
     """Positions of a passage as a file has them, and its name, which may be the beginning of its text."""
 
     start: int
@@ -55,7 +55,7 @@ _LEAST_FIT, _MANY = 0.5, 10
 class Positions:
     """Positions in one text, of which a byte order mark at the beginning is no part."""
 
-    def __init__(self, content: str, passages: Sequence[Passage]) -> None:
+    def __init__(self, content: str, passages: Sequence[CodedPassage]) -> None:
         self.text = content.removeprefix(MARK)
         self._passages = passages
         self._marked = len(self.text) < len(content)
@@ -87,7 +87,7 @@ class Positions:
         first = (3 if way.unit == 2 else 1) if way.mark and self._marked else 0
         return first + np.concatenate([[0], np.cumsum(widths)])
 
-    def _converted(self, way: Way, passages: Sequence[Passage]) -> list[tuple[int, int, bool, str]]:
+    def _converted(self, way: Way, passages: Sequence[CodedPassage]) -> list[tuple[int, int, bool, str]]:
         """Return (start, end, whether both are limits of characters, name) in the text."""
         places = self._places(way)
         asked = np.array([(one.start, one.end) for one in passages], dtype=np.int64).reshape(-1, 2)

@@ -21,7 +21,7 @@ from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.portable import PortableCode
 from themescope.core.labelling.codebook.qda_positions import (
-    Passage,
+    CodedPassage,
     Positions,
     Way,
     way_of_project,
@@ -70,8 +70,8 @@ class _Found:
     name: str
 
     @property
-    def passage(self) -> Passage:
-        return Passage(self.start, self.end, self.name)
+    def passage(self) -> CodedPassage:
+        return CodedPassage(self.start, self.end, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from themescope.core.types import Ids
 from themescope.db.sql import BATCH
 from themescope.db.store import Store, Unit
 from themescope.jobs.bundles.labellings import (
-    Document,
+    LabellingDocument,
     SentencePlace,
     export_document,
     from_lines,
@@ -72,7 +72,7 @@ def import_lines(store: Store, corpus_id: int, lines: Iterable[str], path: Path 
         return store_document(w, corpus_id, moved(document, names), article)
 
 
-def _sentences_of(r: Unit, corpus_id: int, document: Document) -> tuple[dict[int, int], int | None]:
+def _sentences_of(r: Unit, corpus_id: int, document: LabellingDocument) -> tuple[dict[int, int], int | None]:
     """Match sentences by article, position and text: return old id → id, and the article if there is one."""
     names: dict[int, int] = {}
     articles: set[int] = set()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.core.labelling.test_cluster_operations import IDS, Choose, LabellingSession, intentions, made
 from tests.jobs.labelling.test_document import ABOUT
 from themescope.core.labelling.cluster_changes import ClusterChanges
-from themescope.jobs.bundles.labellings import Document, SentencePlace, from_lines, moved, to_lines
+from themescope.jobs.bundles.labellings import LabellingDocument, SentencePlace, from_lines, moved, to_lines
 
 SHIFT = {int(id): 1_000 - int(id) for id in IDS}
 BACK = {there: here for here, there in SHIFT.items()}
@@ -19,7 +19,7 @@ def test_any_history_comes_back_from_a_file_and_from_another_store(actions: list
     labelling.act(actions)
     places = {int(id): SentencePlace("article", int(id), f"text {id}") for id in IDS}
     log = tuple(zip(labelling.steps, labelling.change_sets, strict=True))
-    document = Document(ABOUT, made(), log, places)
+    document = LabellingDocument(ABOUT, made(), log, places)
     lines = list(to_lines(document))
     again = from_lines(lines)
     assert list(to_lines(again)) == lines

@@ -15,7 +15,7 @@ from themescope.core.errors import ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ChangeSet, EntryChange, Kind, Step
 from themescope.core.labelling.partition import Cluster, Entry, EntryKind, start
-from themescope.jobs.bundles.labellings import Document, SentencePlace, from_lines, to_lines
+from themescope.jobs.bundles.labellings import LabellingDocument, SentencePlace, from_lines, to_lines
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ABOUT = {"name": "a", "owner": "ada", "kind": "own", "blind": False, "origin": {"from": "nothing"}, "corpus": "c"}
@@ -25,7 +25,7 @@ FREE = {("about", "corpus"), ("about", "origin", "from")}
 """What nobody relies on."""
 
 
-def document() -> Document:
+def document() -> LabellingDocument:
     first = start([3, 5, 7], [0, 1, -1], [Cluster(0, "A", 0), Cluster(1, "B", 1, 0)])
     first = replace(first, entries={(EntryKind.CODE, "1"): Entry({"definition": "x"}, (3,), (1,))})
     change_sets = [op.assign(first, np.array([7]), 1).change_set, op.note(first, np.array([3]), "why").change_set]
@@ -37,7 +37,7 @@ def document() -> Document:
         log.append((Step(id, Kind.DO, "x", "said", "ada", NOW, None, "", "", 1), change_set))
     log.append((Step(9, Kind.UNDO, "x", "said", "ben", NOW, 5, "", "", 1), change_sets[-1].inverse()))
     places = {id: SentencePlace("article", id, f"text {id}") for id in (3, 5, 7)}
-    return Document(ABOUT, first, tuple(log), places)
+    return LabellingDocument(ABOUT, first, tuple(log), places)
 
 
 def walk(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -14,12 +14,11 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.selections import Origin
-from themescope.core.readers.account import ReadEntry
 from themescope.core.readers.table import SENTENCES
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
-from themescope.core.types import PARTS, SectionRecord, Sentence
+from themescope.core.types import PARTS, ReadEntry, SectionRecord, Sentence
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.corpora import state
