@@ -40,6 +40,7 @@ REGISTRY = Registry(
             title="MediaWiki XML dump",
             summary="Articles of the export of a wiki (.xml, also compressed with bz2, gzip or xz), without markup.",
             source="mediawiki.org, Help:Export and Help:Formatting",
+            revision=2,
             factory="themescope.core.readers.mediawiki_dump:MediawikiDump",
             config="themescope.core.readers.mediawiki_dump:MediawikiDumpConfig",
             suffixes=("xml",),

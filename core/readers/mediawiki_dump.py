@@ -35,6 +35,15 @@ _NAMESPACES = frozenset([
     "talk", "user", "wikipedia", "file", "image", "mediawiki", "template", "help", "category", "portal", "book",
     "draft", "module", "timedtext", "special", "media", "topic", "gadget", "project",
 ])  # fmt: skip
+_SETTINGS = ("defaultsort", "displaytitle", "sortierung", "clé de tri", "clef de tri")
+"""Beginnings of marks of a page that have no text."""
+_NOTE = "template of a note, source, pronunciation or place inside a text"
+_NOTES = re.compile(
+    r"(?:cite |citation|cit\. |ouvrage|article|lien web|literatur|internetquelle|sfn|efn|harv|ipa|api|isbn|issn|oclc|"
+    r"doi|coord|flagicon|drapeau|better source).*|refn?|rp|r|note|respell|who|when|which|where|clarify|by whom|"
+    r".*(?: needed|inline|\?)"
+)
+_OF_WIKI = re.compile(r"https?://([a-z]{2,3})\.")
 DEPTH_LIMIT = 50
 """Maximum number of elements around each other; dumps have about 6."""
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
@@ -101,7 +110,11 @@ class MediawikiDump(BasePiecewiseReader):
         if reason := _why_skip(page):
             return reason
         outline = Outline(page.title, site.address(page), site.name)
-        read_page(page.text, outline, _links(site.files, site.categories), self.config.keep_lists)
+        links = _links(site.files, site.categories)
+        for name, n in read_page(page.text, outline, links, self.config.keep_lists, site.language).items():
+            if name.startswith(_SETTINGS):
+                continue
+            self.account.skip(_NOTE if _NOTES.fullmatch(name) else f"template “{name}” inside a text", n=n)
         return outline.article() or "no text"
 
 
@@ -124,6 +137,7 @@ class _Page:
 class _Site:
     name: str = ""
     base: str = ""
+    language: str = ""
     files: frozenset[str] = field(default_factory=frozenset)
     categories: frozenset[str] = field(default_factory=frozenset)
 
@@ -131,6 +145,8 @@ class _Site:
         """Store the value of one element of ``<siteinfo>``."""
         if element == "base":
             self.base = text.rpartition("/")[0]
+            found = _OF_WIKI.match(text)
+            self.language = self.language or (found[1] if found else "")
         elif element == "dbname" or (element == "sitename" and not self.name):
             self.name = text
         elif element == "namespace" and key in ("6", "-2"):
@@ -214,6 +230,8 @@ class _Parser:
             where = f"line {self._expat.CurrentLineNumber:,}"
             problem = f"elements are nested more than {DEPTH_LIMIT} deep, which those of dumps are not."
             raise ReadError(self._stream.path, problem, where, "Choose a page export or dump of a MediaWiki.")
+        if not self._path:
+            self.site.language = attributes.get("xml:lang", "").partition("-")[0].lower()
         self._path.append(name)
         if name == "page":
             self._page = _Page()

@@ -8,9 +8,11 @@ them again.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from themescope.core.readers.html import unescape
 from themescope.core.readers.outline import Outline
+from themescope.core.readers.wikitext.languages import expansions, one_variant
 from themescope.core.readers.wikitext.templates import drop_templates
 
 FILES = frozenset([
@@ -91,13 +93,16 @@ _LEFTOVER = ("|", "!", "----")
 _ITEM_MARKS = re.compile(r"[*#:;]+\s*")
 
 
-def read_page(text: str, outline: Outline, links: LinkRemoval, keep_lists: bool) -> None:
-    """Add the running text of a page to ``outline``.
+def read_page(text: str, outline: Outline, links: LinkRemoval, keep_lists: bool, language: str = "") -> Counter[str]:
+    """Add the running text of a page to ``outline``; return the templates that left a gap in it, by name.
 
     A paragraph is a block of lines without a blank line. List items (also definitions and indented lines) are skipped,
     or become a paragraph each with ``keep_lists``.
     """
-    text = drop_templates(drop_hidden(text))
+    removed: Counter[str] = Counter()
+    text = drop_templates(drop_hidden(text), expansions(language), removed)
+    if "-{" in text:
+        text = one_variant(text)
     text = drop_addresses(links.clean(text))
     text = drop_tags(text)
     start = 0
@@ -108,6 +113,7 @@ def read_page(text: str, outline: Outline, links: LinkRemoval, keep_lists: bool)
             outline.heading(title, max(len(heading.group(1)), 2))
         start = heading.end()
     _paragraphs(text[start:], outline, keep_lists)
+    return removed
 
 
 def _paragraphs(text: str, outline: Outline, keep_lists: bool) -> None:

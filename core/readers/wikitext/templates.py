@@ -5,14 +5,15 @@ from the inside, so that every character is read once per level, and levels are 
 
 The expansion of a template is a function of its positional and its named arguments. Its text may contain wikitext
 (links, emphasis), which later passes remove. The patterns follow the documentation of the templates on English
-Wikipedia.
+Wikipedia; those of other languages are in :mod:`themescope.core.readers.wikitext.languages`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 Arguments = list[str]  # positional arguments, stripped
 Named = dict[str, str]
@@ -22,6 +23,8 @@ _MONTHS = [
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 ]  # fmt: skip
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PLAIN = re.compile(r"(?:0|[1-9][0-9]*+)(?:\.[0-9]+)?")
 _NUMBER = re.compile(r"[-−+]?[\d.,]+(?:/\d+)?$")
 
 
@@ -90,6 +93,8 @@ def convert(positional: Arguments, _named: Named) -> str:
 def date_text(positional: Arguments, named: Named) -> str:
     """Return day, month and year as far as given, or unchanged text such as "May 2001"."""
     parts = [part for part in positional if part][:3]
+    if len(parts) == 1 and _ISO_DATE.fullmatch(parts[0]):
+        parts, named = [str(int(part)) for part in parts[0].split("-")], {"df": "y"} | named
     if not parts or not parts[0].isdecimal():
         return parts[0] if parts else ""
     month = parts[1] if len(parts) > 1 else ""
@@ -166,7 +171,8 @@ _BEFORE_HEADING = re.compile(r"\n(?==)")
 class _Stack:
     """Output so far, and the start of each open bracket in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, expansions: Expansions) -> None:
+        self._expansions = expansions
         self.pieces: list[str] = []
         self.open: list[tuple[int, int]] = []  # (index into pieces, number of braces; 0 for a table)
         self._tables = 0  # open ones
@@ -195,27 +201,35 @@ class _Stack:
             self.pop()
             self.pieces.append("")
 
-    def close_braces(self, count: int) -> None:
-        """Match ``count`` closing braces against the innermost open ones, three (a parameter) before two."""
+    def close_braces(self, count: int) -> str:
+        """Match ``count`` closing braces against the innermost open ones, three (a parameter) before two.
+
+        Return what was inside a template that is in no other and has no text.
+        """
+        inside = ""
         while count >= 2 and len(self.open) > self._tables:
             while self.open[-1][1] == 0:
                 self.pop()  # an unclosed table inside a template
             start, braces = self.open[-1]
             used = 3 if min(count, braces) >= 3 else 2
-            inside = self.pop()
-            value = expand(inside) if used == 2 else ""
+            inside = self.pop() if used == 2 else self.pop()[:0]
+            value = self._expansions.expand(inside)
             count -= used
             if braces - used >= 2:
                 self._begin(start, braces - used)
                 self.pieces.append("")
             self.pieces.append(value)
+        return "" if self.open or self.pieces[-1] else inside
 
 
-def drop_templates(text: str) -> str:
-    """Return ``text`` without tables, and with templates replaced by their expansion (:func:`expand`)."""
+def drop_templates(text: str, expansions: Expansions, removed: Counter[str]) -> str:
+    """Return ``text`` without tables, and with templates replaced by their text.
+
+    Templates without one that stand in a line with other text are counted in ``removed`` by name.
+    """
     if "{" not in text and "}}" not in text:
         return text
-    stack, done = _Stack(), 0
+    stack, done = _Stack(expansions), 0
     for mark in _MARK.finditer(text):
         if "|" in mark.group() and not _begins_line(text, mark.start()):
             continue
@@ -225,7 +239,9 @@ def drop_templates(text: str) -> str:
         if token.startswith("{{"):
             stack.push(len(token))
         elif token.startswith("}}"):
-            stack.close_braces(len(token))
+            inside = stack.close_braces(len(token))
+            if inside and (text[done : done + 1] not in "\n{" or stack.pieces[-2].rstrip(" ")[-1:] not in "\n:*#"):
+                removed[inside.partition("|")[0].strip().replace("_", " ").lower()[:_NAME_LENGTH]] += 1
         elif token.endswith("{|"):
             stack.push(0)
         else:
@@ -255,18 +271,42 @@ def _begins_line(text: str, at: int) -> bool:
 _PIPE_IN_LINK = re.compile(r"\[\[[^\[\]]*\]\]")
 _NAME = re.compile(r"[\w -]{1,30}")
 _LONGEST = 20_000  # maximum number of characters of a template with running text
+_NAME_LENGTH = 40
 
 
-def expand(inside: str) -> str:
-    """Return the expansion of ``{{inside}}``; "" for navigation boxes, infoboxes, citations and so on."""
-    if len(inside) > _LONGEST:
-        return ""
-    name, _, rest = inside.partition("|")
-    name = name.strip().replace("_", " ").lower()
-    if name.startswith("formatnum:"):
-        return name.removeprefix("formatnum:")
-    value = first if name.startswith(("lang-", "rtl-lang-")) else _VALUES.get(name)
-    return "" if value is None else value(*_arguments(rest))
+@dataclass(frozen=True, slots=True)
+class Expansions:
+    """Templates of the wikis of a language."""
+
+    values: Mapping[str, Value]
+    """Name in lower case → expansion."""
+    marks: str = ""
+    """The signs between thousands and before decimals; empty: numbers stay as they are."""
+    spelled: re.Pattern[str] = re.compile("(?!)")
+    """Pattern of names that are the text of their template."""
+
+    def expand(self, inside: str) -> str:
+        """Return the expansion of ``{{inside}}``; "" for navigation boxes, infoboxes, citations and so on."""
+        if len(inside) > _LONGEST:
+            return ""
+        written, _, rest = inside.partition("|")
+        name = written.strip().replace("_", " ").lower()
+        if name.startswith("formatnum:"):
+            return self.grouped(name.removeprefix("formatnum:"), self.marks)
+        value = self.values.get(name)
+        if value is None and name.startswith(("lang-", "rtl-lang-")):
+            value = first
+        if value is None:
+            return written.strip() if self.spelled.fullmatch(written.strip()) else ""
+        return value(*_arguments(rest))
+
+    @staticmethod
+    def grouped(number: str, marks: str) -> str:
+        """Return a number with signs between its thousands and before its decimals; other text is unchanged."""
+        if not marks or not _PLAIN.fullmatch(number):
+            return number
+        whole, point, decimals = number.partition(".")
+        return f"{int(whole):,}".replace(",", marks[0]) + (marks[1] + decimals if point else "")
 
 
 def _arguments(rest: str) -> tuple[Arguments, Named]:
@@ -362,4 +402,12 @@ _EXPANSIONS: tuple[tuple[Value, str], ...] = (
     (constant("¼"), "quarter"),
     (constant("…"), "...|ellipsis|…"),
 )
-_VALUES: dict[str, Value] = {name: value for value, names in _EXPANSIONS for name in names.split("|")}
+
+
+def table_of(expansions: Iterable[tuple[Value, str]]) -> dict[str, Value]:
+    """Return name → expansion."""
+    return {name: value for value, names in expansions for name in names.split("|")}
+
+
+ENGLISH = table_of(_EXPANSIONS)
+"""Expansions of the templates of English wikis, by name in lower case."""

@@ -40,7 +40,9 @@ def test_a_dump_skips_and_counts(tmp_path):
     )
     articles, skipped = read("mediawiki-dump", path)
     assert [a.title for a in articles] == ["Ada", "Kept"]
-    assert skipped == {"redirect": 2, "namespace": 1, "disambiguation": 1, "no text": 1}
+    notes = {name: n for name, n in skipped.items() if name.startswith("template")}
+    assert [*notes.values()] == [1, 1] and "template “other uses” inside a text" in notes
+    assert skipped == {"redirect": 2, "namespace": 1, "disambiguation": 1, "no text": 1} | notes
     assert texts(articles[0]) == {
         "": ["Ada is a town. It is old."],
         "History": [],

@@ -67,6 +67,42 @@ def test_markup_leaves_no_debris(source):
     assert clean(source) == CASES[source]
 
 
+LOCAL = {
+    ("fr", "{{unité|2000|m}} au {{s|XIX}} et au {{XIXe siècle}}, le {{date|3|mai|2001}}"):
+        "2 000 m au XIXe siècle et au XIXe siècle, le 3 mai 2001",
+    ("fr", "à {{lien|Gare|lang=en}}, {{1er}} arrêt, {{n°|5}}, {{p.|12}}. {{M.}} Dupont, {{citation|il est tard}}"):
+        "à Gare, 1er arrêt, no 5, p. 12. M. Dupont, « il est tard »",
+    ("fr", "{{nobr|10 h}}, {{formatnum:30000}} et {{nb|350}}{{e}} rang, {{unité|50|km|h|-1}}, {{unité|3.5|m|2}}"):
+        "10 h, 30 000 et 350e rang, 50 km/h, 3,5 m²",
+    ("fr", "{{sp|XVIII|e|au|XIX|e}}, {{s-|VI}}, {{s|I}}, {{heure|10|5}}, {{Mme|Dupont}}, {{refnec|un fait}}"):
+        "XVIIIe au XIXe siècle, VIe siècle av. J.-C., Ier siècle, 10 h 5, Mme Dupont, un fait",
+    ("de", '{{FormatNum|12345.5}} und {{"|Ja}}, {{enS|bus}}, {{JULGREGDATUM|12|3|1745}}, {{Höhe|1234|x}}, {{§|12}}'):
+        "12.345,5 und „Ja“, englisch bus, 12. März 1745, 1.234 m, § 12",
+    ("de", "{{Zitat|Es war spät.|Ada}}"): "Es war spät.",
+    ("zh", "-{zh-hans:公交车; zh-hant:公車;}-又晚点了。-{火车}-很挤。-{T|zh:公交;zh-tw:公車}-{{lang|en|bus}}很慢。"
+           "-{H|zh-cn:出租车;zh-tw:計程車;}-"):
+        "公交车又晚点了。火车很挤。bus很慢。",
+    ("zh", "-{zh-hans|计算机}-和-{zh-tw:甲;zh-hk:乙}-"): "计算机和甲",
+    ("en", "{{formatnum:77006}} and {{formatnum:007}}, {{date|2001-05-03}}, {{s|XIX}} -{x}-"):
+        "77,006 and 007, 3 May 2001, x",
+    ("", "{{formatnum:77006}} people"): "77006 people",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "source"), list(LOCAL))
+def test_templates_of_other_languages_leave_no_gap(language, source):
+    outline = Outline("T")
+    read_page(source, outline, LinkRemoval(), False, language)
+    shown = " ".join(p.text for section in outline.sections() for p in section.paragraphs)
+    assert shown == LOCAL[language, source]
+
+
+def test_templates_that_leave_a_gap_in_a_text_are_counted_by_name():
+    text = "{{Infobox|a={{b}}}}\n{{Hatnote}}\nAda {{Odd_one|x}} is {{odd one}} {{nowrap|old}}{{{1}}}.\n\n"
+    text += "{{Navbox}}\n{{Ort}} end."
+    assert read_page(text, Outline("T"), LinkRemoval(), False) == {"odd one": 2, "ort": 1}
+
+
 def test_headings_of_every_level_with_paths():
     outline = Outline("T")
     text = (
