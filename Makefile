@@ -13,7 +13,7 @@ EXTRAS := app demo encoder mcp oidc postgres ray s3 search
 # The documentation site, in the package that serves it.
 SITE   := webapp/site
 SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky -b html -d docs/_build/doctrees
-COMPILE := echo "Compiling inner loops (once; one or two minutes) …" && $(BIN)/python -m themescope.core.precompile
+COMPILE := $(BIN)/python -m themescope.core.precompile
 # What `make test-fast` runs of the contract tests, and what it leaves out: trainings, and measurements of growth.
 CONTRACTS := $(addprefix tests/contracts/test_,cards.py clusterers.py dependencies.py metrics.py readers.py)
 TRAININGS := tests/core/models tests/core/readers/test_growth.py
@@ -42,21 +42,27 @@ $(VENV)/made:
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope (once; a few minutes) …"
-	@$(PIP) -e '.[app,demo,docs,encoder]'
+	@$(PIP) --no-compile -e '.[app,demo,docs,encoder]'
+	@touch $@
+
+# The inner loops: otherwise the first clustering, training and map would each take about ten seconds longer.
+$(VENV)/compiled: $(VENV)/installed
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/made pyproject.toml constraints-cpu.txt
 	@echo "Installing Themescope with its test tools (once; a few minutes) …"
 	@$(PIP) -e '.[test]'
-	@$(COMPILE)
-	@touch $(VENV)/installed $@
+	@echo "Compiling inner loops (once; one or two minutes) …" && $(COMPILE)
+	@touch $(VENV)/installed $(VENV)/compiled $@
 
 $(SITE)/index.html: $(VENV)/installed $(wildcard docs/*.md docs/*/*.md docs/*.py)
 	@$(SPHINX) docs $(SITE) && touch $@
 
-run: $(VENV)/installed $(SITE)/index.html ## Install, migrate, make the demo, start web and worker, print the address
-	@$(BIN)/python -m themescope
+# Inner loops and documentation are made beside the start, which needs neither; pages link to the site once it is there.
+run: $(VENV)/installed ## Install, migrate, make the demo, start web and worker, print the address
+	@nice $(MAKE) --no-print-directory $(VENV)/compiled $(SITE)/index.html >/dev/null & \
+	$(BIN)/python -m themescope
 
 docs: $(VENV)/installed ## Build the documentation site, which the pages link to; every warning is an error
 	@$(SPHINX) --fail-on-warning --keep-going docs $(SITE)
