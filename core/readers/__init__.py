@@ -88,11 +88,12 @@ REGISTRY = Registry(
         ReaderCard(
             id="html",
             title="HTML page",
-            summary="The running text of a web page under its headings, without menus, tables and scripts.",
+            summary="The running text of a web page under its headings. Menus, tables and what is hidden are listed.",
             source="HTML Living Standard, sections 4.3, 4.4 and 13.2.5",
-            revision=2,
+            revision=3,
             factory="themescope.core.readers.html:Html",
             config="themescope.core.readers.html:HtmlConfig",
+            tags=frozenset({"latin-1"}),
             suffixes=("html", "htm"),
         ),
         ReaderCard(
@@ -184,11 +185,12 @@ REGISTRY = Registry(
         ReaderCard(
             id="markdown",
             title="Markdown",
-            summary="A Markdown document with its headings, without code, tables and images.",
+            summary="A Markdown document with its headings. Code, tables, footnotes and front matter are listed.",
             source="CommonMark 0.31, parsed by pulldown-cmark (pyromark)",
+            revision=2,
             factory="themescope.core.readers.markdown:Markdown",
             config="themescope.core.readers.markdown:MarkdownConfig",
-            tags=frozenset({"text"}),
+            tags=frozenset({"text", "latin-1"}),
             suffixes=("md", "markdown"),
         ),
         ReaderCard(

@@ -19,7 +19,7 @@ from themescope.core.readers.outline import BaseReader, Outline, title_of
 from themescope.core.readers.streams import check_article
 from themescope.core.types import Article, Value
 
-PARAGRAPH, HEADING, TITLE, LIST, TABLE = "paragraph", "heading", "title", "list item", "table"
+PARAGRAPH, HEADING, TITLE, LIST, TABLE = "paragraph", "heading", "title", "list item", "table cell"
 CODE, PREFORMATTED = "code block", "preformatted text"
 _OPTIONAL = {LIST: "lists", TABLE: "tables", CODE: "code blocks", PREFORMATTED: "preformatted text"}
 """Kinds that are running text in a document without any other."""
@@ -106,6 +106,8 @@ class DocumentReader(BaseReader, ABC):
                 titled = block.text
             elif block.kind in (HEADING, TITLE):
                 outline.heading(block.text, max(block.level, 1) + 1)
+            elif block.kind in kept and block.level:
+                outline.heading(block.text, block.level + 1)
             elif block.kind in kept:
                 outline.paragraph(block.text)
                 rows.append(block.values)
@@ -113,8 +115,8 @@ class DocumentReader(BaseReader, ABC):
                 self.account.skip(block.kind, block.place or f"after paragraph {len(rows)}", block.text)
         outline.title = titled or document.title or title_of(path.name)
         if not rows:
-            headings = " ".join(block.text for block in blocks if block.kind in (HEADING, TITLE))
-            self.account.skip("no text", outline.title, headings)
+            headings = [document.title, *(block.text for block in blocks if block.kind in (HEADING, TITLE))]
+            self.account.skip("no text", outline.title, " ".join(filter(None, headings)))
             return
         names = dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, ""))
         columns = {name: [row.get(name) or None for row in rows] for name in names}

@@ -19,10 +19,21 @@ from pathlib import Path
 import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import Config, option
+from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
-from themescope.core.readers.outline import BaseReader, Outline, title_of
-from themescope.core.readers.streams import FileHead, head, whole_text
-from themescope.core.types import Article
+from themescope.core.readers.blocks import (
+    HEADING,
+    LIST,
+    PARAGRAPH,
+    PREFORMATTED,
+    TABLE,
+    TITLE,
+    Block,
+    Document,
+    DocumentReader,
+)
+from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.streams import FileHead, encoding_of, head, whole_text
 
 _SPACE = r" \t\n\r\f"
 # An attribute value without its closing quotation mark matches nothing, so that the tag ends with the file.
@@ -69,6 +80,10 @@ class Tag:
         values = (m for m in _ATTRIBUTE.finditer(self.source) if m.group(1).lower() == name)
         found = next(values, None)
         return unescape(found.group(2) or found.group(3) or found.group(4) or "") if found else ""
+
+    def has(self, name: str) -> bool:
+        """Return whether there is an attribute of this name, with or without a value."""
+        return name in self.source.lower() and any(m[1].lower() == name for m in _ATTRIBUTE.finditer(self.source))
 
 
 def tokens(text: str) -> Iterator[Tag | str]:
@@ -130,19 +145,32 @@ _LISTS = frozenset(("ul", "ol", "dl", "menu"))
 _VOID = frozenset([
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
 ])  # fmt: skip
-_DROPPED = frozenset([
-    "script", "style", "noscript", "template", "nav", "header", "footer", "aside", "table", "figure", "figcaption",
-    "svg", "math", "form", "button", "select", "textarea", "iframe", "object", "audio", "video", "canvas", "code",
-    "pre",
-])  # fmt: skip
-_DROPPED_CLASSES = frozenset([
-    "reference", "mw-editsection", "hatnote", "noprint", "navbox", "toc", "infobox", "thumb", "reflist",
-])  # fmt: skip
+_NO_TEXT = frozenset(["script", "style", "template"])
+"""Elements whose content is no text of the page."""
+_DROPPED = {
+    "noscript": "text for browsers without scripts", "nav": "navigation", "header": "page header",
+    "footer": "page footer", "aside": "aside", "figure": "figure", "figcaption": "figure", "svg": "picture",
+    "math": "formula", "button": "form field", "select": "form field", "textarea": "form field",
+    **dict.fromkeys(("iframe", "object", "audio", "video", "canvas"), "embedded content"),
+    "table": TABLE, "pre": PREFORMATTED,
+}  # fmt: skip
+"""Elements without running text, and what they are called where they are listed."""
+_DROPPED_CLASSES = {
+    "reference": "reference", "reflist": "reference", "mw-editsection": "edit link", "hatnote": "hatnote",
+    "noprint": "navigation", "navbox": "navigation", "toc": "table of contents", "infobox": "infobox",
+    "thumb": "figure",
+}  # fmt: skip
+_PAGE_TITLE = "page title"
+_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _INLINE = frozenset([
     "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
     "label", "mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time",
     "tt", "u", "var", "wbr", "img",
 ])  # fmt: skip
+_BREAK = "\v"
+"""A line break in collected text."""
+_BREAKS = regex.compile(r"\v(?:[^\S\v]*+\v)++\s*+")
+_BLANK_LINE = regex.compile(r"\v[^\S\v]*+\v\s*+|\n[^\S\n]*+\n\s*+")
 
 # Possessive, because "re" tries every way to divide a run of comments before it fails.
 _HTML = regex.compile(
@@ -167,30 +195,60 @@ class HtmlConfig(Config):
     """Settings of the reader."""
 
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
+    keep_tables: bool = option(False, "Keep the text of every table cell as a paragraph; otherwise tables are skipped.")
+    encoding: str = option("", "Encoding of the text; empty: declared, or found from its bytes.",
+                           choices=("", *ENCODINGS))  # fmt: skip
 
 
-class Html(BaseReader):
+class Html(DocumentReader):
     """Reader of a page as one article, titled by its first h1, its title, or the file name."""
 
     config: HtmlConfig
 
-    def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield the article."""
-        self.account.clear()
-        text = whole_text(path, report, _declared_encoding(head(path, 4096)))
-        page = _Page(Outline("", source=path.name), self.config.keep_lists)
-        for token in tokens(text):
-            if isinstance(token, str):
-                page.add_text(token)
-            elif token.closing:
-                page.end(token.name)
-            else:
-                page.begin(token)
-        page.end_block()
-        page.outline.title = page.heading or page.title or title_of(path.name)
-        if page.list_items:
-            self.account.skip("list item", n=page.list_items)
-        yield from self._finished(page.outline)
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the page."""
+        encoding = self.config.encoding or _encoding(path)
+        if encoding not in ("utf-8", _declared_encoding(head(path, 4096))):
+            self.account.notes["encoding"] = encoding
+        yield page_of(whole_text(path, report, encoding))
+
+
+def page_of(text: str) -> Document:
+    """Return the blocks of the text of a page, under its title."""
+    found = html_blocks(text)
+    if any(block.kind == TITLE for block in found):
+        return Document("", found)
+    titles = [block for block in found if block.kind == _PAGE_TITLE][:1]
+    rest = [block for block in found if not any(block is title for title in titles)]
+    return Document(" ".join(titles[0].text.split()) if titles else "", rest)
+
+
+def html_blocks(text: str) -> list[Block]:
+    """Return the blocks of a page, or of a piece of one."""
+    page = _Page()
+    for token in tokens(text):
+        if isinstance(token, str):
+            page.add_text(token)
+        elif token.closing:
+            page.end(token.name)
+        else:
+            page.begin(token)
+    page.finish()
+    return page.blocks
+
+
+def _encoding(path: Path) -> str:
+    """Return the encoding of a page. UTF-8 is recognised whatever it declares; browsers change it when they save."""
+    declared = _declared_encoding(head(path, 4096))
+    if declared.startswith(("iso2022", "hz", "utf_7", "utf-7")):  # text in these encodings looks like ASCII
+        return declared
+    try:
+        found = encoding_of(path)
+    except ReadError:
+        if declared:
+            return declared
+        raise
+    return found if found.startswith("utf-") or not declared else declared
 
 
 def _declared_encoding(beginning: bytes) -> str:
@@ -208,29 +266,40 @@ def _declared_encoding(beginning: bytes) -> str:
 
 
 class _Page:
-    """State of a page while its tokens are read; elements without running text are skipped with their content."""
+    """State of a page while its tokens are read; the text of elements without running text is collected apart."""
 
-    def __init__(self, outline: Outline, keep_lists: bool) -> None:
-        self.outline, self._keep_lists = outline, keep_lists
-        self.title = self.heading = ""
-        self.list_items = 0
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
         self._open: list[str] = []  # elements inside a dropped one
         self._counts: Counter[str] = Counter()  # of their names
+        self._reason = ""
         self._pieces: list[str] = []
-        self._level = self._lists = 0
+        self._aside: list[str] = []  # text of a dropped element
+        self._cells: list[Block] = []
+        self._level = self._lists = self._aside_level = 0
+        self._tables = self._rows = 0
+        self._titled = False
 
     def begin(self, tag: Tag) -> None:
         """Begin an element. One that is written as ``<p/>`` also ends here, as in XHTML."""
         if tag.name == "br":
-            self._pieces.append(" ")
+            (self._aside if self._open else self._pieces).append(_BREAK)
         if tag.name == "hr" and not self._open:
             self.end_block()
         if tag.name in _VOID or (tag.self_closing and self._open):
             return
-        if self._open or tag.name in _DROPPED or not _DROPPED_CLASSES.isdisjoint(tag.attribute("class").split()):
+        if self._open:
+            self._open_inside(tag.name)
+            self._begin_aside(tag.name)
+            return
+        reason = self._reason_to_drop(tag)
+        if reason is not None:
             if not tag.self_closing:
-                self._open.append(tag.name)
-                self._counts[tag.name] += 1
+                if tag.name not in _INLINE and reason:
+                    self.end_block()
+                self._open_inside(tag.name)
+                self._reason, self._cells, self._rows = reason, [], 0
+                self._tables += reason == TABLE
             return
         if tag.name not in _INLINE:
             self.end_block()
@@ -239,17 +308,46 @@ class _Page:
         if tag.self_closing:
             self.end(tag.name)
 
+    def _open_inside(self, name: str) -> None:
+        self._open.append(name)
+        self._counts[name] += 1
+
+    @staticmethod
+    def _reason_to_drop(tag: Tag) -> str | None:
+        """Return how the text of an element is listed, "" if it is no text, None if it is running text."""
+        if tag.name in _NO_TEXT:
+            return ""
+        if tag.source:
+            if tag.has("hidden") or _HIDDEN.search(tag.attribute("style")):
+                return "hidden text"
+            for name in tag.attribute("class").split():
+                if name in _DROPPED_CLASSES:
+                    return _DROPPED_CLASSES[name]
+        return _DROPPED.get(tag.name)
+
+    def _begin_aside(self, name: str) -> None:
+        """Begin an element inside a dropped one."""
+        if self._reason in (TABLE, "page header") and name not in _INLINE:
+            self._end_cell()
+            self._rows += name == "tr" and self._counts["table"] == 1
+            self._aside_level = _HEADINGS.get(name, self._aside_level)
+
     def end(self, tag: str) -> None:
         """End an element; closing tags without an opening one are ignored inside dropped elements."""
         if self._open:
-            while self._counts[tag]:
-                last = self._open.pop()
-                self._counts[last] -= 1
-                if last == tag:
-                    break
+            if self._counts[tag]:
+                if self._reason in (TABLE, "page header") and tag not in _INLINE:
+                    self._end_cell()
+                while self._open:
+                    last = self._open.pop()
+                    self._counts[last] -= 1
+                    if last == tag:
+                        break
+                if not self._open:
+                    self._end_dropped(tag)
             return
         if tag == "title":
-            self.title = " ".join("".join(self._pieces).split())
+            self.blocks.append(Block(_PAGE_TITLE, "".join(self._pieces)))
             self._pieces.clear()
         elif tag not in _INLINE:
             self.end_block()
@@ -258,23 +356,65 @@ class _Page:
     def add_text(self, text: str) -> None:
         """Collect text between tags."""
         if not self._open:
-            self._pieces.append(text)
+            self._pieces.append(text.replace(_BREAK, " "))
+        elif not any(self._counts[name] for name in _NO_TEXT):
+            self._aside.append(text.replace(_BREAK, " "))
+
+    def _end_cell(self) -> None:
+        """Add the text of a cell, or of a part of a page header."""
+        text, self._aside = "".join(self._aside), []
+        level, self._aside_level = self._aside_level, 0
+        if not text.strip():
+            return
+        if self._reason != TABLE:
+            title = level == 1 and not self._titled
+            self._titled |= title
+            self.blocks.append(Block(TITLE if title else self._reason, text, level))
+            return
+        for part in _BLANK_LINE.split(text):
+            place = f"table {self._tables}, row {max(self._rows, 1)}"
+            self._cells.append(Block(TABLE, part, level, place))
+
+    def _end_dropped(self, tag: str) -> None:
+        """Add what a dropped element has."""
+        if self._reason == TABLE:
+            self._end_cell()
+            layout = any(cell.level for cell in self._cells)  # a page that is laid out by a table
+            for cell in self._cells:
+                if layout:
+                    self._add(cell.text, cell.level)
+                else:
+                    self.blocks.append(cell)
+            self._cells = []
+            return
+        text, self._aside = "".join(self._aside), []
+        for part in _BLANK_LINE.split(text) if self._reason == PREFORMATTED else [text]:
+            self.blocks.append(Block(self._reason, part))
 
     def end_block(self) -> None:
-        """Add the text since the last block boundary to the outline."""
-        text = " ".join("".join(self._pieces).split())
+        """Add the text since the last block boundary."""
+        text, level = "".join(self._pieces), self._level
         self._pieces.clear()
-        level, self._level = self._level, 0
-        if not text:
+        self._level = 0
+        for part in _BREAKS.split(text) if _BREAK in text else [text]:
+            self._add(part, level)
+
+    def _add(self, text: str, level: int) -> None:
+        if not text or text.isspace():
             return
-        if level == 1 and not self.heading:
-            self.heading = text
+        if level == 1 and not self._titled:
+            self.blocks.append(Block(TITLE, text, 1))
+            self._titled = True
         elif level:
-            self.outline.heading(text, max(level, 2))
-        elif self._lists and not self._keep_lists:
-            self.list_items += 1
+            self.blocks.append(Block(HEADING, text, max(level - 1, 1)))
         else:
-            self.outline.paragraph(text)
+            self.blocks.append(Block(LIST if self._lists else PARAGRAPH, text))
+
+    def finish(self) -> None:
+        """Add the text of elements that are still open."""
+        while self._open:
+            self.end(self._open[0])
+        self.end_block()
 
 
 def recognises(head: FileHead) -> bool:

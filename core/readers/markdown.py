@@ -1,21 +1,45 @@
-"""Markdown documents: headings, paragraphs and block quotes, parsed by pulldown-cmark (CommonMark)."""
+"""Markdown documents: headings, paragraphs, quotes and the text of HTML, parsed by pulldown-cmark (CommonMark)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from themescope.core.config import Config, option
 from themescope.core.errors import optional_module
 from themescope.core.protocols import Report
-from themescope.core.readers.outline import BaseReader, Outline, title_of
-from themescope.core.readers.streams import FileHead, whole_text
-from themescope.core.types import Article
+from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.blocks import (
+    CODE,
+    HEADING,
+    LIST,
+    PARAGRAPH,
+    TABLE,
+    TITLE,
+    Block,
+    Document,
+    DocumentReader,
+)
+from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.html import html_blocks
+from themescope.core.readers.outline import title_of
+from themescope.core.readers.plain_text import text_lines
+from themescope.core.readers.streams import FileHead, check_article
 
-_MARKDOWN = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+\S|\S.*\n {0,3}(?:={3,}|-{3,})[ \t]*$)", re.MULTILINE)
+_ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
+_SETEXT = re.compile(
+    r"^ {0,3}\S.*\n {0,3}={3,}[ \t]*$"
+    r"|(?:\A|\n[ \t]*\n) {0,3}[^\s\n](?:[^\n]*[^\s.!?…])?[ \t]*\n {0,3}-{3,}[ \t]*(?=\n[ \t]*(?:\n|\Z)|\Z)",
+    re.MULTILINE,
+)
+_UNDERLINED_SENTENCE = re.compile(r"([.!?…][\"'”’»)]*[ \t]*\n)(?= {0,3}-{3,}[ \t]*(?:\n|\Z))")
+"""The end of a sentence above a line of dashes, which separates answers; it is no heading."""
+_SUFFIXES = (".md", ".markdown")
+_FRONT_MATTER, _FOOTNOTE, _PICTURE = "front matter", "footnote", "picture"
+_TITLE_LINE = re.compile(r"^title\s*[:=]\s*(.+)$", re.MULTILINE)
 
 SAMPLE = b"""\
 # Ada
@@ -42,71 +66,76 @@ class MarkdownConfig(Config):
     """Settings of the reader."""
 
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
+    keep_tables: bool = option(False, "Keep the text of every table cell as a paragraph; otherwise tables are skipped.")
     one_article: bool = option(
         False, "Read the whole file as one article; otherwise every first-level heading starts an article."
     )
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
 
 
-class Markdown(BaseReader):
-    """Reader of a Markdown document, without code, tables, images and raw HTML."""
+class Markdown(DocumentReader):
+    """Reader of a Markdown document; code, tables, footnotes and front matter are listed."""
 
     config: MarkdownConfig
 
-    def read(self, path: Path, report: Report) -> Iterator[Article]:
-        """Yield articles in file order."""
-        self.account.clear()
-        outline, named = Outline(title_of(path.name), source=path.name), False
-        for block in self._kept(blocks(_without_front_matter(whole_text(path, report)))):
-            if block.level == 1 and not self.config.one_article:
-                yield from self._finished(outline, named)
-                outline, named = Outline(block.text or title_of(path.name), source=path.name), True
-            elif block.level:
-                outline.heading(block.text, block.level + self.config.one_article)
-            else:
-                outline.paragraph(block.text)
-        yield from self._finished(outline)
-
-    def _kept(self, found: Iterable[Block]) -> Iterator[Block]:
-        for block in found:
-            if block.kind in ("code block", "table") or (block.kind == "list item" and not self.config.keep_lists):
-                self.account.skip(block.kind)
-            else:
-                yield block
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the documents in file order: one, or one for each first-level heading."""
+        title, found, named = title_of(path.name), list[Block](), False
+        text = _text(path, report, self.config.encoding, self.account)
+        for block in blocks(text, CODE if path.suffix.lower() in _SUFFIXES else PARAGRAPH):
+            if block.level == 1 and block.kind == HEADING and not self.config.one_article:
+                if named or any(each.kind != _FRONT_MATTER for each in found):
+                    yield Document(title, found)
+                    found = []
+                title, named = " ".join(block.text.split()) or title_of(path.name), True
+                continue
+            front = _TITLE_LINE.search(block.text) if block.kind == _FRONT_MATTER else None
+            title = front[1].strip().strip("\"'") if front else title
+            found.append(block._replace(level=max(block.level - (not self.config.one_article), 0)))
+        if named or found:
+            yield Document(title, found)
 
 
-class Block(NamedTuple):
-    """A block of a document."""
-
-    kind: str
-    """"heading", "paragraph", "list item" (a paragraph in a list), "code block" or "table"."""
-    level: int = 0
-    """Level of a heading, from 1."""
-    text: str = ""
-    """Text with link labels and code, without images and HTML tags."""
-
-
-_INLINE = frozenset(["Emphasis", "Strong", "Link", "Image"])
-_WITHOUT_TEXT = {"CodeBlock": "code block", "Table": "table", "HtmlBlock": ""}
+def _text(path: Path, report: Report, encoding: str, account: ReadAccount) -> str:
+    """Return the text, in which a sentence above a line of dashes is none of its headings."""
+    pieces, size = [], 0
+    for number, line in text_lines(path, report, encoding, account):
+        size += len(line)
+        check_article(path, size, f"line {number:,}")
+        pieces.append(line)
+    return _UNDERLINED_SENTENCE.sub(r"\1\n", "\n".join(pieces))
 
 
-def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a document in order, without those of raw HTML."""
+_INLINE = frozenset(["Emphasis", "Strong", "Strikethrough", "Link", "Image"])
+_AROUND = {
+    "List": LIST, "Table": TABLE, "CodeBlock": CODE, "FootnoteDefinition": _FOOTNOTE, "MetadataBlock": _FRONT_MATTER,
+}  # fmt: skip
+"""Element → kind of the blocks in it."""
+
+
+def blocks(text: str, indented: str = CODE) -> Iterator[Block]:
+    """Yield the blocks of a document in order; ``indented`` is the kind of indented blocks, which may be text."""
     pyromark = optional_module("pyromark", "Reading Markdown", "pyromark", "files")
-    state = _State()
-    events: Iterator[Any] = pyromark.events(text, options=pyromark.Options.ENABLE_TABLES)
+    options = pyromark.Options
+    state = _State(indented)
+    events: Iterator[Any] = pyromark.events(
+        text,
+        options=options.ENABLE_TABLES
+        | options.ENABLE_FOOTNOTES
+        | options.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS,
+    )
     for event in events:
         kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
         name = value if isinstance(value, str) else next(iter(value))
         step = {"Start": 1, "End": -1}.get(kind, 0)
         if kind != "Rule" and (step == 0 or name in _INLINE):
-            state.add(kind, name, step)
+            yield from state.add(kind, name, step)
             continue
-        if (block := state.end_block()) is not None:
-            yield block
+        yield from state.end_block()
         if step:
             state.enter(name, value, step)
-        if step == 1 and (without_text := _WITHOUT_TEXT.get(name)):
-            yield Block(without_text)
+    yield from state.end_block()
 
 
 class _State:
@@ -115,49 +144,58 @@ class _State:
     The parser reports no paragraph around the text of an item in a list without blank lines, so any text opens one.
     """
 
-    def __init__(self) -> None:
-        self._pieces: list[str] | None = None
-        self._level = self._lists = self._images = self._without_text = 0
+    def __init__(self, indented: str) -> None:
+        self._indented = indented
+        self._pieces: list[str] = []
+        self._picture: list[str] = []
+        self._html: list[str] = []
+        self._around: list[str] = []
+        self._level = self._images = self._rows = self._tables = 0
 
-    def add(self, kind: str, text: str, step: int) -> None:
+    def add(self, kind: str, text: str, step: int) -> Iterator[Block]:
         """Add a piece of text, or open (``step`` 1) or close (-1) an element inside a paragraph."""
-        if self._without_text:
-            return
-        self._pieces = self._pieces or []
-        self._images += step * (step != 0 and text == "Image")
-        if not self._images and kind in ("Text", "Code"):
-            self._pieces.append(text)
+        if text == "Image" and step:
+            self._images += step
+            if not self._images:
+                yield Block(_PICTURE, "".join(self._picture))
+                self._picture = []
+        elif kind == "Html":
+            self._html.append(text)
         elif kind in ("SoftBreak", "HardBreak"):
+            (self._picture if self._images else self._pieces).append(" ")
+        elif kind in ("Text", "Code", "InlineMath", "DisplayMath"):
+            (self._picture if self._images else self._pieces).append(text)
+        elif kind == "InlineHtml" and text.lower().startswith("<br"):
             self._pieces.append(" ")
 
     def enter(self, name: str, value: Any, step: int) -> None:
         """Open (``step`` 1) or close (-1) an element around paragraphs, a paragraph or a heading."""
-        self._lists += step * (name == "List")
-        self._without_text += step * (name in _WITHOUT_TEXT)
-        if step == 1 and name in ("Paragraph", "Heading"):
-            self._pieces = []
+        if name in _AROUND:
+            if step > 0:
+                is_indented = name == "CodeBlock" and value[name] == "Indented"
+                self._around.append(self._indented if is_indented else _AROUND[name])
+            else:
+                self._around.pop()
+        self._tables += step > 0 and name == "Table"
+        self._rows = 0 if name == "Table" else self._rows + (step > 0 and name in ("TableHead", "TableRow"))
         if step == 1 and name == "Heading":
             self._level = int(value[name]["level"].removeprefix("H"))
 
-    def end_block(self) -> Block | None:
-        """Return the open block, if any, and close it."""
-        pieces, level = self._pieces, self._level
-        self._pieces, self._level = None, 0
-        if pieces is None:
-            return None
-        kind = "heading" if level else "list item" if self._lists else "paragraph"
-        return Block(kind, level, " ".join("".join(pieces).split()))
-
-
-def _without_front_matter(text: str) -> str:
-    """Return the text without the YAML block of static site generators at its start."""
-    if text.startswith("---\n"):
-        _, end, rest = text[4:].partition("\n---\n")
-        if end:
-            return rest
-    return text
+    def end_block(self) -> Iterator[Block]:
+        """Yield the open block, if any, and close it."""
+        text, level, html = "".join(self._pieces), self._level, "".join(self._html)
+        self._pieces, self._html, self._level = [], [], 0
+        around = self._around[-1] if self._around else PARAGRAPH
+        if html:
+            for block in html_blocks(html):
+                yield block._replace(kind=HEADING) if block.kind == TITLE else block
+        if text.strip():
+            place = f"table {self._tables}, row {self._rows}" if around == TABLE else ""
+            kind = next((kind for kind in self._around if kind not in (LIST, TABLE, PARAGRAPH)), around)
+            for part in text.split("\n\n") if kind == PARAGRAPH else [text]:
+                yield Block(HEADING if level and kind == PARAGRAPH else kind, part, level, place)
 
 
 def recognises(head: FileHead) -> bool:
     """Return whether a text has a Markdown heading, or its file a suffix of Markdown."""
-    return bool(_MARKDOWN.search(head.text)) or head.suffix in (".md", ".markdown")
+    return head.suffix in _SUFFIXES or bool(_ATX.search(head.text) or _SETEXT.search(head.text))

@@ -96,8 +96,8 @@ def test_word_headings_are_sections_and_the_rest_is_listed(tmp_path):
     assert article.title == "Interview"
     assert texts(article) == {"": ["Before."], "Bus": ["It is late."], "Reasons": ["Item.", "After."]}
     assert [s.path for s in article.sections][-1] == ("Bus", "Reasons")
-    assert account.skipped == {"table of contents": 1, "table": 2, "footnote": 1, "comment": 1, "header": 1}
-    assert [(e.place, e.text) for e in account.entries if e.reason == "table"] == [
+    assert account.skipped == {"table of contents": 1, "table cell": 2, "footnote": 1, "comment": 1, "header": 1}
+    assert [(e.place, e.text) for e in account.entries if e.reason == "table cell"] == [
         ("table 1, row 1", "one"),
         ("table 1, row 2", "two"),
     ]
@@ -184,7 +184,7 @@ def test_open_documents_have_sections_lists_notes_and_comments(tmp_path):
     )
     (article,), account = read(write(tmp_path, "a.odt", odt_of(body)))
     assert article.title == "Interview" and texts(article) == {"": ["Be fore."], "Bus": ["It is late.", "Item."]}
-    assert account.skipped == {"footnote": 1, "comment": 1, "table": 1, "deleted text": 1}
+    assert account.skipped == {"footnote": 1, "comment": 1, "table cell": 1, "deleted text": 1}
     assert listed(account, "comment") == ["Ada: Really?"]
 
 
@@ -387,3 +387,123 @@ def test_every_word_of_subtitles_is_stored_or_listed(tmp_path, cues):
     text = "".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{cue}\n\n" for n, cue in enumerate(cues))
     articles, account = read(write(tmp_path, "a.srt", text.encode()))
     assert not Counter(" ".join(cues).split()) - words(articles, account)
+
+
+# --- HTML and Markdown ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "skipped"),
+    [
+        ("<div>One<br><br>Two<br>\n<br>Three<br>line</div>", ["One", "Two", "Three line"], {}),
+        ("<p>Call <code>print</code> to show.</p>", ["Call print to show."], {}),
+        ("<pre>One.\nTwo.\n\nThree.</pre>", ["One. Two.", "Three."], {}),
+        ("<p>Text.</p><pre>code</pre>", ["Text."], {"preformatted text": 1}),
+        ("<table><tr><td><p>One.</p><p>Two.</p></td></tr></table>", ["One.", "Two."], {}),
+        ("<p>Text.</p><table><tr><td>1<td>2</table>", ["Text."], {"table cell": 2}),
+        ("<ul><li>One<li>Two</ul>", ["One", "Two"], {}),
+        ("<p>Text <span hidden>no</span><span style='display: none'>no</span></p>", ["Text"], {"hidden text": 2}),
+        ("<nav>Menu <b>x</b></nav><form><p>Text.</p></form><!-- a -->", ["Text."], {"navigation": 1}),
+        ("<header>By Ada</header><p class='a hidden b'>Text.</p>", ["Text."], {"page header": 1}),
+    ],
+)
+def test_text_of_pages_is_kept_or_listed(body, expected, skipped, tmp_path):
+    (article,), account = read(write(tmp_path, "a.html", f"<html><body>{body}".encode()))
+    assert texts(article) == {"": expected} and account.skipped == skipped
+
+
+def test_pages_laid_out_by_a_table_have_headings(tmp_path):
+    page = b"<html><table><tr><td>Menu<td><h1>Bus</h1><h2>Late</h2>It is late.</table><p>Foot."
+    (article,), _ = read(write(tmp_path, "a.html", page))
+    assert article.title == "Bus" and texts(article) == {"": ["Menu"], "Late": ["It is late.", "Foot."]}
+
+
+def test_the_title_of_a_page_may_stand_in_its_header(tmp_path):
+    page = b"<html><title>Bus - Site</title><header><h1>Bus</h1>By Ada</header><p>Late."
+    (article,), account = read(write(tmp_path, "a.html", page))
+    assert article.title == "Bus" and listed(account, "page title") == ["Bus - Site"]
+    assert listed(account, "page header") == ["By Ada"]
+
+
+def test_encodings_of_pages_are_never_guessed_wrongly(tmp_path):
+    text = "<p>Автобус опоздал сегодня утром, и мы пошли пешком до самого города.</p>"
+    for name, declared, encoding in (("a", "", "utf-8"), ("b", "windows-1251", "cp1251"), ("c", "latin-1", "utf-8")):
+        page = f'<html><meta charset="{declared}">{text}' if declared else f"<html>{text}"
+        (article,), _ = read(write(tmp_path, f"{name}.html", page.encode(encoding)))
+        assert texts(article)[""][0].startswith("Автобус")
+    with pytest.raises(ReadError, match="encoding of this text is not known"):
+        read(write(tmp_path, "d.html", "<html><p>Автобус опоздал.".encode("cp1251")))
+
+
+MARKDOWN = """\
++++
+title = "Post"
++++
+
+> The bus is late.
+
+<div>Trains are full.</div>
+
+<details><summary>More</summary>
+The ferry was cancelled.
+</details>
+
+It rained[^1]. ![A bus](bus.png)
+
+[^1]: In spring only.
+
+<!-- a hidden remark -->
+"""
+
+
+def test_markdown_keeps_quotes_and_html_and_lists_notes_and_front_matter(tmp_path):
+    (article,), account = read(write(tmp_path, "a.md", MARKDOWN.replace("\n", "\r\n").encode()))
+    expected = ["The bus is late.", "Trains are full.", "More", "The ferry was cancelled.", "It rained."]
+    assert article.title == "Post" and texts(article) == {"": expected}
+    assert account.skipped == {"front matter": 1, "footnote": 1, "picture": 1}
+    assert listed(account, "footnote") == ["In spring only."] and listed(account, "picture") == ["A bus"]
+
+
+def test_lists_and_tables_are_kept_where_there_is_nothing_else(tmp_path):
+    (article,), account = read(write(tmp_path, "a.md", b"# Notes\n\n- One.\n- Two.\n"))
+    assert texts(article) == {"": ["One.", "Two."]} and account.notes == {"text": "only in lists"}
+
+
+def test_lines_of_dashes_below_sentences_are_no_headings(tmp_path):
+    dashes = b"The bus is late.\n-----\nTrains are full.\n-----\nIt rained.\n"
+    assert detect(write(tmp_path, "a.txt", dashes)) == "plain"
+    (article,), _ = read(write(tmp_path, "a.md", dashes))
+    assert texts(article) == {"": ["The bus is late.", "Trains are full.", "It rained."]}
+    assert detect(write(tmp_path, "b.txt", b"One\n===\nText.\n")) == "markdown"
+    assert detect(write(tmp_path, "c.txt", b"One\n---\n\nText.\n")) == "markdown"
+
+
+FORMS = {
+    "p": "<p>{}</p>", "div": "<div>{}</div>", "h2": "<h2>{}</h2>", "li": "<ul><li>{}</ul>", "pre": "<pre>{}</pre>",
+    "td": "<table><tr><td>{}</table>", "nav": "<nav>{}</nav>", "hidden": "<p hidden>{}</p>", "h1": "<h1>{}</h1>",
+    "br": "{}<br><br>", "code": "<p><code>{}</code></p>", "header": "<header><h1>{}</h1></header>",
+    "title": "<title>{}</title>",
+}  # fmt: skip
+
+
+@EXAMPLES
+@given(st.lists(st.tuples(st.sampled_from([*FORMS]), TEXT), min_size=1, max_size=12))
+def test_every_word_of_a_page_is_stored_or_listed(tmp_path, parts):
+    body = "".join(FORMS[kind].format(text) for kind, text in parts)
+    articles, account = read(write(tmp_path, "a.html", f"<html>{body}".encode()))
+    assert not Counter(" ".join(text for _, text in parts).split()) - words(articles, account)
+
+
+MARKS = {
+    "p": "{}", "h1": "# {}", "h2": "## {}", "li": "- {}", "quote": "> {}", "code": "```\n{}\n```",
+    "html": "<div>{}</div>", "table": "| a |\n| - |\n| {} |", "image": "![{}](a.png)", "indented": "a\n\n    {}",
+}  # fmt: skip
+PLAIN = st.lists(st.text("abcdefgh", min_size=1, max_size=7), min_size=1, max_size=5).map(" ".join)
+
+
+@EXAMPLES
+@given(st.lists(st.tuples(st.sampled_from([*MARKS]), PLAIN), min_size=1, max_size=12))
+def test_every_word_of_a_markdown_document_is_stored_or_listed(tmp_path, parts):
+    body = "\n\n".join(MARKS[kind].format(text) for kind, text in parts)
+    articles, account = read(write(tmp_path, "a.md", body.encode()))
+    assert not Counter(" ".join(text for _, text in parts).split()) - words(articles, account)
