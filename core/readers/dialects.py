@@ -79,6 +79,8 @@ def dialect_of(lines: Sequence[str], delimiter: str = "", quoting: str = "", hea
     if not delimiter and lines and (named := _SEPARATOR.match(lines[0])):
         found = dialect_of(lines[1:], named.group(1), quoting, max(header - 1, 0) if header > 0 else header)
         return replace(found, above=found.above + 1)
+    if not any(map(str.strip, lines)):
+        return Dialect(LINES)
     readings = [
         reading
         for sign in ([delimiter] if delimiter else DELIMITERS.values())
@@ -156,7 +158,7 @@ def header_of(rows: Sequence[Sequence[str]], header: int = 0) -> Dialect:
     """Return where the header of the rows of a sheet is; rows above it have cells in less than half of its columns."""
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
     typical = sorted(filter(None, filled))[sum(map(bool, filled)) // 2] if any(filled) else 0
-    above = next((place for place, number in enumerate(filled) if number and 2 * number >= typical), 0)
+    above = next((place for place, number in enumerate(filled) if 2 * number > typical), 0)
     return _with_header(Dialect(width=max(map(len, rows), default=1)), rows, above, header)
 
 

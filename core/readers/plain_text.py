@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -195,29 +195,22 @@ class Plain(BaseReader):
         if mode == LINE:
             account.notes["paragraphs"] = LINE
         headings = _has_short_headings(sample)
-        heads = _running_heads(sample)
         outline = Outline(title_of(path.name), source=path.name)
         block: list[str] = []
-        size, page_ends = 0, False
-        for number, line in text_lines(path, report, encoding, account):
+        size = 0
+        found = text_lines(path, report, encoding, account)
+        if any("\f" in line for line in sample):
+            found = _without_page_marks(found, _running_heads(sample), account)
+        for number, line in found:
             size += len(line)
             check_article(path, size, f"line {number:,}")
             text = line.strip()
-            top = "\f" in line or (page_ends and not block)
-            page_ends = "\f" in line or (page_ends and (not text or _is_page_mark(text, heads)))
-            if (top or page_ends) and text and _is_page_mark(text, heads):
-                account.skip("page number or running head", f"line {number:,}", text)
-            elif "\f" in line and not text:
-                continue  # a page break inside a paragraph
-            elif page_ends and not text:
-                continue
-            elif not text or mode == LINE or _ITEM.match(line) or (headings and _is_heading(text)):
-                if block:
-                    outline.paragraph(joined(block, account))
-                block = [text] if text else []
-                if headings and text and _is_heading(text):
+            heading = headings and bool(text) and _is_heading(text)
+            if not text or mode == LINE or _ITEM.match(line) or heading:
+                outline.paragraph(joined(block, account))
+                block = [text] if text and not heading else []
+                if heading:
                     outline.heading(text, 2)
-                    block = []
             else:
                 block.append(text)
         outline.paragraph(joined(block, account))
@@ -266,12 +259,37 @@ def _running_heads(sample: Sequence[str]) -> frozenset[str]:
     ends: Counter[str] = Counter()
     for page in pages:
         filled = [line.strip() for line in page.split("\n") if line.strip()]
-        ends.update({_without_digits(line) for line in [*filled[:2], *filled[-2:]]})
+        ends.update({_without_digits(line) for line in [*filled[:2], *filled[-2:]] if line[-1] not in _STOPS})
     return frozenset(line for line, n in ends.items() if n >= 3 and 2 * n >= len(pages))
 
 
 def _without_digits(text: str) -> str:
     return re.sub(r"\d+", "#", text)
+
+
+def _without_page_marks(
+    found: Iterable[tuple[int, str]], heads: frozenset[str], account: ReadAccount
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines without page numbers and running heads; a sentence may go on on the next page."""
+
+    def body(page: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        for place in (0, -1):
+            while page and (_is_page_mark(text := page[place][1].strip(), heads) or not text):
+                number, _ = page.pop(place)
+                if text:
+                    account.skip("page number or running head", f"line {number:,}", text)
+        yield from page
+        if page and page[-1][1].rstrip()[-1] in _STOPS:
+            yield page[-1][0], ""
+
+    page: list[tuple[int, str]] = []
+    for number, line in found:
+        first, *others = line.split("\f")
+        page.append((number, first))
+        for other in others:
+            yield from body(page)
+            page = [(number, other)]
+    yield from body(page)
 
 
 def _is_page_mark(text: str, heads: frozenset[str]) -> bool:

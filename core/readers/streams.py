@@ -270,11 +270,11 @@ def _bom(data: bytes) -> bytes:
 def _without_mark(data: bytes) -> str:
     """Return "utf-16-le" or "utf-16-be" for such text without a mark: every other byte is mostly NUL."""
     even, odd = data[0::2].count(0), data[1::2].count(0)
-    if max(even, odd) * 10 < len(data) or min(even, odd) * 20 > max(even, odd):
+    if not even + odd or min(even, odd) * 20 > max(even, odd):
         return ""
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     text = data[: len(data) // 2 * 2].decode(encoding, errors="replace")
-    return encoding if len(text) > 1 and not any(ch < " " and not ch.isspace() for ch in text) else ""
+    return encoding if len(text) > 1 and all(ch.isprintable() or ch.isspace() for ch in text.lstrip("\ufeff")) else ""
 
 
 def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int, str]]:

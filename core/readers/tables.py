@@ -133,7 +133,8 @@ def kind_of(path: Path) -> str:
         return ending
     if ending in ("jsonl", "ndjson", "json") or text.startswith(('{"', "[{", '["')):
         first = text.partition("\n")[0]
-        whole = text.startswith("[") or (ending != "jsonl" and not _is_object(first))
+        several = _is_object(first) and (ending != "json" or "\n" in text.strip())
+        whole = text.startswith("[") or (ending != "jsonl" and not several)
         return "json" if whole else "jsonl"
     return "csv" if is_delimited(found) else "txt"
 
@@ -283,7 +284,10 @@ def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) ->
         raise ReadError(source.path, "this file has no rows.")
     if dialect.header:
         number += 1
-        names = _names([*first][:_MOST_CELLS])
+        cells = [*first][:_MOST_CELLS]
+        while len(cells) > dialect.width and cells[-1] == "":
+            cells.pop()  # a delimiter at the end
+        names = _names(cells)
         for _ in range(dialect.below):
             number += 1
             account.skip("further header row", f"row {number:,}", _joined(next(rows, ())))
@@ -372,15 +376,12 @@ def _json(source: _Source) -> FileTable:
         raise ReadError(path, "a value is nested too deeply, or a number is too long.", advice="Correct it.") from None
     if isinstance(value, dict):
         lists = {key: part for key, part in value.items() if isinstance(part, list) and part}
-        if len(lists) != 1:
-            problem = "this JSON object has no list of rows" if not lists else (
-                f"this JSON object has several lists ({', '.join(list(lists)[:5])}), any of which may be the rows"
-            )  # fmt: skip
-            raise ReadError(
-                path, f"{problem}.", advice="Save the rows as a list, or as JSON lines: one object per line."
-            )
-        name, value = next(iter(lists.items()))
-        source.account.notes["list"] = name
+        if len(lists) > 1:
+            problem = f"this JSON object has several lists that may be the rows ({', '.join(list(lists)[:5])})."
+            raise ReadError(path, problem, advice="Save the rows as one list, or as JSON lines: one object per line.")
+        value = [value]
+        for name, value in lists.items():  # at most one
+            source.account.notes["list"] = name
     rows = list(enumerate(value, 1))
     return _of_objects(source, rows, iter(rows))
 

@@ -1,0 +1,179 @@
+"""Tables as people have them: nothing is lost, guessed or cut without being counted or refused with a sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from tests.core.readers.test_hostile_values import NEAR
+from themescope.core.errors import ReadError
+from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.dialects import LINES, dialect_of
+from themescope.core.readers.tables import TableForm, alternatives, open_table, read_sheet
+
+WRITTEN = {
+    # name: file name, content, columns, number of texts in the likely column
+    "commas in a list": ("a.csv", "sentence\nLate, again.\nIn May, it rains.\nFull.\n", "sentence", 3),
+    "commas in every line of a list": ("a.csv", "claim\nLate, again.\nFull, too.\n", "claim", 2),
+    "commas in a header": (
+        "a.csv",
+        "Zeit;Was, wenn, stört?\n1;The bus is late.\n2;Voll.\n",
+        "Zeit|Was, wenn, stört?",
+        2,
+    ),
+    "line break in a header": (
+        "a.csv",
+        'id;"What\nbothers you?"\n1;Always late.\n2;Full.\n',
+        "id|What bothers you?",
+        2,
+    ),
+    "separator line": ("a.csv", "sep=;\nid;answer\n1;The bus is late.\n", "id|answer", 1),
+    "title above": ("a.csv", "Survey 2024\n\nid,answer,place\n1,Late.,N\n2,Full bus.,S\n", "id|answer|place", 2),
+    "open quotation mark": ("a.tsv", 'id\ttext\n1\t"Late.\n2\tFull.\n3\tRain.\n', "id|text", 3),
+    "quotation marks inside": ("a.tsv", 'id\ttext\n1\tShe said "late", and left.\n2\t"Full" he said.\n', "id|text", 2),
+    "backslash": ("a.csv", 'id,text\n1,"He said \\"late, again\\"."\n2,Full.\n', "id|text", 2),
+    "no header": ("a.csv", "The bus is late.,N\nTrains are full.,S\nIt rains.,W\n", "column 1|column 2", 3),
+    "Qualtrics": (
+        "a.csv",
+        'S,Q\nDate,Why\n"{""ImportId"":""s""}","{""ImportId"":""q""}"\n2024,Late bus.\n',
+        "S|Q",
+        1,
+    ),
+    "delimiter at the end": ("a.csv", "id,answer,\n1,The bus is late.,\n", "id|answer", 1),
+    "old Macintosh": ("a.csv", "id,text\r1,The bus is late.\r2,Full.\r", "id|text", 2),
+    "a table called txt": (
+        "a.txt",
+        "id\tsentence\tx\n1\tThe bus is late.\t3\n2\tFull.\t4\n",
+        "id|sentence|x",
+        2,
+    ),
+    "JSON array": ("a.json", '[{"id": 1, "text": "The bus is late."},\n {"id": 2, "text": "Full."}]', "id|text", 2),
+    "JSON object": ("a.json", '{"made": "x", "rows": [{"text": "The bus is late."}]}', "text", 1),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_text_arrives_whole(name: str, tmp_path: Path) -> None:
+    file, content, columns, texts = WRITTEN[name]
+    path = tmp_path / file
+    path.write_bytes(content.encode())
+    sheet = read_sheet(path)
+    assert "|".join(sheet.columns) == columns
+    found = sheet.column(sheet.likely_column())
+    assert len(found) == texts
+    assert all(" ".join(text.split()) in " ".join(content.replace("\\", "").split()) for text in found)
+    assert any("bus" in text.lower() or "late" in text.lower() for text in found)
+
+
+DOUBTFUL = {
+    "more cells than columns": ("id,answer\n1,Late\n2,Late, again\n3,Full\n4,Rain\n", "row 3: this row has 3 cells"),
+    "narrow first row above data": ("id,answer\n1,Late, again\n2,Full, too\n", "row 1 has 2 and row 2 has 3 cells"),
+    "mostly UTF-8": ("text\nÄpfel\nBäume\n".encode() + "Größe\n".encode("cp1252"), "line 4: this line is not UTF-8"),
+    "unknown encoding": (b"x\n" + bytes([0xC4, 0xE5, 0xF0, 10]), "line 2: the encoding of this text is not known"),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_what_is_doubtful_stops_with_the_place(name: str, tmp_path: Path) -> None:
+    content, said = DOUBTFUL[name]
+    path = tmp_path / "a.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ReadError, match=said):
+        read_sheet(path)
+    assert alternatives(path)
+
+
+def test_an_open_quotation_mark_far_below_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f'{n},"text {n}"' for n in range(5_000)]
+    rows[3_000] = '3000,"open'
+    path.write_text("\n".join(["id,text", *rows]), encoding="utf-8")
+    with pytest.raises(ReadError, match=r"line 3,00\d"):
+        read_sheet(path)
+    assert len(read_sheet(path, form=TableForm(quoting="none")).rows) == 5_000
+
+
+def book(folder: Path, **sheets: list[list[object]]) -> Path:
+    made = Workbook()
+    made.remove(made.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+        if name == "hidden":
+            sheet.sheet_state = "hidden"
+    made.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
+
+
+def test_sheets_are_named_and_chosen(tmp_path: Path) -> None:
+    data: list[list[object]] = [["id", "answer"], [1, "The bus is late."]]
+    with pytest.raises(ReadError, match=r"several sheets: “about” \(1 rows\), “data” \(2 rows\)"):
+        read_sheet(book(tmp_path, about=[["Read me"]], data=data))
+    assert read_sheet(tmp_path / "a.xlsx", form=TableForm(sheet="data")).column("answer") == ["The bus is late."]
+    assert [form.sheet for form, _ in alternatives(tmp_path / "a.xlsx")] == ["about", "data"]
+    sheet = read_sheet(book(tmp_path, hidden=[["old"], ["x"]], data=[["Report of May"], [], *data]))
+    assert sheet.columns == ("id", "answer") and sheet.numbers == (4,)
+    assert sheet.account.skipped == {"hidden sheet": 1, "line above the header": 1}
+
+
+def test_formulas_without_values_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match=r"1 formulas have no computed values \(B2\)"):
+        read_sheet(book(tmp_path, data=[["id", "answer"], [1, '="The bus" & " is late."']]))
+
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\x1c\x1d\x1e\x85\u2028\u2029"), max_size=12)
+
+
+@NEAR
+@given(
+    rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=8),
+    delimiter=st.sampled_from(",;\t|"),
+)
+def test_rows_read_are_rows_stored_and_listed(rows: list[tuple[str, str, str]], delimiter: str, tmp_path: Path) -> None:
+    """Every cell of a well-written file is a cell of the table, and every row is stored or counted."""
+    path = tmp_path / "a.csv"
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerows([("first name", "second name", "third name"), *rows])
+    path.write_text(out.getvalue(), encoding="utf-8", newline="")
+    account = ReadAccount()
+    form = TableForm(delimiter="tab" if delimiter == "\t" else delimiter, quoting="quotes", header_row=1)
+    table = open_table(path, form=form, account=account)
+    read = [values for _, values in table.rows]
+    blank = account.skipped["blank row"]
+    assert len(read) + blank == len(rows) and blank == sum(not any(row) for row in rows)
+    taken_off = account.changed["apostrophe before a formula taken off"]
+    same = [tuple(row) for row in rows if any(row)]
+    changed = sum(a != b for one, two in zip(read, same, strict=True) for a, b in zip(one, two, strict=True))
+    assert changed == taken_off
+
+
+@given(st.lists(st.text(max_size=30), max_size=12))
+def test_any_lines_have_a_dialect(lines: list[str]) -> None:
+    whole = [line for text in lines for line in (text.split("\n") or [""])]
+    found = dialect_of(whole)
+    assert found.delimiter == LINES or found.width >= 1
+
+
+def test_lines_are_taken_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n"c,d\n', encoding="utf-8")
+    assert read_sheet(path, form=TableForm(lines=True)).column("sentence") == ["a,b", '"c,d']
+
+
+def test_lists_are_no_texts(tmp_path: Path) -> None:
+    from themescope.core.protocols import SILENT
+    from themescope.core.readers import REGISTRY
+
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": ["The bus is late.", "Full."]}), encoding="utf-8")
+    with pytest.raises(ReadError, match="row 1: “text” is a list"):
+        list(REGISTRY.build("table").read(path, SILENT))
