@@ -379,9 +379,9 @@ def _json(source: _Source) -> FileTable:
         if len(lists) > 1:
             problem = f"this JSON object has several lists that may be the rows ({', '.join(list(lists)[:5])})."
             raise ReadError(path, problem, advice="Save the rows as one list, or as JSON lines: one object per line.")
-        value = [value]
-        for name, value in lists.items():  # at most one
+        for name in lists:  # at most one
             source.account.notes["list"] = name
+        value = next(iter(lists.values()), [value])
     rows = list(enumerate(value, 1))
     return _of_objects(source, rows, iter(rows))
 
