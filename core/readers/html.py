@@ -418,5 +418,5 @@ class _Page:
 
 
 def recognises(head: FileHead) -> bool:
-    """Return whether a file begins with an HTML element."""
-    return bool(_HTML.match(head.text))
+    """Return whether a file begins with an HTML element; Markdown documents may do so, too."""
+    return head.suffix not in (".md", ".markdown") and bool(_HTML.match(head.text))

@@ -464,6 +464,14 @@ def test_markdown_keeps_quotes_and_html_and_lists_notes_and_front_matter(tmp_pat
     assert listed(account, "footnote") == ["In spring only."] and listed(account, "picture") == ["A bus"]
 
 
+def test_a_markdown_document_may_begin_with_html(tmp_path):
+    articles, _ = read(write(tmp_path, "a.md", b"<p align='center'>Logo</p>\n\n# Bus\n\nIt is **late**.\n"))
+    assert [(article.title, texts(article)) for article in articles] == [
+        ("a", {"": ["Logo"]}),
+        ("Bus", {"": ["It is late."]}),
+    ]
+
+
 def test_lists_and_tables_are_kept_where_there_is_nothing_else(tmp_path):
     (article,), account = read(write(tmp_path, "a.md", b"# Notes\n\n- One.\n- Two.\n"))
     assert texts(article) == {"": ["One.", "Two."]} and account.notes == {"text": "only in lists"}
