@@ -72,7 +72,7 @@ def detect(path: Path) -> str:
             raise ReadError(head.path, f"this is {name}, which no reader supports.", "byte 0", known)
     if head.binary_at is not None:
         raise ReadError(head.path, "this is binary data, which no reader supports.", f"byte {head.binary_at:,}", known)
-    if _XML.match(head.text):
+    if _XML.match(head.text) and head.suffix not in (".md", ".markdown"):
         raise ReadError(head.path, "this is XML, but not a MediaWiki dump.", "line 1", known)
     return next(card.id for card in running if resolve(card.detector)(head))
 
