@@ -205,6 +205,9 @@ class Plain(BaseReader):
             size += len(line)
             check_article(path, size, f"line {number:,}")
             text = line.strip()
+            if len(text) > 2 and not any(map(str.isalnum, text)) and len(set(text)) < 3:
+                account.skip("line of signs", f"line {number:,}", text)
+                text = ""
             heading = headings and bool(text) and _is_heading(text)
             if not text or mode == LINE or _ITEM.match(line) or heading:
                 outline.paragraph(joined(block, account))

@@ -68,6 +68,7 @@ def test_words_pages_and_headings(tmp_path: Path) -> None:
     assert skipped["page number or running head"] >= 6
     paragraphs, headings, _, _ = read(tmp_path, "1. Introduction\nThe bus is late.\n2. Results\nMost people walk.\n")
     assert paragraphs == ["The bus is late.", "Most people walk."] and headings == ["1. Introduction", "2. Results"]
+    assert read(tmp_path, "The bus is late.\n-----\nTrains are full.\n* * *\nIt rained.\n")[2] == {"line of signs": 2}
     assert read(tmp_path, "One.\u2028Two.\u0085Three.")[0] == ["One.", "Two.", "Three."]
 
 
