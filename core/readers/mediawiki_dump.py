@@ -48,6 +48,7 @@ DEPTH_LIMIT = 50
 """Maximum number of elements around each other; dumps have about 6."""
 _WANTED = frozenset({"title", "ns", "id", "text", "model", "sitename", "dbname", "base", "namespace"})
 
+_PAGE = b"<page>"
 SAMPLE = b"""\
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">
 <siteinfo>
@@ -195,16 +196,20 @@ class _Parser:
 
     def pages(self) -> Iterator[_Page]:
         """Yield every page as soon as it is complete."""
+        block = self._stream.read()
+        part = block.lstrip().startswith(_PAGE)  # one stream of a multistream dump, which has no root
+        if part:
+            self._expat.Parse(b"<mediawiki>", False)
         while True:
-            block = self._stream.read()
             try:
-                self._expat.Parse(block, not block)
+                self._expat.Parse(b"</mediawiki>" if part and not block else block, not block)
             except expat.ExpatError as error:
                 raise self._broken(error, at_end=not block) from None
             yield from self._ready
             self._ready.clear()
             if not block:
                 return
+            block = self._stream.read()
 
     def _broken(self, error: expat.ExpatError, at_end: bool) -> ReadError:
         where = f"line {error.lineno:,}, column {error.offset + 1:,}, byte {self._expat.ErrorByteIndex:,}"
@@ -274,5 +279,5 @@ class _Parser:
 
 
 def recognises(head: FileHead) -> bool:
-    """Return whether a file is XML with the root element ``mediawiki``."""
-    return head.text.startswith("<") and "<mediawiki" in head.text[:4096]
+    """Return whether a file is XML with the root element ``mediawiki``, or one stream of such a dump."""
+    return head.data.lstrip().startswith(_PAGE) or (head.text.startswith("<") and "<mediawiki" in head.text[:4096])
