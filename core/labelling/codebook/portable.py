@@ -234,8 +234,32 @@ def rows(codes: Iterable[PortableCode]) -> list[tuple[Any, ...]]:
     return [row(code) for code in codes]
 
 
+_ALIASES = {
+    "tag": "code", "code name": "code", "codename": "code", "parent code": "theme", "parent": "theme",
+    "code memo": "definition", "memo": "definition", "description": "definition",
+}  # fmt: skip
+"""Columns of the lists of codes of MAXQDA, Taguette and QualCoder, in small letters → ours."""
+
+
+def from_lines(lines: Iterable[str]) -> list[PortableCode]:
+    """Return the codes of a list of QualCoder: one in each line, "theme>>code", and its memo after a tab."""
+    found = []
+    for line in lines:
+        path, _, memo = line.partition("\t")
+        theme, _, name = path.rpartition(">>")
+        if name.strip():
+            texts = {"definition": memo.strip()} if memo.strip() else {}
+            found.append(PortableCode(name.strip(), theme.replace(">>", " / ").strip(), texts=texts))
+    listed = {code.name for code in found if not code.theme}
+    return [
+        PortableCode(theme) for theme in dict.fromkeys(c.theme for c in found) if theme and theme not in listed
+    ] + found
+
+
 def from_rows(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[PortableCode]:
-    """Return the codes of a table; raise :class:`DataError` without a column ``code``."""
+    """Return the codes of a table; raise :class:`DataError` without a column ``code`` or one that others call so."""
+    if HEADER[0] not in header:
+        header = [_ALIASES.get(name.strip().lower(), name.strip().lower()) for name in header]
     if HEADER[0] not in header:
         raise DataError(f"A table of codes needs a column “{HEADER[0]}”. It may have: {', '.join(HEADER[1:-1])}.")
     found = []

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.labelling.codebook.entries import NOT_IN_XML
 from themescope.core.labelling.codebook.portable import PortableCode, described, description, hex_colour, nearest_colour
+from themescope.core.readers.account import ReadAccount
 
 CODEBOOK, PROJECT = "urn:QDA-XML:codebook:1.0", "urn:QDA-XML:project:1.0"
 ORIGIN = "Themescope"
@@ -143,8 +144,8 @@ def same(found: str | None) -> str:
     return (found or "").strip().strip("{}").lower()
 
 
-def read_codebook(stream: IO[bytes], name: str) -> list[PortableCode]:
-    """Return the codes of a codebook file (``.qdc``).
+def read_codebook(stream: IO[bytes], name: str, account: ReadAccount | None = None) -> list[PortableCode]:
+    """Return the codes of a codebook file (``.qdc``); its sets are left out and counted.
 
     Raises :class:`ReadError` for another file, one without codes, or one with too many.
     """
@@ -153,6 +154,8 @@ def read_codebook(stream: IO[bytes], name: str) -> list[PortableCode]:
         root = root or kind
         if root != "CodeBook":
             raise ReadError(name, f"this is XML with the element {root[:40]!r}, not a codebook.", "", REDO)
+        if kind == "Set" and event == "end" and account is not None:
+            account.skip("set of codes", found.get("name") or "")
         level += (event == "start") - (event == "end") if kind == "Code" else 0
         if kind == "Code" and event == "end" and level == 0:
             reader.add(found)

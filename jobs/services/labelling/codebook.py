@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from themescope.core.columns import as_text
 from themescope.core.errors import DataError, ReadError
 from themescope.core.labelling.changes import apply
 from themescope.core.labelling.codebook import operations as book
@@ -25,7 +26,8 @@ from themescope.core.labelling.codebook.qda_xml import read_codebook
 from themescope.core.labelling.markup import as_html, as_markdown
 from themescope.core.labelling.partition import Partition
 from themescope.core.labelling.task_items import TrainingItem, items_of, share_right
-from themescope.core.readers.tables import raw_cell
+from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.tables import TableForm, open_table, raw_cell
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Estimate, Ids
 from themescope.db.label_records import NewLabelling, PracticeRecord
@@ -34,6 +36,8 @@ from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.table_files import csv_text
 
 CODE_FILES = ("qdc", "json", "csv")
+"""Suffixes of files of codes that Themescope writes."""
+READ_FILES = (*CODE_FILES, "tsv", "xlsx", "txt")
 """Suffixes of files of codes that :func:`read_codes` reads."""
 
 
@@ -93,19 +97,24 @@ def written(store: Store, labelling_id: int, suffix: str) -> str | bytes:
     return as_markdown(blocks) if suffix == "md" else as_html(blocks, title, documents.PRINTED)
 
 
-def read_codes(path: Path) -> list[PortableCode]:
-    """Return the codes of a file, whose suffix names its format.
+def read_codes(path: Path, account: ReadAccount | None = None) -> list[PortableCode]:
+    """Return the codes of a file, whose suffix names its format; what is left out is counted in ``account``.
 
     Raises :class:`ReadError` or :class:`DataError` for a damaged file or another format.
     """
     suffix = path.suffix.lower().removeprefix(".")
     if suffix == "qdc":
         with path.open("rb") as stream:
-            return read_codebook(stream, path.name)
-    if suffix not in CODE_FILES:
-        raise DataError(f"A file of codes ends in {', '.join(CODE_FILES)}; this one in {suffix or 'nothing'}.")
+            return read_codebook(stream, path.name, account)
+    if suffix not in READ_FILES:
+        raise DataError(f"A file of codes ends in {', '.join(READ_FILES)}; this one in {suffix or 'nothing'}.")
+    if suffix == "xlsx":
+        table = open_table(path, form=TableForm(header_row=1), account=account)
+        return documents.from_rows(table.columns, (list(map(as_text, row)) for _, row in table.rows))
     try:
         text = path.read_bytes().decode("utf-8-sig")
+        if suffix == "txt":
+            return documents.from_lines(text.splitlines())
         return documents.from_json(text) if suffix == "json" else _from_csv(text)
     except UnicodeDecodeError:
         raise ReadError(path, "this is not text in UTF-8.", "", "Export it again.") from None
@@ -115,7 +124,8 @@ def read_codes(path: Path) -> list[PortableCode]:
 
 def _from_csv(text: str) -> list[PortableCode]:
     # Cells keep their line ends: each line of a cell of examples is one sentence.
-    rows = [[raw_cell(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    rows = [[raw_cell(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
     return documents.from_rows(rows[0] if rows else (), rows[1:])
 
 

@@ -14,6 +14,7 @@ from themescope.core.labelling.changes import ClusterChange
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, codes
 from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
@@ -207,3 +208,29 @@ def test_a_project_of_other_texts_is_refused(store: Store, tmp_path: Path) -> No
         codebook.written(store, empty.record.id, "qdc")
     with zipfile.ZipFile(path) as archive:
         assert all(name == "project.qde" or name.startswith("sources/") for name in archive.namelist())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("maxqda.csv", "Color;Parent code;Code;Code memo\n#ff0000;;Bus;About buses\n#00ff00;Bus;Late;\n",
+         [("Bus", "", "About buses"), ("Late", "Bus", "")]),
+        ("taguette.csv", "tag,description,number of highlights\nbus,About buses,3\nbus.late,,2\n",
+         [("bus", "", "About buses"), ("bus.late", "", "")]),
+        ("qualcoder.txt", "late\tA memo\nbus>>late\nbus>>slow\n",
+         [("bus", "", ""), ("late", "", "A memo"), ("late", "bus", ""), ("slow", "bus", "")]),
+    ],
+)  # fmt: skip
+def test_lists_of_codes_of_other_programs(
+    tmp_path: Path, name: str, content: str, expected: list[tuple[str, str, str]]
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    found = codebook.read_codes(tmp_path / name)
+    assert [(code.name, code.theme, code.texts.get("definition", "")) for code in found] == expected
+
+
+def test_sets_of_a_codebook_are_counted(tmp_path: Path) -> None:
+    path, account = tmp_path / "a.qdc", ReadAccount()
+    path.write_text('<CodeBook><Codes><Code name="Bus"/></Codes><Sets><Set name="S"/></Sets></CodeBook>')
+    assert [code.name for code in codebook.read_codes(path, account)] == ["Bus"]
+    assert account.skipped == {"set of codes": 1} and account.entries[0].place == "S"

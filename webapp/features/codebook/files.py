@@ -24,6 +24,7 @@ from themescope.core.labelling.codebook.entries import (
 )
 from themescope.core.labelling.operations import Operation, OperationKind
 from themescope.core.labelling.partition import EntryKind
+from themescope.core.readers.account import ReadAccount
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.db.access import Right
@@ -81,25 +82,29 @@ def _code_import(state: CodebookState) -> None:
             "which can be undone."
         )
         file = st.file_uploader(
-            "REFI-QDA codebook, JSON or CSV file", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB,
+            "REFI-QDA codebook, JSON file, or table of codes", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB,
             key=f"codebook_code_file_{state.record.id}",
         )  # fmt: skip
         if file is None:
             return
         path = input_files.keep_one("codebook_kept_codebook_code_file", file)
-        found = attempt(lambda: _adoption(state, path))
+        account = ReadAccount()
+        found = attempt(lambda: _adoption(state, path, account))
         if found is None:
             return
         lost = f" · {count(found.missing, 'example')} not found in this labelling" if found.missing else ""
         st.markdown(f"{count(found.created, 'new cluster')} · {count(found.changed, 'entry', 'entries')} changed{lost}")
+        if account.skipped:
+            listed = (f"{one.reason} {one.text or one.place}" for one in account.entries)
+            st.caption(plain("Left out: " + " · ".join(listed)))
         if st.button("Import codes", type="primary", icon=":material/upload:", disabled=not found.operation.change_set):
             operation: Operation = found.operation
             state.apply(lambda p: operation)
             st.rerun()
 
 
-def _adoption(state: CodebookState, path: Path) -> book.Adoption:
-    listed = codebook.read_codes(path)
+def _adoption(state: CodebookState, path: Path, account: ReadAccount) -> book.Adoption:
+    listed = codebook.read_codes(path, account)
     find = codebook.finder(queries.store(), state.partition.ids, listed)
     return book.adopt(state.partition, listed, find, state.session.next_number)
 

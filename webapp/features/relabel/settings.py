@@ -327,7 +327,7 @@ def scheme() -> None:
         if corpus is None or closed("Labelling", Right.LABEL):
             return
         st.caption("Clusters with their themes and codebook entries, as exported. All sentences begin unassigned.")
-        file = st.file_uploader("Scheme", type=list(codebook.CODE_FILES), max_upload_size=_MAX_MB, key="relabel_scheme")
+        file = st.file_uploader("Scheme", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB, key="relabel_scheme")
         chosen = choose_article(corpus, "relabel_scheme_article")
         article = chosen.id if chosen is not None else None
         if file is None:
