@@ -158,9 +158,10 @@ _DROPPED = {
 _DROPPED_CLASSES = {
     "reference": "reference", "reflist": "reference", "mw-editsection": "edit link", "hatnote": "hatnote",
     "noprint": "navigation", "navbox": "navigation", "toc": "table of contents", "infobox": "infobox",
-    "thumb": "figure",
+    "thumb": "figure", "gmail_quote": "quoted reply", "moz-cite-prefix": "quoted reply",
+    "gmail_signature": "signature", "moz-signature": "signature",
 }  # fmt: skip
-_PAGE_TITLE = "page title"
+PAGE_TITLE = "page title"
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _INLINE = frozenset([
     "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
@@ -218,7 +219,7 @@ def page_of(text: str) -> Document:
     found = html_blocks(text)
     if any(block.kind == TITLE for block in found):
         return Document("", found)
-    titles = [block for block in found if block.kind == _PAGE_TITLE][:1]
+    titles = [block for block in found if block.kind == PAGE_TITLE][:1]
     rest = [block for block in found if not any(block is title for title in titles)]
     return Document(" ".join(titles[0].text.split()) if titles else "", rest)
 
@@ -320,6 +321,8 @@ class _Page:
         if tag.source:
             if tag.has("hidden") or _HIDDEN.search(tag.attribute("style")):
                 return "hidden text"
+            if tag.name == "blockquote" and tag.attribute("type") == "cite":
+                return "quoted reply"
             for name in tag.attribute("class").split():
                 if name in _DROPPED_CLASSES:
                     return _DROPPED_CLASSES[name]
@@ -347,7 +350,7 @@ class _Page:
                     self._end_dropped(tag)
             return
         if tag == "title":
-            self.blocks.append(Block(_PAGE_TITLE, "".join(self._pieces)))
+            self.blocks.append(Block(PAGE_TITLE, "".join(self._pieces)))
             self._pieces.clear()
         elif tag not in _INLINE:
             self.end_block()

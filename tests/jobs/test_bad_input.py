@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "a ZIP": (imported("text.docx"), "No article was found in text.docx, read as word (skipped: 1 × no text)."),
     "JSONL with a broken line": (imported("line7.jsonl"), "line7.jsonl, line 7, column"),
     "no such path": (imported("nowhere.txt"), "nowhere.txt: this file does not exist. Check its path"),
-    "unknown language": (imported("small.txt", language="tlh"), "split sentences in called 'tlh'. Known: ar,"),
+    "unknown language": (imported("small.txt", language="tlh"), "split sentences in called 'tlh'. Known: am, ar,"),
     "taken corpus name": (imported("small.txt", corpus="C"), "A corpus called 'C' exists already. Choose another"),
     "unknown corpus": (sampled("min_tokens", 5, "Corpsu"), "There is no corpus called 'Corpsu'. Known: C, small."),
     "setting out of range": (sampled("min_tokens", 0), "Minimum tokens (min_tokens) must be at least 1, not 0."),

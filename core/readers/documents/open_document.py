@@ -20,8 +20,7 @@ from themescope.core.readers.blocks import (
     DocumentConfig,
     DocumentReader,
 )
-from themescope.core.readers.documents.packages import Package, attribute, local, names_in, walk
-from themescope.core.readers.documents.word import made
+from themescope.core.readers.documents.packages import Package, attribute, local, made, names_in, walk
 from themescope.core.readers.streams import FileHead
 
 _TYPE = "application/vnd.oasis.opendocument.text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import lzma
 import zipfile
@@ -13,6 +14,8 @@ from xml.etree.ElementTree import ParseError
 
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import SILENT, Report
+from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.encodings import guesses, is_certain
 from themescope.core.readers.streams import FileHead, excessive_size, open_stream
 
 DAMAGE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, zlib.error,
@@ -111,3 +114,30 @@ def walk(root: Any) -> Iterator[tuple[str, Any]]:
             waiting.append(("start", child))
         if value.text:
             waiting.append(("text", value.text))
+
+
+def decoded(data: bytes, declared: str, account: ReadAccount, place: str = "") -> str:
+    """Return the text of a part of a file. Characters that are not in the declared encoding are counted as changed."""
+    encodings = [declared] if declared else []
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encodings = ["utf-16"]
+    for encoding in [*encodings, "utf-8-sig"]:
+        try:
+            return data.decode(encoding)
+        except (LookupError, UnicodeError):
+            continue
+    found = guesses(data)
+    if is_certain(found):
+        return found[0].text
+    text = data.decode("utf-8", "replace")
+    account.change("character in another encoding than declared", place, "\ufffd", n=text.count("\ufffd"))
+    return text
+
+
+def made(parts: dict[str, str]) -> bytes:
+    """Return a ZIP file of parts, which are not compressed."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+    return data.getvalue()

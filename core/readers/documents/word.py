@@ -6,9 +6,7 @@ and text boxes without saying so.
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +24,7 @@ from themescope.core.readers.blocks import (
     DocumentConfig,
     DocumentReader,
 )
-from themescope.core.readers.documents.packages import Package, attribute, local, names_in, walk
+from themescope.core.readers.documents.packages import Package, attribute, local, made, names_in, walk
 from themescope.core.readers.streams import FileHead
 
 _MAIN = "word/document.xml"
@@ -240,15 +238,6 @@ def recognises(head: FileHead) -> bool:
     """Return whether a file is a Word document."""
     names = names_in(head)
     return _MAIN in names or (head.suffix == ".docx" and "_rels/.rels" in names)
-
-
-def made(parts: dict[str, str]) -> bytes:
-    """Return a ZIP file of parts, which are not compressed."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, text in parts.items():
-            archive.writestr(zipfile.ZipInfo(name), text)
-    return data.getvalue()
 
 
 _NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -118,7 +118,7 @@ def of_reader(card: Card) -> Fingerprint:
         path.write_bytes(sample(card.id))
         reader = READERS.build(card.id)
         read = [_without_empty_columns(dataclasses.asdict(found)) for found in reader.read(path, SILENT)]
-    return [digest_of(json.loads(json.dumps([read, reader.skipped])))]
+    return [digest_of(json.loads(json.dumps([read, reader.skipped], default=str)))]
 
 
 def _without_empty_columns(article: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from xml.sax.saxutils import escape
 
 from themescope.core.readers.documents.open_document import made_of as odt_of
+from themescope.core.readers.documents.packages import made
 from themescope.core.readers.documents.pdf import made_of as pdf_of
-from themescope.core.readers.documents.word import made
 
 Parts = tuple[str, str, str]
 

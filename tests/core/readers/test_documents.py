@@ -12,8 +12,8 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.documents.open_document import made_of as odt_of
+from themescope.core.readers.documents.packages import made
 from themescope.core.readers.documents.pdf import made_of as pdf_of
-from themescope.core.readers.documents.word import made
 from themescope.core.readers.formats import detect
 from themescope.core.text.splitting import SentenceSplitter, split_article
 

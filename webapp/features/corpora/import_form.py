@@ -10,7 +10,8 @@ import streamlit as st
 
 from themescope.core.errors import ReadError
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.dataset_folders import files_below, is_dataset, unpack
+from themescope.core.readers.dataset_folders import files_below, is_dataset
+from themescope.core.readers.documents.archive import packed_dataset
 from themescope.core.readers.formats import detect, preview, suffixes
 from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
@@ -127,30 +128,25 @@ def _files() -> tuple[Path, ...]:
         return _on_server(path) if path and path.strip() else ()
     files = st.file_uploader(
         "Files",
-        type=[*suffixes(), _ARCHIVE],
+        type=list(suffixes()),
         accept_multiple_files=True,
         max_upload_size=_UPLOAD_MB,
         key=f"corpora_import_files_{turn}",
-        help="A Hugging Face dataset is the ZIP file of its folder. Import larger files by their path on the server or "
-        "with the command line.",
+        help="The files of a ZIP archive are read one by one, unless it is the folder of a Hugging Face dataset. "
+        "Import larger files by their path on the server or with the command line.",
     )
     if not files:
         return ()
     mark = tuple(file.file_id for file in files)
     paths = input_files.keep_once("corpora_uploaded", mark, files)
-    archive = next((path for path in paths if path.suffix.lower() == f".{_ARCHIVE}"), None)
-    if archive is None:
-        return paths
-    if len(paths) > 1:
-        st.error("Import the ZIP file of a dataset alone.", icon=":material/error:")
-        return ()
-    folder = attempt(lambda: _dataset_in(archive))
-    return () if folder is None else (folder,)
+    found = [_dataset_in(path) if path.suffix.lower() == f".{_ARCHIVE}" else None for path in paths]
+    return tuple(path if dataset is None else dataset for path, dataset in zip(paths, found, strict=True))
 
 
-@st.cache_data(show_spinner="Unpacking the dataset …", max_entries=8)
-def _dataset_in(archive: Path) -> Path:
-    return unpack(archive, archive.with_suffix(""))
+@st.cache_data(show_spinner="Unpacking the archive …", max_entries=8)
+def _dataset_in(archive: Path) -> Path | None:
+    """Return the unpacked dataset of an archive, None if it is none: then its files are read one by one."""
+    return attempt(lambda: packed_dataset(archive, archive.with_suffix("")))
 
 
 def _on_server(text: str) -> tuple[Path, ...]:

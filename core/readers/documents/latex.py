@@ -1,0 +1,223 @@
+"""LaTeX documents: paragraphs under headings; formulas stay as they are, floats, notes and comments are listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from themescope.core.config import option
+from themescope.core.errors import ReadError, optional_module
+from themescope.core.protocols import Report
+from themescope.core.readers.blocks import (
+    HEADING,
+    LIST,
+    PARAGRAPH,
+    TABLE,
+    TITLE,
+    Block,
+    Document,
+    DocumentConfig,
+    DocumentReader,
+)
+from themescope.core.readers.encodings import ENCODINGS
+from themescope.core.readers.plain_text import text_lines
+from themescope.core.readers.streams import FileHead, check_article
+
+_LEVELS = {
+    "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
+}  # fmt: skip
+_TABLES = frozenset(["tabular", "tabular*", "tabularx", "longtable", "array"])
+_FLOATS = frozenset([
+    "figure", "figure*", "table", "table*", "wrapfigure", "thebibliography", "tikzpicture", "lstlisting", "verbatim",
+    "minted", "comment",
+])  # fmt: skip
+_FORMULAS = frozenset(["equation", "align", "gather"])
+_LISTS = frozenset(["itemize", "enumerate", "description"])
+_NOTES = {"footnote": "footnote", "footnotetext": "footnote", "thanks": "footnote", "todo": "comment"}
+_WITHOUT_TEXT = frozenset([
+    "label", "ref", "cite", "citep", "citet", "pageref", "eqref", "usepackage", "documentclass", "bibliography",
+    "bibliographystyle", "input", "include", "includegraphics", "vspace", "hspace", "setlength", "newcommand",
+    "renewcommand", "begin", "end", "pagestyle", "thispagestyle", "hypersetup", "setcounter", "index", "nocite",
+])  # fmt: skip
+"""Macros whose arguments are no text of the document."""
+_FRONT = {"author": "author", "date": "date"}
+_BLANK = re.compile(r"\n[ \t]*\n\s*")
+_BREAKS = frozenset(["par", "newpage", "clearpage", "pagebreak", "bigskip", "medskip", "smallskip", "maketitle"])
+_SPACED = frozenset(["\\", "newline", "quad", "qquad", " ", ",", ";", "hfill", "linebreak"])
+_BEGINS = re.compile(r"^[ \t]*+\\(?:documentclass|begin\{document\})", re.MULTILINE)
+_DEEPEST = 200
+
+SAMPLE = rb"""\documentclass{article}
+\title{Ada}
+\begin{document}
+Ada is a \emph{town}. It is old.
+\section{History}
+It was founded in 1200.
+
+Then it grew.
+\end{document}
+"""
+
+
+@dataclass(frozen=True)
+class LatexConfig(DocumentConfig):
+    """Settings of the reader."""
+
+    encoding: str = option("", "Encoding of the text; empty: found from its bytes.", choices=("", *ENCODINGS))
+
+
+class Latex(DocumentReader):
+    """Reader of a LaTeX file as one article, titled by its title, or the file name."""
+
+    config: LatexConfig
+
+    def documents(self, path: Path, report: Report) -> Iterator[Document]:
+        """Yield the document."""
+        walker = optional_module("pylatexenc.latexwalker", "Reading LaTeX files", "pylatexenc", "documents")
+        to_text = optional_module("pylatexenc.latex2text", "Reading LaTeX files", "pylatexenc", "documents")
+        lines, size = [], 0
+        for number, line in text_lines(path, report, self.config.encoding, self.account):
+            size += len(line)
+            check_article(path, size, f"line {number:,}")
+            lines.append(line)
+        text = "\n".join(lines)
+        if _depth(text) > _DEEPEST:
+            raise ReadError(path, f"it has more than {_DEEPEST} braces or environments in each other.")
+        nodes, _, _ = walker.LatexWalker(text, tolerant_parsing=True).get_latex_nodes()
+        symbols = to_text.LatexNodes2Text(math_mode="verbatim", keep_comments=False)
+        yield Document("", _Text(walker, symbols).blocks(nodes))
+
+
+def _depth(text: str) -> int:
+    """Return the number of braces and environments around each other at the deepest place."""
+    depth = most = 0
+    for found in re.finditer(r"\\[{}\\]|[{}\[\]]|\\(begin|end)\b|\$", text):
+        sign = found[0]
+        depth += (
+            1 if sign in ("{", "[") or found[1] == "begin" else -1 if sign in ("}", "]") or found[1] == "end" else 0
+        )
+        depth, most = max(depth, 0), max(most, depth)
+    return most
+
+
+class _Text:
+    """The open paragraph, and the blocks that end it."""
+
+    def __init__(self, walker: Any, symbols: Any) -> None:
+        self._walker, self._symbols = walker, symbols
+        self._pieces: list[str] = []
+        self._kind = PARAGRAPH
+        self._notes: list[Block] = []
+
+    def blocks(self, nodes: Any) -> Iterator[Block]:
+        """Yield the blocks of a document."""
+        documents = [node for node in nodes if self._is(node, "Environment") and node.environmentname == "document"]
+        if documents:
+            for node in nodes:  # the title may stand above the text
+                if self._is(node, "Macro") and node.macroname in ("title", *_FRONT):
+                    yield from self._macro(node)
+            nodes = documents[0].nodelist
+        yield from self._read(nodes)
+        yield from self._end()
+
+    def _is(self, node: Any, kind: str) -> bool:
+        return node is not None and node.isNodeType(getattr(self._walker, f"Latex{kind}Node"))
+
+    def _read(self, nodes: Any) -> Iterator[Block]:
+        for node in nodes or ():
+            if self._is(node, "Chars"):
+                first, *others = _BLANK.split(node.chars)
+                self._pieces.append(self._plain(first))
+                for part in others:
+                    yield from self._end()
+                    self._pieces.append(self._plain(part))
+            elif self._is(node, "Comment"):
+                yield Block("comment", node.comment)
+                if "\n\n" in node.comment_post_space.replace(" ", ""):
+                    yield from self._end()
+            elif self._is(node, "Group"):
+                yield from self._read(node.nodelist)
+            elif self._is(node, "Environment"):
+                yield from self._environment(node)
+            elif self._is(node, "Macro"):
+                yield from self._macro(node)
+            elif self._is(node, "Math"):
+                self._pieces.append(node.latex_verbatim())
+            elif self._is(node, "Specials"):
+                if node.specials_chars == "\n\n":
+                    yield from self._end()
+                else:
+                    self._pieces.append(self._symbols.nodelist_to_text([node]))
+
+    def _environment(self, node: Any) -> Iterator[Block]:
+        name = node.environmentname
+        if name in _TABLES:
+            yield from self._end()
+            yield from self._table(node.nodelist)
+        elif name in _FLOATS:
+            yield Block(name.rstrip("*"), self._words(node.nodelist) or node.latex_verbatim())
+        elif name.rstrip("*") in _FORMULAS:
+            self._pieces.append(node.latex_verbatim())
+        else:
+            yield from self._end()
+            before, self._kind = self._kind, LIST if name in _LISTS else self._kind
+            yield from self._read(node.nodelist)
+            yield from self._end()
+            self._kind = before
+
+    def _table(self, nodes: Any) -> Iterator[Block]:
+        """Yield the cells of a table."""
+        cell: list[Any] = []
+        row = 1
+        for node in [*nodes, None]:
+            ends_row = self._is(node, "Macro") and node.macroname == "\\"
+            ends_cell = self._is(node, "Specials") and node.specials_chars == "&"
+            if node is None or ends_row or ends_cell:
+                yield Block(TABLE, self._words(cell), place=f"table row {row}")
+                cell, row = [], row + ends_row
+            else:
+                cell.append(node)
+
+    def _macro(self, node: Any) -> Iterator[Block]:
+        name = node.macroname.rstrip("*")
+        arguments = [each for each in (node.nodeargd.argnlist if node.nodeargd else ()) or () if each is not None]
+        if name in _LEVELS or name == "title":
+            yield from self._end()
+            text = self._words(arguments[-1:])
+            yield Block(TITLE if name == "title" else HEADING, text, _LEVELS.get(name, 1))
+        elif name in _NOTES or name in _FRONT:
+            yield Block((_NOTES | _FRONT)[name], self._words(arguments))
+        elif name == "item":
+            yield from self._end()
+            self._pieces.append(self._words(arguments))
+        elif name in _BREAKS:
+            yield from self._end()
+        elif name in _SPACED:
+            self._pieces.append(" ")
+        elif name in _WITHOUT_TEXT:
+            return
+        elif arguments and name not in ("'", "`", '"', "^", "~", "c", "=", ".", "u", "v", "H", "r", "k", "d", "b", "t"):
+            yield from self._read(arguments)
+        else:
+            self._pieces.append(self._symbols.nodelist_to_text([node]))
+
+    def _words(self, nodes: Any) -> str:
+        """Return the text of nodes inside one block."""
+        inner = _Text(self._walker, self._symbols)
+        return " ".join(block.text for block in [*inner._read(nodes), *inner._end()])
+
+    @staticmethod
+    def _plain(text: str) -> str:
+        return text.replace("~", " ").replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”")
+
+    def _end(self) -> Iterator[Block]:
+        text, self._pieces = "".join(self._pieces), []
+        yield Block(self._kind, text)
+
+
+def recognises(head: FileHead) -> bool:
+    """Return whether a text is a LaTeX document."""
+    return head.suffix in (".tex", ".latex") or bool(_BEGINS.search(head.text[:20_000]))

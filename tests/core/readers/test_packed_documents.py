@@ -1,0 +1,141 @@
+"""Mail, books, RTF, LaTeX, saved pages and archives: what becomes text; nothing is lost without being listed."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from email.message import EmailMessage
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.readers.samples import write
+from tests.core.readers.test_documents import EXAMPLES, listed, read, words
+from themescope.core.errors import ReadError
+from themescope.core.protocols import SILENT
+from themescope.core.readers import REGISTRY
+from themescope.core.readers.documents.epub import made_of
+from themescope.core.readers.documents.packages import made
+
+WORDS = st.lists(st.text(st.sampled_from("abcdefgäß"), min_size=1, max_size=8), min_size=1, max_size=8).map(" ".join)
+
+
+def texts(articles):
+    return [p.text for article in articles for section in article.sections for p in section.paragraphs]
+
+
+def message(text, subject="Buses", **headers):
+    found = EmailMessage()
+    found["From"], found["Subject"] = "Bea <bea@x.org>", subject
+    found["Date"] = "Mon, 05 Feb 2024 10:00:00 +0000"
+    for name, value in headers.items():
+        found[name] = value
+    found.set_content(text)
+    return found
+
+
+def test_replies_signatures_and_attachments_of_mail_are_listed(tmp_path):
+    mail = message(
+        "The bus is late.\n\nTrains are full.\n\nOn Sun, 4 Feb 2024, Cid wrote:\n> Is it?\n> Old?\n\n-- \nBea\n"
+    )
+    mail.add_attachment(b"\0\1", maintype="image", subtype="png", filename="map.png")
+    articles, account = read(write(tmp_path, "a.eml", mail.as_bytes()))
+    assert texts(articles) == ["The bus is late.", "Trains are full."] and articles[0].title == "Buses"
+    assert articles[0].values["date"] == datetime(2024, 2, 5, 10, tzinfo=UTC)
+    assert "Is it?" in " ".join(listed(account, "quoted reply")) and "Bea" in " ".join(listed(account, "signature"))
+    assert listed(account, "attachment") == ["map.png"]
+    kept, _ = read(tmp_path / "a.eml", keep_quotations=True)
+    assert any("Old?" in text for text in texts(kept))
+
+
+def test_every_message_of_a_mailbox_is_an_article(tmp_path):
+    box = b"".join(
+        b"From bea@x.org Mon Feb  5 10:00:00 2024\n" + message(f"Bus {n}.", f"S{n}").as_bytes() + b"\n" for n in "abc"
+    )
+    articles, _ = read(write(tmp_path, "a.mbox", box))
+    assert [(a.title, *texts([a])) for a in articles] == [(f"S{n}", f"Bus {n}.") for n in "abc"]
+
+
+@EXAMPLES
+@given(parts=st.lists(st.tuples(st.sampled_from(["", "> ", "-- \n"]), WORDS), min_size=1, max_size=8))
+def test_every_word_of_mail_is_stored_or_listed(tmp_path, parts):
+    body = "\n\n".join(mark + text for mark, text in parts)
+    found = words(*read(write(tmp_path, "a.eml", message(body).as_bytes())))
+    wanted = Counter(word for _, text in parts for word in text.split())
+    assert not wanted - found
+
+
+@EXAMPLES
+@given(parts=st.lists(st.tuples(st.sampled_from(["p", "h2", "li", "td", "aside"]), WORDS), min_size=1, max_size=8))
+def test_every_word_of_a_book_is_stored_or_listed(tmp_path, parts):
+    chapters = [f"<h1>Chapter</h1><{tag}>{text}</{tag}>" for tag, text in parts]
+    found = words(*read(write(tmp_path, "a.epub", made_of(*chapters))))
+    assert not Counter(word for _, text in parts for word in text.split()) - found
+
+
+def rtf(*parts):
+    def escaped(text):
+        return "".join(ch if ch.isascii() else f"\\u{ord(ch)}?" for ch in text)
+
+    forms = {
+        "p": "\\pard {}\\par\n", "heading": "\\pard\\s1 {}\\par\n", "cell": "\\pard\\intbl {}\\cell\\row\n",
+        "note": "\\pard x{{\\footnote {}}}\\par\n", "header": "{{\\header {}\\par}}\n",
+        "hidden": "\\pard {{\\v {}}}\\par\n",
+    }  # fmt: skip
+    body = "".join(forms[kind].format(escaped(text)) for kind, text in parts)
+    return ("{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 A;}}{\\stylesheet{\\s1 heading 1;}}\n" + body + "}").encode()
+
+
+@EXAMPLES
+@given(
+    parts=st.lists(st.tuples(st.sampled_from(["p", "heading", "cell", "note", "header", "hidden"]), WORDS), min_size=1)
+)
+def test_every_word_of_rtf_is_stored_or_listed(tmp_path, parts):
+    found = words(*read(write(tmp_path, "a.rtf", rtf(*parts))))
+    assert not Counter(word for _, text in parts for word in text.split()) - found
+
+
+def test_rtf_headings_and_characters_beyond_ascii(tmp_path):
+    articles, _ = read(write(tmp_path, "a.rtf", rtf(("heading", "Verkehr"), ("p", "Die Straße ist gesperrt."))))
+    assert [(s.title, [p.text for p in s.paragraphs]) for s in articles[0].sections if s.paragraphs] == [
+        ("Verkehr", ["Die Straße ist gesperrt."])
+    ]
+
+
+def test_latex_text_has_sections_and_lists_the_rest(tmp_path):
+    text = r"""
+\documentclass{article}\title{Buses}
+\begin{document}\maketitle
+\section{Delays}
+The bus is \emph{late}, as~Lee \cite{lee} says.\footnote{Not always.} % a remark
+
+\begin{itemize}\item Trains are full.\end{itemize}
+\begin{table}\begin{tabular}{ll}one & two\\\end{tabular}\caption{Rides}\end{table}
+\end{document}
+"""
+    articles, account = read(write(tmp_path, "a.tex", text.encode()))
+    assert articles[0].title == "Buses" and [s.title for s in articles[0].sections if s.paragraphs] == ["Delays"]
+    first = texts(articles)[0]
+    assert (
+        first.startswith("The bus is late, as Lee") and "remark" not in first and "Trains are full." in texts(articles)
+    )
+    assert "Not always." in " ".join(entry.text for entry in account.entries)
+
+
+def test_files_of_an_archive_are_read_one_by_one(tmp_path):
+    packed = made(
+        {"n.txt": "The bus is late.\n", "d/s.md": "# South\n\nTrains are full.\n", "x.bin": "\0\1\2", ".hidden": "x"}
+    )
+    articles, account = read(write(tmp_path, "a.zip", packed))
+    assert sorted(texts(articles)) == ["The bus is late.", "Trains are full."]
+    assert {article.source for article in articles} == {"n.txt", "d/s.md"}
+    assert account.skipped == {"file that cannot be read": 1} and account.entries[0].place == "x.bin"
+    with pytest.raises(ReadError, match="none of its 1 files can be read"):
+        list(REGISTRY.build("zip").read(write(tmp_path, "b.zip", made({"x.bin": "\0\1\2"})), SILENT))
+
+
+def test_saved_pages_are_read_as_pages(tmp_path):
+    page = message("plain", MIME_Version="1.0")
+    page["Snapshot-Content-Location"] = "https://x.org"
+    page.set_content("<html><body><h1>Transport</h1><p>Der Bus fährt spät.</p></body></html>", subtype="html")
+    articles, _ = read(write(tmp_path, "a.mhtml", page.as_bytes()))
+    assert articles[0].title == "Transport" and texts(articles) == ["Der Bus fährt spät."]
