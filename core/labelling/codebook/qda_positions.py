@@ -2,12 +2,13 @@
 
 The standard counts Unicode code points. NVivo for Windows counts UTF-16 units, ATLAS.ti one for each line end where the
 file has two (CRLF), others the byte order mark, or bytes. Which way is meant is known from the passages: they begin and
-end where words, sentences and lines do, and many have their own text as their name.
+end where words, sentences and lines do, and many have their own text as their name. Where few passages leave several
+ways possible that disagree about a place, the place is uncertain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -46,10 +47,17 @@ class CodedPassage(NamedTuple):
 _SENTENCE_ENDS = frozenset('.!?…。！？।؟"”’»」)')
 _JUDGED = 2_000
 """Number of passages of a text from which its way is judged."""
-_QUOTED, _QUOTE_WORTH = 24, 6
-_AS_GOOD = 0.9
-"""Least share of the fit of the best way of a text with which it follows the way of the project."""
+_WORTH, _INSIDE, _QUOTE_WORTH = (-4, -2, 1, 2), -8, 6
+"""About the log-odds of a limit against one at random, see ``_start``; of a passage inside a character; and of a name.
+"""
+_QUOTED = 24
+_PROGRAMS = (("nvivo", Way(1)), ("atlas", Way(0, 1)), ("", Way()))
+"""Origins of projects, in small letters, and how these programs count."""
+_PROGRAM_WORTH, _CLEARLY, _RIVAL = 3, 6, 6
 _LEAST_FIT, _MANY = 0.5, 10
+
+
+Fits = Mapping[Way, int]
 
 
 class Positions:
@@ -61,14 +69,14 @@ class Positions:
         self._marked = len(self.text) < len(content)
         self._points = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
-    def fits(self) -> dict[Way, int]:
+    def fits(self) -> Fits:
         """Return how well each way fits the passages."""
         return {way: sum(self._fit(*one) for one in self._converted(way, self._passages[:_JUDGED])) for way in WAYS}
 
     def spans(self, way: Way) -> list[tuple[int, int]] | None:
         """Return the start and the end of each passage in the text; None if they fit it in no way."""
         found = self._converted(way, self._passages)
-        fits = [fit for start, end, _, _ in found for fit in (self._start(start), self._end(end))]
+        fits = [self._start(start) for start, *_ in found] + [self._end(end) for _, end, *_ in found]
         spaced = 15 * self.text.count(" ") > len(self.text)
         if spaced and len(fits) >= _MANY and sum(map(bool, fits)) < _LEAST_FIT * len(fits):
             return None
@@ -98,10 +106,10 @@ class Positions:
 
     def _fit(self, start: int, end: int, exact: bool, name: str) -> int:
         if not exact:
-            return 0
+            return _INSIDE
         quoted = "".join(name.split()).rstrip("….")[:_QUOTED]
         named = bool(quoted) and "".join(self.text[start : start + 4 * _QUOTED].split()).startswith(quoted)
-        return self._start(start) + self._end(end) + _QUOTE_WORTH * named
+        return _WORTH[self._start(start)] + _WORTH[self._end(end)] + _QUOTE_WORTH * named
 
     def _start(self, at: int) -> int:
         """Return how likely a passage starts here: 3 at that of a line or sentence, 0 inside a word."""
@@ -123,12 +131,21 @@ class Positions:
         return 1 if text[at - 1].isspace() else 2
 
 
-def way_of_project(fits: Sequence[dict[Way, int]]) -> Way:
-    """Return the way that fits all texts best."""
-    return max(WAYS, key=lambda way: sum(fit[way] for fit in fits))
+def fits_of_project(fits: Iterable[Fits], origin: str) -> Fits:
+    """Return how well each way fits all texts of a project; that of the program that wrote it has an advantage."""
+    usual = next(way for name, way in _PROGRAMS if name in origin.lower())
+    total = {way: (_PROGRAM_WORTH if way == usual else 0) - sum(way) for way in WAYS}
+    for fit in fits:
+        total = {way: total[way] + fit[way] for way in WAYS}
+    return total
 
 
-def way_of_text(fit: dict[Way, int], usual: Way) -> Way:
-    """Return the way of a text: that of its project, unless another fits it clearly better."""
-    best = max(WAYS, key=fit.__getitem__)
-    return usual if fit[usual] >= _AS_GOOD * fit[best] else best
+def ways_of_text(fit: Fits, project: Fits) -> list[Way]:
+    """Return the way of a text, and others that are nearly as likely.
+
+    It is that of the project, unless another fits the text clearly better.
+    """
+    follows = fit[max(WAYS, key=project.__getitem__)] >= max(fit.values()) - _CLEARLY
+    judged = project if follows else fit
+    best = max(WAYS, key=judged.__getitem__)
+    return [best, *(way for way in WAYS if way != best and judged[way] >= judged[best] - _RIVAL)]

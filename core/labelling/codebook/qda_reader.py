@@ -22,10 +22,10 @@ from themescope.core.labelling.codebook import qda_xml as xml
 from themescope.core.labelling.codebook.portable import PortableCode
 from themescope.core.labelling.codebook.qda_positions import (
     CodedPassage,
+    Fits,
     Positions,
-    Way,
-    way_of_project,
-    way_of_text,
+    fits_of_project,
+    ways_of_text,
 )
 from themescope.core.labelling.codebook.qda_project import (
     HEADINGS,
@@ -166,7 +166,11 @@ class ProjectReader:
             if not self.own:
                 positions = Positions(content, [one.passage for one in found.selections])
                 content = positions.text
-                fitting = positions.spans(way_of_text(positions.fits(), self._way)) if spans else []
+                fitting, *others = map(positions.spans, ways_of_text(positions.fits(), self._fits)) if spans else [[]]
+                for at, span in enumerate(fitting or ()):
+                    if any(other is not None and other[at] != span for other in others):
+                        where = f"{found.name}, {span[0]:,}–{span[1]:,}"
+                        self.account.change("passage whose position is uncertain", where, content[slice(*span)])
                 if fitting is None:
                     for one in found.selections:
                         reason = "coded passage whose position does not fit the text"
@@ -185,10 +189,10 @@ class ProjectReader:
                 self.account.skip("coded passage of a text that is not read", found.name, n=len(found.selections))
 
     @cached_property
-    def _way(self) -> Way:
-        """How most texts count positions."""
+    def _fits(self) -> Fits:
+        """How well each way of counting fits all texts."""
         listed = (Positions(text, [one.passage for one in found.selections]) for found, text in self._texts(False))
-        return way_of_project([positions.fits() for positions in listed])
+        return fits_of_project((positions.fits() for positions in listed), self._content.origin)
 
     def _selection(self, one: _Found, span: tuple[int, int], place: Mapping[str, str]) -> QdaSpan:
         codes = tuple(place[id] for id in one.codes if id in place)
