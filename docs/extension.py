@@ -185,11 +185,13 @@ def formats_page() -> str:
     )
     lines = ["# File formats", "", head, ""]
     for card in REGISTRY:
-        module, _, name = card.sample.partition(":")
-        sample = getattr(importlib.import_module(module), name)
         suffixes = ", ".join(f"`.{suffix}`" for suffix in card.suffixes)
         lines += [f"## {_literal(card.title)}", "", _literal(card.summary), "", f"Suffixes: {suffixes}.", ""]
-        lines += ["````text", sample.decode("latin-1" if "latin-1" in card.tags else "utf-8").strip(), "````", ""]
+        if "binary" not in card.tags:
+            module, _, name = card.sample.partition(":")
+            sample = getattr(importlib.import_module(module), name)
+            text = sample.decode("latin-1" if "latin-1" in card.tags else "utf-8").strip()
+            lines += ["````text", text, "````", ""]
     return "\n".join(lines)
 
 

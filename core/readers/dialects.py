@@ -1,7 +1,7 @@
 """How a delimited text file is written: delimiter, quotation marks, lines above the header, and whether it has one.
 
 Many rows decide, not the first. For every delimiter and every use of quotation marks the rows are read, and the reading
-counts in which most rows have the same number of cells. What stays doubtful is for a person to choose.
+counts in which most rows have the same number of cells. What stays ambiguous is for a person to choose.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def open_table(
     """Open the table of a file; rows without any value are left out and counted in ``account``.
 
     The columns of JSON lines are the keys of the first rows, or with ``every_column`` of all of them, for which the
-    file is read once more. Raises :class:`ReadError`, also while rows are read, for what is damaged or doubtful.
+    file is read once more. Raises :class:`ReadError`, also while rows are read, for what is damaged or ambiguous.
     """
     check_file(path)
     form = TableForm() if form is None else form
@@ -630,7 +630,7 @@ class Sheet:
 def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None) -> Sheet:
     """Read the first ``most`` rows of a file.
 
-    Raises :class:`ReadError` if the file is too large, damaged, doubtful, or in another format.
+    Raises :class:`ReadError` if the file is too large, damaged, ambiguous, or in another format.
     """
     if not path.is_file():
         raise ReadError(path, "this file does not exist.")
@@ -646,7 +646,7 @@ def read_sheet(path: Path, most: int = MOST_ROWS, form: TableForm | None = None)
 
 
 def alternatives(path: Path, rows: int = 3) -> list[tuple[TableForm, Sheet]]:
-    """Return the different ways in which a doubtful file can be read, with the first rows of each."""
+    """Return the different ways in which a ambiguous file can be read, with the first rows of each."""
     try:
         sheets = [one.name for one in sheet_names(path) if one.rows] if kind_of(path) in ("xlsx", "xls") else []
         forms = [TableForm(sheet=name) for name in sheets]

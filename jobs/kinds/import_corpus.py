@@ -323,7 +323,7 @@ class ImportListConfig(JobConfig):
     column: str = option("", "Column of the sentences; empty: one called so, or the one with the longest cells.")
     group: str = option("", "Column of the group of a sentence, such as its source; empty: none.")
     types: Mapping[str, Any] = option({}, "Types of columns, as when a corpus is imported.")
-    form: Mapping[str, Any] = option({}, "How the file is written: encoding, delimiter, sheet and so on.")
+    form: Mapping[str, Any] = option({}, "How the table is written: encoding, delimiter, sheet and so on.")
     language: str = option("en", "Language of the text, as a two-letter code.")
 
     def validate(self) -> None:

@@ -116,7 +116,8 @@ class Columns {
     this.paint(item);
     item.addEventListener("click", (event) => this.pick(sentence.id, column, event.shiftKey));
     item.addEventListener("keydown", (event) => {
-      if (event.key !== " " && event.key !== "Enter") return;
+      // With Ctrl, Enter is "Done, next".
+      if ((event.key !== " " && event.key !== "Enter") || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
       this.pick(sentence.id, column, event.shiftKey);

@@ -88,6 +88,7 @@ class Tree {
   }
 
   key(event, row) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const moves = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
     if (event.key === " " || event.key === "Enter") this.choose(row.number);
     else if (moves[event.key]) event.currentTarget[moves[event.key]]?.focus();
