@@ -112,6 +112,7 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     page.keyboard.press("Enter")
     said(page, "clusters grouped as Nature")
     expect(page.locator(".tree li[aria-level='2']")).to_have_count(1)
+    at_rest(page)
     tab_to(page, "Edit")
     for _ in range(2):
         page.keyboard.press("ArrowRight")
