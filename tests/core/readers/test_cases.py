@@ -90,7 +90,7 @@ def test_a_file_is_read_or_refused_as_a_person_expects(case: str) -> None:
     assert not any(sign in text for text in found for sign in "\u00ad\u200b\ufeff\ufffdÃâ")
 
 
-@pytest.mark.parametrize("case", sorted(path.name for path in CASES.glob("split-*")))
+@pytest.mark.parametrize("case", sorted(path.name for path in CASES.glob("split-*")) or ["none"])
 def test_sentences_end_where_a_person_ends_them(case: str) -> None:
     language, listed = SPLIT.fullmatch((CASES / case / "expect.txt").read_text("utf-8").strip()).groups()
     text = (CASES / case / "text.txt").read_text("utf-8")
