@@ -73,7 +73,8 @@ class DocumentReader(BaseReader, ABC):
 
     def _keeps(self, kind: str) -> bool:
         return kind == PARAGRAPH or (
-            (kind == LIST and self.config.keep_lists) or (kind == TABLE and getattr(self.config, "keep_tables", False))
+            (kind == LIST and getattr(self.config, "keep_lists", True))
+            or (kind == TABLE and getattr(self.config, "keep_tables", False))
         )
 
     def _by_turns(self, blocks: list[Block], kept: set[str]) -> list[Block]:

@@ -54,8 +54,8 @@ class Epub(DocumentReader):
                 continue
             found = html_blocks(decoded(package.read(files[id]), "", self.account, files[id]))
             if not linear:
-                yield Block("text outside of the reading order", " ".join(block.text for block in found
-                            if block.kind != PAGE_TITLE), place=files[id])  # fmt: skip
+                text = " ".join(block.text for block in found)
+                yield Block("text outside of the reading order", text, place=files[id])
                 continue
             headed = any(block.kind in (TITLE, HEADING) for block in found)
             for block in found:

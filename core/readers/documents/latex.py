@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import regex
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError, optional_module
@@ -49,6 +52,17 @@ _BREAKS = frozenset(["par", "newpage", "clearpage", "pagebreak", "bigskip", "med
 _SPACED = frozenset(["\\", "newline", "quad", "qquad", " ", ",", ";", "hfill", "linebreak"])
 _BEGINS = re.compile(r"^[ \t]*+\\(?:documentclass|begin\{document\})", re.MULTILINE)
 _DEEPEST = 200
+_SPACE = r"(?:\s|%[^\n]*+\n)*+"
+_GROUP = r"(\{(?:\\.|[^{}\\]|(?1))*+\})"
+_DEFINITION = regex.compile(
+    rf"(?(DEFINE){_GROUP})\\(?:(?:(?:re)?newcommand|providecommand)\*?{_SPACE}(?:\{{\s*\\[A-Za-z@]++\s*\}}|\\[A-Za-z@]++)"
+    rf"|[gex]?def{_SPACE}\\[A-Za-z@]++|(?:re)?newenvironment\*?{_SPACE}\{{[^{{}}]*+\}}(?:{_SPACE}\[[^][]*+\])*+{_SPACE}(?1))"
+    rf"(?:{_SPACE}(?:\[[^][]*+\]|\#\d))*+{_SPACE}(?1)",
+    regex.DOTALL,
+)
+"""Definition of a command, whose parts seldom close what they begin."""
+_MOST_TOKENS = 20
+"""Tokens for each character, beyond which the parser goes back and forth between braces that do not match."""
 
 SAMPLE = rb"""\documentclass{article}
 \title{Ada}
@@ -84,11 +98,29 @@ class Latex(DocumentReader):
             check_article(path, size, f"line {number:,}")
             lines.append(line)
         text = "\n".join(lines)
+        for found in _DEFINITION.finditer(text):
+            self.account.skip(
+                "definition of a command", f"line {text.count(chr(10), 0, found.start()) + 1:,}", found[0]
+            )
+        text = _DEFINITION.sub("", text)
         if _depth(text) > _DEEPEST:
             raise ReadError(path, f"it has more than {_DEEPEST} braces or environments in each other.")
-        nodes, _, _ = walker.LatexWalker(text, tolerant_parsing=True).get_latex_nodes()
+        nodes, _, _ = _limit(walker.LatexWalker(text, tolerant_parsing=True), path, len(text)).get_latex_nodes()
         symbols = to_text.LatexNodes2Text(math_mode="verbatim", keep_comments=False)
         yield Document("", _Text(walker, symbols).blocks(nodes))
+
+
+def _limit(walker: Any, path: Path, size: int) -> Any:
+    """Return a parser that gives up where braces that do not match would take it exponential time."""
+    left, get_token = count(_MOST_TOKENS * size + 1_000, -1), walker.get_token
+
+    def limited(*args: Any, **options: Any) -> Any:
+        if next(left) < 0:
+            raise ReadError(path, "its braces or environments do not match.", advice="Check that LaTeX runs on it.")
+        return get_token(*args, **options)
+
+    walker.get_token = limited
+    return walker
 
 
 def _depth(text: str) -> int:

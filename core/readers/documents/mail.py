@@ -29,6 +29,7 @@ from themescope.core.types import Value
 
 QUOTED, SIGNATURE = "quoted reply", "signature"
 _BEGINS = re.compile(rb"(?:\A|\n\r?\n)From [^\r\n]*\d[^\r\n]*\r?\n(?=[A-Za-z][\w-]*:)")
+_BOUNDARY = re.compile(rb"""(\bboundary=)([^\s;"']+)""", re.IGNORECASE)
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _QUOTE = re.compile(r"\s{0,3}>")
 _INTRODUCES = re.compile(
@@ -183,6 +184,8 @@ def _introduces(waiting: Sequence[str], following: Sequence[str]) -> bool:
 def _message(path: Path, data: bytes) -> EmailMessage:
     try:
         message = email.message_from_bytes(data.lstrip(), policy=POLICY)
+        if message.get_content_maintype() == "multipart" and not message.is_multipart():  # "=" without quotes
+            message = email.message_from_bytes(_BOUNDARY.sub(rb'\1"\2"', data.lstrip()), policy=POLICY)
     except (MessageError, ValueError, RecursionError) as error:
         raise ReadError(path, f"this message is damaged ({error}).", advice="Export it again.") from None
     if not isinstance(message, EmailMessage) or not message.keys():

@@ -47,6 +47,14 @@ def test_replies_signatures_and_attachments_of_mail_are_listed(tmp_path):
     assert any("Old?" in text for text in texts(kept))
 
 
+def test_mail_of_html_may_have_lists_and_boundaries_without_quotes(tmp_path):
+    part = b"Content-Type: text/html\n\n<p>The bus is late.</p><ul><li>Trains are full.</li></ul>\n"
+    mail = b"From: bea@x.org\nTo: cid@x.org\nSubject: Buses\nMessage-ID: <1@x.org>\nMIME-Version: 1.0\n"
+    for inside in (part, b"Content-Type: multipart/mixed; boundary=--=_1\n\n----=_1\n" + part + b"----=_1--\n"):
+        articles, _ = read(write(tmp_path, "a.eml", mail + inside))
+        assert texts(articles) == ["The bus is late.", "Trains are full."]
+
+
 def test_every_message_of_a_mailbox_is_an_article(tmp_path):
     box = b"".join(
         b"From bea@x.org Mon Feb  5 10:00:00 2024\n" + message(f"Bus {n}.", f"S{n}").as_bytes() + b"\n" for n in "abc"
@@ -119,6 +127,17 @@ The bus is \emph{late}, as~Lee \cite{lee} says.\footnote{Not always.} % a remark
         first.startswith("The bus is late, as Lee") and "remark" not in first and "Trains are full." in texts(articles)
     )
     assert "Not always." in " ".join(entry.text for entry in account.entries)
+
+
+def test_definitions_of_latex_are_listed_and_take_no_text_with_them(tmp_path):
+    definitions = "".join(f"\\newcommand{{\\b{a}}}{{\\begin{{{a}}}}}\n" for a in "abcdefgh")
+    text = f"\\begin{{document}}\n{definitions}The \\emph{{bus}} is late.\n\nTrains are full.\n\\end{{document}}\n"
+    articles, account = read(write(tmp_path, "a.tex", text.encode()))
+    assert texts(articles) == ["The bus is late.", "Trains are full."]
+    assert account.skipped == {"definition of a command": 8}
+    unclosed = "\\frac{\\frac{" * 20 + "\\end{x}" * 50 + "}" * 10
+    with pytest.raises(ReadError, match="do not match"):
+        read(write(tmp_path, "b.tex", f"\\begin{{document}}{unclosed} The bus.".encode()))
 
 
 def test_files_of_an_archive_are_read_one_by_one(tmp_path):
