@@ -90,6 +90,7 @@ REGISTRY = Registry(
             title="Rich Text Format",
             summary="An RTF file under its headings. Tables, notes, comments, headers and footers are listed.",
             source="Microsoft, RTF 1.9.1",
+            revision=2,
             factory="themescope.core.readers.documents.rtf:Rtf",
             config="themescope.core.readers.blocks:DocumentConfig",
             tags=frozenset({"binary"}),

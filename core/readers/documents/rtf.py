@@ -151,6 +151,10 @@ class _Parser:
 
     def _sign(self, sign: str) -> Iterator[Block]:
         if sign == "*":
+            if (
+                self._text[max(self._at - 4, 0) : self._at - 2].rstrip("\r\n")[-1:] != "{"
+            ):  # a property inside a group, as in old OpenOffice
+                return
             if self._text.startswith(("\\shptxt", "\\footnote", "\\annotation"), self._at):
                 return
             self._state = replace(self._state, target=_IGNORED)

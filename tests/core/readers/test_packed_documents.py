@@ -109,6 +109,13 @@ def test_rtf_headings_and_characters_beyond_ascii(tmp_path):
     ]
 
 
+def test_a_mark_inside_a_group_of_rtf_hides_no_text(tmp_path):
+    articles, _ = read(
+        write(tmp_path, "a.rtf", rb"{\rtf1 {\f2\*\cs7\cf0 The bus is late.}\par {\*\x no}Trains are full.}")
+    )
+    assert texts(articles) == ["The bus is late.", "Trains are full."]
+
+
 def test_latex_text_has_sections_and_lists_the_rest(tmp_path):
     text = r"""
 \documentclass{article}\title{Buses}
