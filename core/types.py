@@ -73,6 +73,8 @@ class Paragraph:
 
     text: str = ""
     sentences: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
+    """Offset of each sentence in ``text``, in characters, -1 for one that is not there; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class Sentence:
     position: int = 0
     """Index of the sentence in its article."""
     opens_paragraph: bool = False
+    start: int = -1
+    """Offset of its first character in its paragraph, in characters; -1 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

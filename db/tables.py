@@ -124,6 +124,7 @@ sentence = record_table(
     "sentence",
     Sentence,
     reference("article", index=False),
+    sa.Column("start", sa.Integer, nullable=False, server_default=sa.text("-1")),
     sa.UniqueConstraint("article_id", "position"),
     small=("position", "section", "paragraph"),
 )

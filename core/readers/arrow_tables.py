@@ -161,7 +161,7 @@ def class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
 
 SENTENCES, ARTICLES = "sentences", "articles"
 """Names of the subsets."""
-OF_SENTENCES = ("text", "article", "section", "article_number", "section_number", "paragraph", "position")
+OF_SENTENCES = ("text", "article", "section", "article_number", "section_number", "paragraph", "position", "start")
 OF_ARTICLES = ("article_number", "title", "url", "source", "topic", "part", "sections")
 LABEL = "label"
 """Column of the clusters or themes of sentences."""
@@ -184,6 +184,8 @@ class ExportedDataset:
     folder: Path
     types: dict[str, str] = field(default_factory=dict)
     """Types of the columns of the rows read so far, by their names in the corpus."""
+    _own: set[str] = field(default_factory=lambda: {*OF_SENTENCES})
+    """Fields of sentences that are not columns; in a dataset of 0.2, "start" is one."""
     _names: dict[str, str] = field(default_factory=dict)
     """Column of the files → its name in the corpus, where the files use that name for something else."""
 
@@ -208,13 +210,13 @@ class ExportedDataset:
 
     def _rows(self, subset: str, report: Report) -> Iterator[Row]:
         splits = dataset_files(self.folder, subset).values()
-        return heapq.merge(*(self._split(files, report) for files in splits), key=itemgetter("article_number"))
+        return heapq.merge(*(self._split(subset, files, report) for files in splits), key=itemgetter("article_number"))
 
-    def _split(self, files: Sequence[Path], report: Report) -> Iterator[Row]:
+    def _split(self, subset: str, files: Sequence[Path], report: Report) -> Iterator[Row]:
         last = -1
         for path in files:
             table = read_parquet(path, report, _MOST_COLUMNS)
-            self._note(table)
+            self._note(subset, table)
             for values in table.rows:
                 row = dict(zip(table.names, values, strict=True))
                 number = row.get("article_number")
@@ -223,10 +225,13 @@ class ExportedDataset:
                 last = number
                 yield row
 
-    def _note(self, table: ArrowTable) -> None:
+    def _note(self, subset: str, table: ArrowTable) -> None:
         names = _about(table).get("names")
         self._names |= {str(k): str(v) for k, v in names.items()} if isinstance(names, dict) else {}
-        own = {*OF_SENTENCES, *OF_ARTICLES}
+        further = _about(table).get("types", {})
+        if subset == SENTENCES:
+            self._own.difference_update(further)
+        own = {*OF_SENTENCES, *OF_ARTICLES}.difference(further)
         for column, type in table.types.items():
             if column not in own and self.types.setdefault(self._name(column), type) != type:
                 self.types[self._name(column)] = ""  # a column of articles and one of sentences, with different types
@@ -236,10 +241,10 @@ class ExportedDataset:
 
     def _article(self, about: Row, rows: Sequence[Row]) -> Article:
         ordered = sorted(rows, key=itemgetter("position"))
-        names = [name for name in (ordered[0] if ordered else {}) if name not in OF_SENTENCES]
+        names = [name for name in (ordered[0] if ordered else {}) if name not in self._own]
         return Article(
             title=str(about["title"]),
-            sections=_sections(about["sections"], ordered),
+            sections=_sections(about["sections"], ordered, "start" in self._own),
             url=str(about["url"] or ""),
             source=str(about["source"] or ""),
             topic=str(about["topic"] or ""),
@@ -249,18 +254,19 @@ class ExportedDataset:
         )
 
 
-def _sections(listed: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> tuple[Section, ...]:
+def _sections(listed: Sequence[Mapping[str, Any]], rows: Sequence[Row], with_starts: bool) -> tuple[Section, ...]:
     """Return the sections with the sentences of ``rows``, which are in reading order."""
-    texts: dict[int, dict[int, list[str]]] = {}
+    texts: dict[int, dict[int, list[tuple[str, int]]]] = {}
     for row in rows:
-        texts.setdefault(row["section_number"], {}).setdefault(row["paragraph"], []).append(str(row["text"]))
+        found = texts.setdefault(row["section_number"], {}).setdefault(row["paragraph"], [])
+        found.append((str(row["text"]), int(row.get("start", -1)) if with_starts else -1))
     if texts and not 0 <= min(texts) <= max(texts) < len(listed):
         raise ValueError("a sentence is in no section")
     return tuple(
         Section(
             str(section["title"]),
             int(section["level"]),
-            tuple(Paragraph("", tuple(sentences)) for _, sentences in sorted(texts.get(number, {}).items())),
+            tuple(Paragraph("", *zip(*found, strict=True)) for _, found in sorted(texts.get(number, {}).items())),
             tuple(map(str, section["path"])),
         )
         for number, section in enumerate(listed)

@@ -40,6 +40,8 @@ MOST_IN_ARTICLE = 50_000
 """Maximum number of rows of an article that has no title; further rows begin another one."""
 OPEN_LIMIT = 256_000_000
 """Maximum number of characters of incomplete articles in memory."""
+ROW = "row"
+"""Column by which sentences and documents can be joined to their table again."""
 _DOCUMENT_CHARACTERS = 300
 """Average length of texts from which each row counts as a document."""
 _STRUCTURE = ("sections", "paragraphs")
@@ -90,6 +92,11 @@ class TableChoice:
     def left_out(self) -> list[str]:
         """Return the names of the columns beyond those that are kept."""
         return [name for name, _ in islice(self._others(), MOST_COLUMNS, None)]
+
+    @property
+    def row(self) -> str:
+        """Name of the column with the number of each row in the file; "" if the table has a column of this name."""
+        return "" if any(name.casefold() == ROW for name in self.columns) or self.left_out else ROW
 
     def _others(self) -> Iterator[tuple[str, int]]:
         used = {self.text, self.title, self.section}
@@ -147,8 +154,8 @@ class TableReader(BaseReader):
             stem, number = self._name(path), 1
             while batch := list(islice(found, MOST_IN_ARTICLE)):
                 part = _Rows(choice)
-                for _, text, values in batch:
-                    part.add(text, values)
+                for row in batch:
+                    part.add(*row)
                 yield part.article(stem if number == 1 else f"{stem} ({number})", path.name)
                 number += 1
 
@@ -179,6 +186,7 @@ class TableReader(BaseReader):
             article = outline.article()
             assert article is not None  # the text is not empty
             kept = {name: values[place] for name, place in choice.values.items() if values[place] not in (None, "")}
+            kept |= {choice.row: number} if choice.row else {}
             yield Article(article.title, article.sections, source=path.name, values=kept)
 
     def _titled(self, files: Sequence[Path], path: Path, choice: TableChoice, rows: Iterable[Row]) -> Iterator[Article]:
@@ -190,7 +198,7 @@ class TableReader(BaseReader):
         for number, text, values in self._texts(path, choice, rows):
             title = _line(values[choice.title]) or self._name(path)
             part = waiting.setdefault(title, _Rows(choice))
-            held += part.add(text, values)
+            held += part.add(number, text, values)
             if held > OPEN_LIMIT:
                 problem = f"more than {OPEN_LIMIT:,} characters of articles whose rows are not adjacent."
                 raise ReadError(path, problem, f"row {number:,}", "Sort the table by article.")
@@ -202,14 +210,14 @@ class TableReader(BaseReader):
 @dataclass(slots=True)
 class _Rows:
     choice: TableChoice
-    sections: dict[str, list[tuple[str, tuple[Value, ...]]]] = field(default_factory=dict)
+    sections: dict[str, list[tuple[int, str, tuple[Value, ...]]]] = field(default_factory=dict)
     count: int = 0
     size: int = 0
 
-    def add(self, text: str, values: tuple[Value, ...]) -> int:
+    def add(self, number: int, text: str, values: tuple[Value, ...]) -> int:
         """Add a row; return its number of characters."""
         section = _line(values[self.choice.section]) if self.choice.section >= 0 else ""
-        self.sections.setdefault(section, []).append((_line(text), values))
+        self.sections.setdefault(section, []).append((number, _line(text), values))
         size = sum(len(value) if isinstance(value, str) else 8 for value in values)
         self.count += 1
         self.size += size
@@ -217,14 +225,19 @@ class _Rows:
 
     def article(self, title: str, source: str) -> Article:
         """Return the article with sections in the order of their first rows; rows without one form the lead."""
-        outline, order = Outline(title, source=source), []
+        outline = Outline(title, source=source)
+        numbers: list[Value] = []
+        order: list[tuple[Value, ...]] = []
         for section in sorted(self.sections, key=bool):
             if section:
                 outline.heading(section, 2)
-            for text, values in self.sections[section]:
+            for number, text, values in self.sections[section]:
                 outline.paragraph(text, (text,))
+                numbers.append(number)
                 order.append(values)
         columns = {name: [values[place] for values in order] for name, place in self.choice.values.items()}
+        if self.choice.row:
+            columns[self.choice.row] = numbers
         return Article(title, outline.sections(), source=source, sentence_values=columns)
 
 

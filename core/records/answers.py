@@ -50,6 +50,10 @@ class LocatedSentence(Described):
     """Heading of the section; "" for the text before the first one."""
     position: int
     """Index in the article."""
+    paragraph: int = 0
+    """Index of the paragraph in its section."""
+    start: int = -1
+    """Offset of its first character in its paragraph, in characters; -1 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ the text, so each can be found in its source. The time is linear in the length o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -324,6 +325,14 @@ def _lacks_capitals(text: str) -> bool:
     return (first is not None and first[0][0].islower()) or (len(later) > 1 and all(map(str.islower, later)))
 
 
+def _starts(text: str, sentences: Iterable[str]) -> tuple[int, ...]:
+    found, end = [], 0
+    for sentence in sentences:
+        found.append(text.find(sentence, end))
+        end = max(end, found[-1] + len(sentence))
+    return tuple(found)
+
+
 def split_article(article: Article, splitter: SentenceSplitter) -> Article:
     """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped.
 
@@ -337,7 +346,8 @@ def split_article(article: Article, splitter: SentenceSplitter) -> Article:
             sentences = paragraph.sentences or tuple(splitter.split(paragraph.text))
             counts += [1] * len(sentences) if paragraph.sentences else [len(sentences)]
             if sentences:
-                paragraphs.append(Paragraph(paragraph.text, sentences))
+                starts = paragraph.starts or _starts(paragraph.text, sentences)
+                paragraphs.append(Paragraph(paragraph.text, sentences, starts))
         sections.append(Section(section.title, section.level, tuple(paragraphs), section.path))
     values = {
         name: [value for value, count in zip(column, counts, strict=True) for _ in range(count)]

@@ -52,7 +52,7 @@ _CONDITIONS = 200
 """Number of conditions of a query; SQLite rejects expressions with a thousand levels."""
 _NEW_ARTICLE = ("corpus_id", "position", "title", "url", "source", "bucket", "sections", "sentences", "topic", "part")
 _NEW_SECTION = ("article_id", "position", "level", "title", "path")
-_NEW_SENTENCE = ("article_id", "position", "section", "paragraph", "opens_paragraph", "text")
+_NEW_SENTENCE = ("article_id", "position", "section", "paragraph", "opens_paragraph", "start", "text")
 
 
 class Corpora(NamedRepository[CorpusRecord]):
@@ -257,8 +257,8 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Yield sentences without an object per row of the database, which would take as long as the sentence."""
         for chunk in id_chunks(ids):
             query = sa.select(*_SENTENCE).where(within(self.connection, key, chunk)).order_by(*order)
-            for text, id, article, section, paragraph, position, opens in plain_rows(self.connection.execute(query)):
-                yield Sentence(text, id, article, section, paragraph, position, bool(opens))
+            for *fields, opens, start in plain_rows(self.connection.execute(query)):
+                yield Sentence(*fields, bool(opens), start)
 
     def sentence_page(self, corpus_id: int, offset: int, limit: int) -> builtins.list[Sentence]:
         """Return a page of the sentences of a corpus, in reading order."""
@@ -375,8 +375,9 @@ def _sentence_rows(ids: Sequence[int], articles: Sequence[Article]) -> Iterator[
         position = count()
         for section_index, section in enumerate(article.sections):
             for paragraph_index, paragraph in enumerate(_split(section.paragraphs, article.title)):
-                for place, text in enumerate(paragraph.sentences):
-                    yield id, next(position), section_index, paragraph_index, place == 0, clean_text(text)
+                starts = paragraph.starts or [-1] * len(paragraph.sentences)
+                for place, (text, start) in enumerate(zip(paragraph.sentences, starts, strict=True)):
+                    yield id, next(position), section_index, paragraph_index, place == 0, start, clean_text(text)
 
 
 def _split(paragraphs: Sequence[Paragraph], title: str) -> Iterator[Paragraph]:

@@ -23,7 +23,7 @@ from themescope.jobs.services.labelling.agreement import visible_labelling
 from themescope.jobs.services.labelling.files import HEADER, Row, place_cells, row_parts, sentence_parts
 from themescope.jobs.services.table_files import arrow_column, csv_pieces, file_columns, json_pieces
 
-THEME_HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme", "theme_number", "margin")
+THEME_HEADER = (*HEADER[: HEADER.index("sentence") + 1], "theme", "theme_number", "margin")
 
 
 class ExportFormat(StrEnum):
@@ -154,7 +154,8 @@ def _parquet(header: Sequence[str], parts: Iterator[list[Row]], further: Mapping
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    types = {"sentence_id": pa.int64(), "position": pa.int64(), "uncertain": pa.bool_(), "margin": pa.float64()}
+    types = {name: pa.int64() for name in ("sentence_id", "position", "paragraph", "start")}
+    types |= {"uncertain": pa.bool_(), "margin": pa.float64()}
     types |= {"cluster_number": pa.int64(), "theme_number": pa.int64(), "probability": pa.float64()}
     types |= {name: arrow_column([], type).type for name, type in further.items()}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in header])

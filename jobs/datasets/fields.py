@@ -29,7 +29,7 @@ from themescope.jobs.common.labelled.placed import MAKER, provenance_of, run_ori
 
 STRING, STRINGS, INTEGER = pa.string(), pa.list_(pa.string()), pa.int32()
 _SECTION = pa.struct([("title", STRING), ("level", INTEGER), ("path", STRINGS)])
-_SENTENCE_TYPES = (STRING, STRING, STRINGS, pa.int64(), INTEGER, INTEGER, INTEGER)
+_SENTENCE_TYPES = (STRING, STRING, STRINGS, pa.int64(), *[INTEGER] * 4)
 _ARTICLE_TYPES = (pa.int64(), STRING, STRING, STRING, STRING, STRING, pa.list_(_SECTION))
 _LABEL_TYPES = {LABEL: pa.int64()} | dict(zip(MADE_BY, (STRING, STRING, pa.float64()), strict=True))
 _DTYPES = {

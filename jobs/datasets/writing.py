@@ -69,8 +69,9 @@ def card(corpus: CorpusRecord, subsets: Sequence[Subset], labels: str) -> str:
         f"# {_line(corpus.name)}",
         f"{counts}, exported by Themescope {code_version()}.",
         "The subset `sentences` has a row for each sentence: its text, the title of its article, the headings of its "
-        "section, and the numbers of article, section, paragraph and position. The subset `articles` has a row for each"
-        " article, with its sections. Splits are determined by the titles of articles.",
+        "section, the numbers of article, section, paragraph and position, and where it starts in its paragraph "
+        "(in characters; -1: unknown). The subset `articles` has a row for each article, with its sections. Splits are "
+        "determined by the titles of articles.",
     ]
     if labels:
         lines.append(f"The column `{LABEL}` has the {_line(labels)}; it is empty for sentences in no cluster.")
@@ -135,7 +136,7 @@ class _Writer:
         paths = {section.position: [*section.path] for section in sections}
         labels = self._labels.of(sentences) if self._labels else ()
         for at, s in enumerate(sentences):
-            row = (s.text, article.title, paths[s.section], number, s.section, s.paragraph, s.position)
+            row = (s.text, article.title, paths[s.section], number, s.section, s.paragraph, s.position, s.start)
             self._put(SENTENCES, article.split, s.id, (*row, *labels[at]) if labels else row)
 
     def _put(self, subset: str, split: Split, id: int, row: tuple[Any, ...]) -> None:

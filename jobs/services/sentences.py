@@ -48,6 +48,8 @@ def located_sentences(r: Unit, found: Sequence[types.Sentence]) -> list[LocatedS
             article=known[s.article_id].title,
             section=titles.get((s.article_id, s.section), ""),
             position=s.position,
+            paragraph=s.paragraph,
+            start=s.start,
         )
         for s in found
     ]

@@ -73,13 +73,14 @@ def test_a_table_keeps_its_columns(store: Store, tmp_path: Path) -> None:
         "score": ("sentence", "number", [1.5, None, 3, -2]),
         "day": ("sentence", "date", DAYS),
         "note": ("sentence", "text", ["first", "second", None, "=1+1"]),
+        "row": ("sentence", "number", [2, 3, 5, 6]),
     }
     with store.reading() as r:
         corpus = r.corpora.by_name("C")
         motion, score, *_ = r.columns.list(corpus.id)
         assert motion.about == {"missing": 0, "categories": ["games", "smoking"], "counts": [2, 2]}
         assert score.about == {"missing": 1, "whole": False, "low": -2, "high": 3}
-        assert r.columns.counts() == {corpus.id: 4}
+        assert r.columns.counts() == {corpus.id: 5}
         # Any ids, in any order; unknown ones have no value.
         ids = r.corpora.sentence_ids(corpus.id)[[3, 0]]
         assert r.columns.values(score, np.append(ids, 10**9))[:2].tolist() == [-2, 1.5]
@@ -96,6 +97,7 @@ def test_a_person_chooses_columns_and_types(sqlite_store: Store, tmp_path: Path)
     assert columns_of(sqlite_store, "C") == {
         "score": ("sentence", "text", ["1.5", "3", None, "-2"]),
         "day": ("sentence", "category", ["2020-01-05", "NA", "2020-02-01", "1999-12-31"]),
+        "row": ("sentence", "number", [2, 5, 3, 6]),
     }
     with pytest.raises(ConfigError, match="one of text, category"):
         do(sqlite_store, "import-corpus", files=[path], corpus="D", types={"score": "colour"})
@@ -112,6 +114,7 @@ def test_documents_and_articles_have_columns_of_their_own(sqlite_store: Store, t
         "year": ("article", "number", [1990, 1991, 1992]),
         "tags": ("article", "category", ['["a", "b"]'] * 3),
         "free": ("article", "category", ["true"] * 3),
+        "row": ("article", "number", [1, 2, 3]),
     }
     section = {"title": "", "level": 1, "paragraphs": ["One. Two."]}
     records = [{"title": f"A{n}", "sections": [section], "year": n, "by": {"name": "x"}} for n in range(2)]

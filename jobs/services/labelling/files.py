@@ -37,6 +37,8 @@ HEADER = (
     "article",
     "section",
     "position",
+    "paragraph",
+    "start",
     "sentence",
     "cluster",
     "cluster_number",
@@ -48,9 +50,12 @@ HEADER = (
     "probability",
     "changed",
 )
-"""Columns of the current state. The theme is that of which the cluster is a sub-theme; it is empty for a theme.
+"""Columns of the current state.
 
-Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned one.
+Position is the index in the article, paragraph that of the paragraph in its section, and start the offset of the first
+character in the paragraph, -1 if unknown. The theme is that of which the cluster is a sub-theme; it is empty for a
+theme. Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned
+one.
 """
 Row = tuple[Any, ...]
 
@@ -118,8 +123,9 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
 
 
 def place_cells(sentence: LocatedSentence) -> Row:
-    """Return the first five cells of :data:`HEADER`."""
-    return sentence.id, sentence.article, sentence.section.strip() or LEAD, sentence.position, sentence.text
+    """Return the first seven cells of :data:`HEADER`."""
+    section = sentence.section.strip() or LEAD
+    return sentence.id, sentence.article, section, sentence.position, sentence.paragraph, sentence.start, sentence.text
 
 
 def sentence_parts(store: Store, ids: Ids, row: Callable[[LocatedSentence, int], Row]) -> Iterator[list[Row]]:

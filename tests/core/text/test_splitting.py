@@ -144,6 +144,16 @@ def article(number):
     return Article(f"A{number}", (lead, body), "u", "s")
 
 
+@given(st.lists(st.sampled_from(["It rained.", "Why?", "»Ja.«", "a. b", "1.", "車が来た。"]), max_size=8).map(" ".join))
+def test_every_sentence_is_found_at_its_start(text):
+    article = split_article(Article("A", (Section("", 1, (Paragraph(text),)),)), SentenceSplitter("en"))
+    for paragraph in (p for section in article.sections for p in section.paragraphs):
+        ends = [start + len(s) for s, start in zip(paragraph.sentences, paragraph.starts, strict=True)]
+        assert all(text[a:b] == s for s, a, b in zip(paragraph.sentences, paragraph.starts, ends, strict=True))
+        between = [text[a:b] for a, b in zip([0, *ends], [*paragraph.starts, len(text)], strict=True)]
+        assert not "".join(between).strip()
+
+
 def test_split_article_fills_keeps_and_drops():
     done = split_article(article(1), SentenceSplitter("en"))
     assert [p.sentences for p in done.sections[0].paragraphs] == [("Article 1 begins.", "It goes on.")]

@@ -20,6 +20,7 @@ from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.formats import detect, preview
+from themescope.core.text.cleaning import clean
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
 from themescope.db.settings import Settings
@@ -29,8 +30,10 @@ from themescope.jobs.datasets import writing
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import starts
 
-TEXTS = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=12
+TEXTS = (
+    st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=12)
+    .map(clean)
+    .filter(bool)
 )
 VALUES = {
     "place": st.sampled_from(["Ada", "Bea", None]), "amount": st.sampled_from([1, 2.5, -3, None]),
@@ -97,7 +100,7 @@ def content(store: Store, name: str) -> list[Any]:
         for article, sections, sentences in r.corpora.iterate(corpus.id):
             found.append((article.title, article.url, article.source, article.topic, article.part))
             found += [(s.position, s.level, s.title, s.path) for s in sections]
-            found += [(s.text, s.section, s.paragraph, s.position, s.opens_paragraph) for s in sentences]
+            found += [(s.text, s.section, s.paragraph, s.position, s.opens_paragraph, s.start) for s in sentences]
         owners = np.array([article.id for article in r.corpora.articles(corpus.id)], np.int64)
         ids = {ColumnLevel.SENTENCE: r.corpora.sentence_ids(corpus.id), ColumnLevel.ARTICLE: owners}
         return [*found, [str(r.columns.values(c, ids[c.level]).tolist()) for c in columns]]
@@ -162,7 +165,7 @@ def test_the_package_datasets_loads_exactly_our_rows(
         corpus = r.corpora.by_name(towns)
         expected = [
             {"text": s.text, "article": article.title, "section": [*sections[s.section].path], "article_number": number,
-             "section_number": s.section, "paragraph": s.paragraph, "position": s.position,
+             "section_number": s.section, "paragraph": s.paragraph, "position": s.position, "start": s.start,
              "label": 1 if s.section == 2 else 0, "source": "machine", "coder": "sections", "probability": None,
              "mood": ["dull", "old", "long"][s.position],
              "label (column)": s.position + 1}
@@ -214,7 +217,7 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_saved_datasets_are_read_with_names_of_classes(claims: Any, tmp_path: Path) -> None:
     claims.save_to_disk(tmp_path / "claims")
     (article,) = read(tmp_path / "claims")
-    assert (article.title, article.sentence_values) == ("claims", {"topic": ["cat", "dog", None]})
+    assert (article.title, article.sentence_values) == ("claims", {"topic": ["cat", "dog", None], "row": [1, 2, 3]})
     assert preview(tmp_path / "claims").articles == (article,)
 
 
