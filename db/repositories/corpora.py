@@ -257,8 +257,10 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Yield sentences without an object per row of the database, which would take as long as the sentence."""
         for chunk in id_chunks(ids):
             query = sa.select(*_SENTENCE).where(within(self.connection, key, chunk)).order_by(*order)
-            for *fields, opens, start in plain_rows(self.connection.execute(query)):
-                yield Sentence(*fields, bool(opens), start)
+            for text, id, article, section, paragraph, position, opens, start in plain_rows(
+                self.connection.execute(query)
+            ):
+                yield Sentence(text, id, article, section, paragraph, position, bool(opens), start)
 
     def sentence_page(self, corpus_id: int, offset: int, limit: int) -> builtins.list[Sentence]:
         """Return a page of the sentences of a corpus, in reading order."""
