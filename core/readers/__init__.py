@@ -207,7 +207,7 @@ REGISTRY = Registry(
             summary="CSV, TSV, Excel, OpenDocument, Parquet, JSON, or the folder of a dataset, with a column of "
             "sentences or of documents to be split. Other columns are kept.",
             source="RFC 4180; ECMA-376; Apache Parquet",
-            revision=2,
+            revision=3,
             factory="themescope.core.readers.table:TableReader",
             config="themescope.core.readers.table:TableConfig",
             tags=frozenset({"latin-1", "table", "folders"}),

@@ -117,13 +117,13 @@ def of_reader(card: Card) -> Fingerprint:
         path = Path(folder) / ("sample.csv" if table else f"sample{getattr(card, 'suffixes', ('',))[0]}")
         path.write_bytes(sample(card.id))
         reader = READERS.build(card.id)
-        read = [_without_empty_columns(dataclasses.asdict(found)) for found in reader.read(path, SILENT)]
+        read = [dataclasses.asdict(found, dict_factory=_as_before) for found in reader.read(path, SILENT)]
     return [digest_of(json.loads(json.dumps([read, reader.skipped], default=str)))]
 
 
-def _without_empty_columns(article: dict[str, Any]) -> dict[str, Any]:
-    """Return an article without fields that most sources do not have, as its fingerprint was before there were any."""
-    return {name: value for name, value in article.items() if value or name not in ("values", "sentence_values")}
+def _as_before(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a part of an article without empty fields that there were not when its fingerprint was written."""
+    return {name: value for name, value in fields if value or name not in ("values", "sentence_values", "starts")}
 
 
 def of_summarizer(card: Card) -> Fingerprint:
