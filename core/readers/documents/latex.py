@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import regex
+import regex  # type: ignore[import-untyped]
 
 from themescope.core.config import option
 from themescope.core.errors import ReadError, optional_module
