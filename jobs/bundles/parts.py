@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate, chain, groupby, repeat
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast
 
@@ -163,6 +163,14 @@ class _SectionLine:
     starts: tuple[tuple[Annotated[int, Field(ge=-1, lt=2**31)], ...], ...] = ()
     """Offsets of the sentences of each paragraph; not in bundles of 0.2."""
 
+    def placed(self) -> tuple[Paragraph, ...]:
+        """Return the paragraphs; raise ``ValueError`` unless there is an offset for each sentence, or for none."""
+        pairs = zip(self.paragraphs, self.starts or [()] * len(self.paragraphs), strict=True)
+        found = tuple(Paragraph("", sentences, starts) for sentences, starts in pairs)
+        if any(paragraph.starts and len(paragraph.starts) != len(paragraph.sentences) for paragraph in found):
+            raise ValueError("starts")
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class _ArticleLine:
@@ -177,16 +185,11 @@ class _ArticleLine:
 
 
 def _article(line: _ArticleLine) -> Article:
-    sections = tuple(
-        Section(s.title, s.level, tuple(map(Paragraph, repeat(""), s.paragraphs, chain(s.starts, repeat(())))), s.path)
-        for s in line.sections
-    )
+    sections = tuple(Section(s.title, s.level, s.placed(), s.path) for s in line.sections)
     about = line.url, line.source, line.topic, line.part
     article = Article(line.title, sections, *about, line.values, line.sentence_values)
     if any(len(values) != article.sentence_count() for values in line.sentence_values.values()):
         raise ValueError("sentence_values")
-    if any(p.starts and len(p.starts) != len(p.sentences) for s in article.sections for p in s.paragraphs):
-        raise ValueError("starts")
     return article
 
 

@@ -151,9 +151,8 @@ class _Parser:
 
     def _sign(self, sign: str) -> Iterator[Block]:
         if sign == "*":
-            if (
-                self._text[max(self._at - 4, 0) : self._at - 2].rstrip("\r\n")[-1:] != "{"
-            ):  # a property inside a group, as in old OpenOffice
+            before = self._text[max(self._at - 4, 0) : self._at - 2].rstrip("\r\n")
+            if not before.endswith("{"):  # a property inside a group, as in old OpenOffice
                 return
             if self._text.startswith(("\\shptxt", "\\footnote", "\\annotation"), self._at):
                 return

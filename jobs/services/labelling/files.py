@@ -32,14 +32,14 @@ from themescope.jobs.services.labelling import foreign_labels, starts
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.sentences import sentences_of_ids
 
+PLACE = ("sentence_id", "article", "section", "position", "paragraph", "start", "sentence")
+"""Columns of a sentence.
+
+Position is the index in the article, paragraph that of the paragraph in its section, and start the offset of the first
+character in the paragraph, -1 if unknown.
+"""
 HEADER = (
-    "sentence_id",
-    "article",
-    "section",
-    "position",
-    "paragraph",
-    "start",
-    "sentence",
+    *PLACE,
     "cluster",
     "cluster_number",
     "theme",
@@ -50,12 +50,9 @@ HEADER = (
     "probability",
     "changed",
 )
-"""Columns of the current state.
+"""Columns of the current state. The theme is that of which the cluster is a sub-theme; it is empty for a theme.
 
-Position is the index in the article, paragraph that of the paragraph in its section, and start the offset of the first
-character in the paragraph, -1 if unknown. The theme is that of which the cluster is a sub-theme; it is empty for a
-theme. Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned
-one.
+Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned one.
 """
 Row = tuple[Any, ...]
 
@@ -123,7 +120,7 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
 
 
 def place_cells(sentence: LocatedSentence) -> Row:
-    """Return the first seven cells of :data:`HEADER`."""
+    """Return the cells of :data:`PLACE`."""
     section = sentence.section.strip() or LEAD
     return sentence.id, sentence.article, section, sentence.position, sentence.paragraph, sentence.start, sentence.text
 

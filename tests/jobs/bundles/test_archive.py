@@ -19,7 +19,9 @@ from themescope.jobs.common import archive
 from themescope.jobs.common.archive import MANIFEST, ArchiveReader, ArchiveWriter
 
 TEXT = st.text(max_size=20)
-SENTENCES = st.lists(TEXT, min_size=1, max_size=3).map(lambda found: Paragraph("", tuple(found)))
+SENTENCES = st.lists(st.tuples(TEXT, st.integers(-1, 99)), min_size=1, max_size=3).map(
+    lambda found: Paragraph("", *zip(*found, strict=True))
+)
 SECTIONS = st.builds(
     Section,
     TEXT,
@@ -61,6 +63,17 @@ def test_articles_come_back_as_they_went(found: list[Article]) -> None:
     lines = [parts.article_to_line(article).decode("ascii") for article in found]
     assert all(line.count("\n") == 1 for line in lines)
     assert list(parts.articles_from_lines(lines, Path("x"))) == found
+
+
+@pytest.mark.parametrize(
+    "starts", [[[0]], [[0, 4], [0]], [[0, 4], [0, 2], []], [[-2, 4], [0, 2]], [[0, 2**31], [0, 2]]]
+)
+def test_offsets_that_are_not_those_of_the_sentences_are_refused(starts: list[list[int]]) -> None:
+    body = Section("A", 1, (Paragraph("", ("One.", "Two.")), Paragraph("", ("3.", "4."))))
+    line = json.loads(parts.article_to_line(Article("A", (body,))))
+    line["sections"][0]["starts"] = starts
+    with pytest.raises(ReadError, match="not an article of a bundle"):
+        list(parts.articles_from_lines([json.dumps(line)], Path("x")))
 
 
 def test_parts_come_back_and_equal_content_has_equal_bytes(tmp_path: Path) -> None:

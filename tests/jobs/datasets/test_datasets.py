@@ -18,6 +18,7 @@ from themescope.core.columns import ColumnLevel, ColumnType
 from themescope.core.errors import ConfigError, DataError, ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
+from themescope.core.readers.arrow_tables import METADATA
 from themescope.core.readers.dataset_folders import dataset_files, is_dataset
 from themescope.core.readers.formats import detect, preview
 from themescope.core.text.cleaning import clean
@@ -314,6 +315,20 @@ def test_damaged_exports_are_refused(store: Store, towns: str, tmp_path: Path, c
     pq.write_table(table, file)
     with pytest.raises(ReadError, match="Export it again"):
         read(tmp_path / "towns")
+
+
+def test_a_column_start_of_an_older_export_stays_a_column(store: Store, towns: str, tmp_path: Path) -> None:
+    do(store, "export-dataset", corpus=towns, folder=str(tmp_path / "towns"))
+    for file in (tmp_path / "towns" / "sentences").glob("*.parquet"):
+        table = pq.read_table(file)
+        known = table.schema.metadata
+        about = json.loads(known[METADATA])
+        about["types"]["start"] = "category"
+        table = table.drop_columns(["start"]).append_column("start", pa.array(["Monday"] * len(table)))
+        pq.write_table(table.replace_schema_metadata({**known, METADATA: json.dumps(about).encode()}), file)
+    for article in read(tmp_path / "towns"):
+        assert article.sentence_values["start"] == ["Monday"] * article.sentence_count()
+        assert all(set(p.starts) == {-1} for section in article.sections for p in section.paragraphs)
 
 
 def test_other_folders_are_no_datasets(tmp_path: Path) -> None:
