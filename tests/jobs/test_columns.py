@@ -126,6 +126,28 @@ def test_documents_and_articles_have_columns_of_their_own(sqlite_store: Store, t
     }
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_sentences_keep_their_place_through_import_export_and_bundle(
+    sqlite_store: Store, other: Store, tmp_path: Path, name: str
+) -> None:
+    texts = ["It rained. “Why?” she said.", "Dr. Ada came. She left."]
+    body = "\n\n".join(texts) if name == "a.txt" else "text\n" + "".join(f"{text}\n" for text in texts)
+    settings = {"rows": "documents"} if name == "a.csv" else {}
+    do(sqlite_store, "import-corpus", files=[write(tmp_path, name, body)], corpus="C", settings=settings)
+    found = starts_of(sqlite_store, "C")
+    assert found == [(0, "It rained."), (11, "“Why?” she said."), (0, "Dr. Ada came."), (14, "She left.")]
+    do(sqlite_store, "export-bundle", corpus="C", file=str(tmp_path / "c.zip"))
+    do(other, "import-bundle", file=str(tmp_path / "c.zip"))
+    do(sqlite_store, "export-dataset", corpus="C", folder=str(tmp_path / "c"))
+    do(other, "import-corpus", files=[str(tmp_path / "c")], corpus="D")
+    assert starts_of(other, "C") == starts_of(other, "D") == found
+
+
+def starts_of(store: Store, corpus: str) -> list[tuple[int, str]]:
+    with store.reading() as r:
+        return [(s.start, s.text) for *_, of in r.corpora.iterate(r.corpora.by_name(corpus).id) for s in of]
+
+
 def test_a_bundle_carries_columns(sqlite_store: Store, other: Store, tmp_path: Path) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     types = {"score": "category"}

@@ -23,6 +23,7 @@ from themescope.core.readers.table import AUTO, DOCUMENTS, SENTENCES
 from themescope.core.readers.tables import SAMPLE_ROWS, Sheet
 from themescope.db.settings import Settings
 from themescope.jobs.common.files import NO_FOLDERS, UPLOADS, readable
+from themescope.jobs.services.labelling.files import PLACE
 from themescope.jobs.services.selections import HEADER
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, draw_table
@@ -136,7 +137,7 @@ _ROWS = {"Detected": AUTO, "Sentences": SENTENCES, "Documents": DOCUMENTS}
 _TYPES = {OMIT: "Leave out"} | {type.value: type.value.capitalize() for type in ColumnType}
 _ACROSS = 4
 _SHOWN = 50
-_OF_FILES = frozenset({*HEADER, "group", "value", "x", "y"})
+_OF_FILES = frozenset({*PLACE, *HEADER, "group", "value", "x", "y"})
 """Names of columns that exported tables of selections and maps have themselves."""
 _HEIGHT = 190
 

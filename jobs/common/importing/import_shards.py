@@ -123,7 +123,7 @@ def _account(path: Path, reader: Reader, several: bool) -> ReadAccount:
 def _without_texts(article: Article) -> Article:
     """Return an article with sentences only, so that no text is sent twice."""
     sections = (
-        replace(section, paragraphs=tuple(Paragraph("", paragraph.sentences) for paragraph in section.paragraphs))
+        replace(section, paragraphs=tuple(replace(paragraph, text="") for paragraph in section.paragraphs))
         for section in article.sections
     )
     return replace(article, sections=tuple(sections))
