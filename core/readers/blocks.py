@@ -72,10 +72,9 @@ class DocumentReader(BaseReader, ABC):
             yield from self._article(document, path)
 
     def _keeps(self, kind: str) -> bool:
-        return kind == PARAGRAPH or (
-            (kind == LIST and getattr(self.config, "keep_lists", True))
-            or (kind == TABLE and getattr(self.config, "keep_tables", False))
-        )
+        if kind not in (LIST, TABLE) or not isinstance(self.config, DocumentConfig):
+            return kind == PARAGRAPH
+        return self.config.keep_lists if kind == LIST else self.config.keep_tables
 
     def _by_turns(self, blocks: list[Block], kept: set[str]) -> list[Block]:
         """Return the blocks of a transcript with speakers and times as values; those of other texts as they are."""

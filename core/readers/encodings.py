@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -57,10 +58,10 @@ class Guess(NamedTuple):
     text: str
 
 
-def guesses(data: bytes) -> list[Guess]:
-    """Return the different readings of bytes that are not UTF-8, the likeliest first."""
+def guesses(data: bytes, among: Sequence[str] = ENCODINGS[3:]) -> list[Guess]:
+    """Return the different readings of bytes that are not UTF-8 in some encodings, the likeliest first."""
     found: dict[str, Guess] = {}
-    for encoding in ENCODINGS[3:]:
+    for encoding in among:
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
@@ -71,9 +72,9 @@ def guesses(data: bytes) -> list[Guess]:
     return sorted(found.values(), key=lambda guess: -guess.score)
 
 
-def is_certain(found: list[Guess]) -> bool:
-    """Return whether the first of several readings is clearly the right one."""
-    if not found or found[0].score < _LEAST:
+def is_certain(found: list[Guess], least: float = _LEAST) -> bool:
+    """Return whether the first of several readings is clearly the right one; ``least`` is the score it must have."""
+    if not found or found[0].score < least:
         return False
     return len(found) == 1 or found[0].score > _ADVANTAGE * found[1].score
 

@@ -14,7 +14,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import is_dataset
-from themescope.core.readers.documents.packages import names_in, whole_bytes
+from themescope.core.readers.documents.packages import media_type, names_in, whole_bytes
 from themescope.core.readers.streams import FileHead
 from themescope.core.registry import resolve
 from themescope.core.types import Article
@@ -33,6 +33,10 @@ _BINARIES = {
 }
 _OLE = b"\xd0\xcf\x11\xe0"
 _OLD = {
+    "EncryptedPackage": (
+        "an Office document encrypted with a password",
+        "Open it, remove the password (File, Info, Protect), and save it again.",
+    ),
     "WordDocument": ("an old Word document (.doc)", "Save it as .docx."),
     "PowerPoint Document": ("an old PowerPoint presentation (.ppt)", "Export it as PDF."),
     "__substg1.0_": ("an Outlook message (.msg)", "Save it as .eml."),
@@ -45,6 +49,12 @@ _PACKED = {
     "index.apxl": ("a Keynote presentation", "Export it as PDF."),
 }
 """Part of a ZIP file → what it is, and what to do."""
+_TYPES = {
+    b"application/vnd.oasis.opendocument.presentation": ("an OpenDocument presentation (.odp)", "Export it as PDF."),
+    b"application/vnd.oasis.opendocument.graphics": ("an OpenDocument drawing (.odg)", "Export it as PDF."),
+    b"application/vnd.sun.xml.": ("a document of an old OpenOffice", "Save it as ODT, ODS or PDF."),
+}
+"""Media type in a ZIP file → what it is, and what to do."""
 _XML = re.compile(r"<(?:\?xml|[A-Za-z][\w:.-]*[\s>/])")
 
 
@@ -85,6 +95,7 @@ def _refuse(head: FileHead) -> None:
         known = next((what for name, what in _OLD.items() if name.encode("utf-16-le") in content), None)
     elif head.data.startswith(b"PK"):
         known = next((_PACKED[name] for name in names_in(head) if name in _PACKED), None)
+        known = known or next((what for type, what in _TYPES.items() if media_type(head).startswith(type)), None)
     if known is not None:
         raise ReadError(head.path, f"this is {known[0]}, which no reader supports.", advice=known[1])
 

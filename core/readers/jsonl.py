@@ -12,6 +12,7 @@ them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.outline import BasePiecewiseReader, BaseReader, Outline
-from themescope.core.readers.streams import FileHead, json_lines, json_value, text_lines
+from themescope.core.readers.streams import FileHead, lines
 from themescope.core.types import PARTS, Article
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
@@ -34,6 +35,46 @@ SAMPLE = b"".join(
     b'{"title": "History", "level": 2, "paragraphs": ["It was founded in 1200.", "Then it grew."]}]}\n' % title
     for title in (b"Ada", b"Bea")
 )
+
+
+def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the JSON value of every line that is not blank. Raises :class:`ReadError` for invalid JSON.
+
+    ``check_escapes`` also rejects escaped characters that no database stores: NUL and lone surrogates.
+    """
+    for number, line in text_lines(path, report):
+        yield number, json_value(path, number, line, check_escapes)
+
+
+def text_lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
+    """Yield :func:`lines` without those that are blank."""
+    return ((number, line) for number, line in lines(path, report) if line and not line.isspace())
+
+
+def json_value(path: Path, number: int, line: str, check_escapes: bool = False) -> Any:
+    """Return the JSON value of a line, see :func:`json_lines`."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        where = f"line {number:,}, column {error.colno:,}"
+        raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
+    except RecursionError:
+        raise _nested(path, number) from None
+    except ValueError:
+        raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
+    if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except RecursionError:
+            raise _nested(path, number) from None
+        if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
+            problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
+            raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
+    return value
+
+
+def _nested(path: Path, number: int) -> ReadError:
+    return ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.")
 
 
 class Jsonl(BasePiecewiseReader):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from themescope.core.config import Config, option
+from themescope.core.config import option
 from themescope.core.errors import optional_module
 from themescope.core.protocols import Report
 from themescope.core.readers.account import ReadAccount
@@ -21,6 +21,7 @@ from themescope.core.readers.blocks import (
     TITLE,
     Block,
     Document,
+    DocumentConfig,
     DocumentReader,
 )
 from themescope.core.readers.encodings import ENCODINGS
@@ -62,11 +63,10 @@ Bea is.
 
 
 @dataclass(frozen=True)
-class MarkdownConfig(Config):
+class MarkdownConfig(DocumentConfig):
     """Settings of the reader."""
 
     keep_lists: bool = option(False, "Keep every list item as a paragraph; otherwise lists are skipped.")
-    keep_tables: bool = option(False, "Keep the text of every table cell as a paragraph; otherwise tables are skipped.")
     one_article: bool = option(
         False, "Read the whole file as one article; otherwise every first-level heading starts an article."
     )

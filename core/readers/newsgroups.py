@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
+from themescope.core.readers.jsonl import json_lines
 from themescope.core.readers.outline import BaseReader, Outline
 from themescope.core.readers.streams import (
     BLOCK,
@@ -23,7 +24,6 @@ from themescope.core.readers.streams import (
     FileHead,
     check_article,
     head,
-    json_lines,
     open_stream,
     whole_text,
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
-import json
 import lzma
 import zipfile
 import zlib
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
@@ -226,7 +225,7 @@ def _guessed(path: Path) -> str:
                 number += 1
                 if not line.isascii():
                     sample += line + b"\n"
-                    if _is_utf8(line):
+                    if is_utf8(line):
                         good += 1
                     else:
                         first, bad = first or number, bad + 1
@@ -249,9 +248,10 @@ def _guessed(path: Path) -> str:
     raise ReadError(path, problem, f"line {first:,}", "Choose the encoding, or save the file as UTF-8.")
 
 
-def _is_utf8(line: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Return whether bytes are UTF-8 text."""
     try:
-        line.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return True
@@ -265,6 +265,11 @@ def _excerpt(text: str) -> str:
 
 def _bom(data: bytes) -> bytes:
     return next((bom for bom in _BOMS if data.startswith(bom)), b"")
+
+
+def wide_encoding(data: bytes) -> str:
+    """Return the encoding of a text that has a mark, or that is UTF-16 without one, else ""."""
+    return _BOMS.get(_bom(data)) or _without_mark(data)
 
 
 def _without_mark(data: bytes) -> str:
@@ -302,46 +307,6 @@ def lines(path: Path, report: Report, encoding: str = "") -> Iterator[tuple[int,
                 number += 1
         if rest or size:
             yield number, "".join(pieces).removesuffix("\r")
-
-
-def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the JSON value of every line that is not blank. Raises :class:`ReadError` for invalid JSON.
-
-    ``check_escapes`` also rejects escaped characters that no database stores: NUL and lone surrogates.
-    """
-    for number, line in text_lines(path, report):
-        yield number, json_value(path, number, line, check_escapes)
-
-
-def text_lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
-    """Yield :func:`lines` without those that are blank."""
-    return ((number, line) for number, line in lines(path, report) if line and not line.isspace())
-
-
-def json_value(path: Path, number: int, line: str, check_escapes: bool = False) -> Any:
-    """Return the JSON value of a line, see :func:`json_lines`."""
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        where = f"line {number:,}, column {error.colno:,}"
-        raise ReadError(path, f"not valid JSON ({error.msg}).", where, "Put one object on each line.") from None
-    except RecursionError:
-        raise _nested(path, number) from None
-    except ValueError:
-        raise ReadError(path, "a number has too many digits.", f"line {number:,}", "Correct the line.") from None
-    if check_escapes and ("\\ud" in line.lower() or "\\u0000" in line):
-        try:
-            text = json.dumps(value, ensure_ascii=False)
-        except RecursionError:
-            raise _nested(path, number) from None
-        if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
-            problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
-            raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
-    return value
-
-
-def _nested(path: Path, number: int) -> ReadError:
-    return ReadError(path, "JSON nested too deeply.", f"line {number:,}", "Correct the line.")
 
 
 def whole_text(path: Path, report: Report, encoding: str = "") -> str:
@@ -415,5 +380,4 @@ class FileHead:
     @cached_property
     def _wide(self) -> tuple[int, str]:
         """Length of the mark, and the encoding; "" if there is none and it is not UTF-16 without one."""
-        bom = _bom(self.data)
-        return len(bom), _BOMS.get(bom) or _without_mark(self.data)
+        return len(_bom(self.data)), wide_encoding(self.data)

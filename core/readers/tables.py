@@ -40,6 +40,7 @@ from themescope.core.readers.dialects import (
 )
 from themescope.core.readers.documents.packages import DAMAGE
 from themescope.core.readers.encodings import ENCODINGS, guesses
+from themescope.core.readers.jsonl import json_lines
 from themescope.core.readers.streams import (
     LINE_LIMIT,
     FileHead,
@@ -47,7 +48,6 @@ from themescope.core.readers.streams import (
     encoding_of,
     excessive_size,
     head,
-    json_lines,
     lines,
     whole_text,
 )

@@ -8,24 +8,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from themescope.core.config import Config
+from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.dataset_folders import unpack
 from themescope.core.readers.documents.packages import DAMAGE, Package, made, names_in
+from themescope.core.readers.encodings import ENCODINGS, guesses, is_certain
 from themescope.core.readers.outline import BaseReader
-from themescope.core.readers.streams import FileHead
+from themescope.core.readers.streams import FileHead, is_utf8
 from themescope.core.types import Article
 
 _DATASET = (".parquet", ".arrow")
 _MOST_FILES = 10_000
+_UTF8 = 0x800
+"""Flag of a file whose name is UTF-8."""
+_OF_NAMES = ("cp850", "cp852", "cp866", "cp932", "gb18030", "big5", "cp949")
+"""Encodings of names in archives that Windows has made."""
+_LEAST = 0.02
+"""Score from which the encoding of names counts as certain: few of their words are stop words."""
 SAMPLE = made({"Ada.txt": "It was founded in 1200,\nthen it grew.\n", "b/Bea.md": "# Bea\n\nBea is.\n"})
 
 
 @dataclass(frozen=True)
 class ArchiveConfig(Config):
-    """Settings of the reader: none, because every file has a reader of its own."""
+    """Settings of the reader; every file has a reader of its own."""
+
+    name_encoding: str = option(
+        "", "Encoding of names of files that are not marked as UTF-8; empty: found from their bytes.",
+        choices=("", *ENCODINGS),
+    )  # fmt: skip
 
 
 class Archive(BaseReader):
@@ -46,15 +58,17 @@ class Archive(BaseReader):
                 self.account.add(_account_of(reader, ""))
                 return
         package = Package(path, report)
+        meant = self._readable_names(package)
         names = sorted(name for name in package.names if not _ignored(name))
         if len(names) > _MOST_FILES:
             raise ReadError(path, f"this ZIP file has more than {_MOST_FILES:,} files.")
         problems: list[str] = []
         with tempfile.TemporaryDirectory() as folder:
-            for number, name in enumerate(names):
-                file = Path(folder) / str(number) / (PurePosixPath(name).name[-120:] or "file")
+            for number, stored in enumerate(names):
+                name = meant.get(stored, stored)
+                file = Path(folder) / str(number) / _short(PurePosixPath(name).name)
                 file.parent.mkdir()
-                file.write_bytes(package.read(name))
+                file.write_bytes(package.read(stored))
                 try:
                     id = detect(file)
                     if id == "zip":
@@ -70,6 +84,19 @@ class Archive(BaseReader):
         if names and len(problems) == len(names):
             raise ReadError(path, f"none of its {len(names):,} files can be read. The first: {problems[0]}")
 
+    def _readable_names(self, package: Package) -> dict[str, str]:
+        """Return name as stored → name as meant, for those that are not marked as UTF-8."""
+        old = [one.filename for one in package.members if not one.flag_bits & _UTF8 and not one.filename.isascii()]
+        if not old:
+            return {}
+        data = "\n".join(old).encode("cp437")  # zipfile has decoded them so
+        encoding = self.config.name_encoding or ("utf-8" if is_utf8(data) else "")
+        if not encoding and is_certain(found := guesses(data, _OF_NAMES), _LEAST):
+            encoding = found[0].encoding
+        uncertain = "uncertain, read as cp437; choose it (name_encoding) if they are wrong"
+        self.account.notes["encoding of the names of files"] = encoding or uncertain
+        return dict(zip(old, data.decode(encoding or "cp437", "replace").split("\n"), strict=True))
+
 
 def _account_of(reader: object, name: str) -> ReadAccount:
     """Return the account of a reader, with the name of the file in its places."""
@@ -77,6 +104,11 @@ def _account_of(reader: object, name: str) -> ReadAccount:
     entries = [e._replace(place=f"{name}, {e.place}" if e.place and name else e.place or name) for e in account.entries]
     notes = {f"{name}, {key}" if name else key: note for key, note in account.notes.items()}
     return ReadAccount(account.skipped, account.changed, entries, notes)
+
+
+def _short(name: str) -> str:
+    """Return the end of a name, with as many bytes as systems take for the name of a file."""
+    return name.encode()[-240:].decode(errors="ignore") or "file"
 
 
 def _ignored(name: str) -> bool:

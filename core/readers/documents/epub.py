@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.blocks import HEADING, TITLE, Block, Document, DocumentConfig, DocumentReader
-from themescope.core.readers.documents.packages import Package, attribute, decoded, local, made, names_in
+from themescope.core.readers.documents.packages import Package, attribute, decoded, local, made, media_type, names_in
 from themescope.core.readers.html import PAGE_TITLE, html_blocks
 from themescope.core.readers.streams import FileHead
 
@@ -74,8 +74,8 @@ def _first(root: Any, name: str) -> Any:
 
 def recognises(head: FileHead) -> bool:
     """Return whether a file is an EPUB book."""
-    if head.data[30:].startswith(b"mimetype"):
-        return head.data[38:].startswith(_TYPE)
+    if found := media_type(head):
+        return found.startswith(_TYPE)
     return _CONTAINER in names_in(head)
 
 

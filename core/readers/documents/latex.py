@@ -37,12 +37,23 @@ _FLOATS = frozenset([
     "figure", "figure*", "table", "table*", "wrapfigure", "thebibliography", "tikzpicture", "lstlisting", "verbatim",
     "minted", "comment",
 ])  # fmt: skip
-_FORMULAS = frozenset(["equation", "align", "gather"])
+_FORMULAS = frozenset(["equation", "align", "gather", "eqnarray", "multline", "flalign", "displaymath", "math"])
 _LISTS = frozenset(["itemize", "enumerate", "description"])
 _NOTES = {"footnote": "footnote", "footnotetext": "footnote", "thanks": "footnote", "todo": "comment"}
+_FILES = {
+    **dict.fromkeys(("input", "include", "subfile", "import", "subimport"), "included file"),
+    "verbatiminput": "included file", "lstinputlisting": "included file", "includegraphics": "picture",
+    "bibliography": "file of references", "addbibresource": "file of references",
+}  # fmt: skip
+"""Macros whose content is in another file, which is named."""
+_ARGUMENTS = {
+    "subfile": "{", "import": "{{", "subimport": "{{", "verbatiminput": "{", "lstinputlisting": "[{",
+    "addbibresource": "[{", "newtheorem": "*{[{[",
+}  # fmt: skip
+"""Macros that pylatexenc does not know → their arguments."""
 _WITHOUT_TEXT = frozenset([
-    "label", "ref", "cite", "citep", "citet", "pageref", "eqref", "usepackage", "documentclass", "bibliography",
-    "bibliographystyle", "input", "include", "includegraphics", "vspace", "hspace", "setlength", "newcommand",
+    "label", "ref", "cite", "citep", "citet", "pageref", "eqref", "usepackage", "documentclass",
+    "bibliographystyle", "vspace", "hspace", "setlength", "newcommand",
     "renewcommand", "begin", "end", "pagestyle", "thispagestyle", "hypersetup", "setcounter", "index", "nocite",
 ])  # fmt: skip
 """Macros whose arguments are no text of the document."""
@@ -91,6 +102,7 @@ class Latex(DocumentReader):
     def documents(self, path: Path, report: Report) -> Iterator[Document]:
         """Yield the document."""
         walker = optional_module("pylatexenc.latexwalker", "Reading LaTeX files", "pylatexenc", "documents")
+        spec = optional_module("pylatexenc.macrospec", "Reading LaTeX files", "pylatexenc", "documents")
         to_text = optional_module("pylatexenc.latex2text", "Reading LaTeX files", "pylatexenc", "documents")
         lines, size = [], 0
         for number, line in text_lines(path, report, self.config.encoding, self.account):
@@ -105,7 +117,11 @@ class Latex(DocumentReader):
         text = _DEFINITION.sub("", text)
         if _depth(text) > _DEEPEST:
             raise ReadError(path, f"it has more than {_DEEPEST} braces or environments in each other.")
-        nodes, _, _ = _limit(walker.LatexWalker(text, tolerant_parsing=True), path, len(text)).get_latex_nodes()
+        known = walker.get_default_latex_context_db()
+        macros = [spec.MacroSpec(name, spec.MacroStandardArgsParser(form)) for name, form in _ARGUMENTS.items()]
+        known.add_context_category("themescope", macros=macros, prepend=True)
+        parser = walker.LatexWalker(text, latex_context=known, tolerant_parsing=True)
+        nodes, _, _ = _limit(parser, path, len(text)).get_latex_nodes()
         symbols = to_text.LatexNodes2Text(math_mode="verbatim", keep_comments=False)
         yield Document("", _Text(walker, symbols).blocks(nodes))
 
@@ -147,13 +163,15 @@ class _Text:
     def blocks(self, nodes: Any) -> Iterator[Block]:
         """Yield the blocks of a document."""
         documents = [node for node in nodes if self._is(node, "Environment") and node.environmentname == "document"]
-        if documents:
-            for node in nodes:  # the title may stand above the text
-                if self._is(node, "Macro") and node.macroname in ("title", *_FRONT):
-                    yield from self._macro(node)
-            nodes = documents[0].nodelist
-        yield from self._read(nodes)
+        outside: list[str] = []
+        for node in nodes if documents else ():  # the title may stand above the text
+            if self._is(node, "Macro") and (node.macroname == "title" or node.macroname in _FRONT | _FILES):
+                yield from self._macro(node)
+            elif node is not documents[0]:
+                outside.append(node.latex_verbatim())
+        yield from self._read(documents[0].nodelist if documents else nodes)
         yield from self._end()
+        yield Block("text outside of the document", "".join(outside))
 
     def _is(self, node: Any, kind: str) -> bool:
         return node is not None and node.isNodeType(getattr(self._walker, f"Latex{kind}Node"))
@@ -222,6 +240,10 @@ class _Text:
             yield Block(TITLE if name == "title" else HEADING, text, _LEVELS.get(name, 1))
         elif name in _NOTES or name in _FRONT:
             yield Block((_NOTES | _FRONT)[name], self._words(arguments))
+        elif name in _FILES:
+            yield Block(_FILES[name], self._words(arguments[-1:]) or node.latex_verbatim())
+        elif name == "newtheorem":
+            yield Block("definition of a command", node.latex_verbatim())
         elif name == "item":
             yield from self._end()
             self._pieces.append(self._words(arguments))

@@ -16,7 +16,7 @@ from email.policy import default as POLICY
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from themescope.core.config import Config, option
+from themescope.core.config import option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.blocks import PARAGRAPH, Block, Document, DocumentConfig, DocumentReader
@@ -24,7 +24,7 @@ from themescope.core.readers.documents.packages import decoded, whole_bytes
 from themescope.core.readers.html import html_blocks, page_of
 from themescope.core.readers.newsgroups import header_and_text
 from themescope.core.readers.plain_text import BLOCK, joined, paragraphs_of
-from themescope.core.readers.streams import FileHead
+from themescope.core.readers.streams import FileHead, wide_encoding
 from themescope.core.types import Value
 
 QUOTED, SIGNATURE = "quoted reply", "signature"
@@ -83,7 +83,7 @@ Content-Transfer-Encoding: quoted-printable
 
 
 @dataclass(frozen=True)
-class MailConfig(Config):
+class MailConfig(DocumentConfig):
     """Settings of the reader."""
 
     keep_quotations: bool = option(False, "Keep the quoted text of other messages.")
@@ -119,6 +119,8 @@ class Mail(DocumentReader):
     def _blocks(self, message: EmailMessage, place: str) -> Iterator[Block]:
         body = message.get_body(("plain", "html"))
         for part in message.walk():
+            for outside in (part.preamble, part.epilogue):
+                yield Block("text outside of the parts of a message", outside or "", place=place)
             if part.is_multipart() or part is body:
                 continue
             name = " ".join(str(part.get_filename() or part.get_content_type()).split())
@@ -182,7 +184,10 @@ def _introduces(waiting: Sequence[str], following: Sequence[str]) -> bool:
 
 
 def _message(path: Path, data: bytes) -> EmailMessage:
+    wide = wide_encoding(data)
     try:
+        if wide:
+            data = data.decode(wide).removeprefix("\ufeff").encode()
         message = email.message_from_bytes(data.lstrip(), policy=POLICY)
         if message.get_content_maintype() == "multipart" and not message.is_multipart():  # "=" without quotes
             message = email.message_from_bytes(_BOUNDARY.sub(rb'\1"\2"', data.lstrip()), policy=POLICY)
@@ -190,6 +195,9 @@ def _message(path: Path, data: bytes) -> EmailMessage:
         raise ReadError(path, f"this message is damaged ({error}).", advice="Export it again.") from None
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ReadError(path, "this is not a message.", "line 1", "Export it as EML or MBOX.")
+    for part in message.walk() if wide else ():
+        if part.get_content_maintype() == "text" and part["content-transfer-encoding"] in (None, "7bit", "8bit"):
+            part.set_param("charset", "utf-8")  # as it was encoded above, whatever it says
     return message
 
 

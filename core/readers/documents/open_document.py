@@ -20,7 +20,7 @@ from themescope.core.readers.blocks import (
     DocumentConfig,
     DocumentReader,
 )
-from themescope.core.readers.documents.packages import Package, attribute, local, made, names_in, walk
+from themescope.core.readers.documents.packages import Package, attribute, local, made, media_type, names_in, walk
 from themescope.core.readers.streams import FileHead
 
 _TYPE = "application/vnd.oasis.opendocument.text"
@@ -147,8 +147,8 @@ def _has_style(element: Any, wanted: str, parents: dict[str, str]) -> bool:
 
 def recognises(head: FileHead) -> bool:
     """Return whether a file is an OpenDocument text."""
-    if head.data[30:].startswith(b"mimetype"):
-        return head.data[38:].startswith(_TYPE.encode())
+    if found := media_type(head):
+        return found.startswith(_TYPE.encode())
     names = names_in(head)
     return head.suffix == ".odt" and "content.xml" in names
 

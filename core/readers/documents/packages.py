@@ -46,9 +46,10 @@ class Package:
             self._zip = zipfile.ZipFile(io.BytesIO(whole_bytes(path, report)))
         except DAMAGE:
             raise self._damaged() from None
-        self.names = [member.filename for member in self._zip.infolist()]
-        """Names of the parts in the order of the file."""
-        if size := excessive_size(self._zip.infolist(), MOST_BYTES):
+        self.members = self._zip.infolist()
+        """The parts in the order of the file."""
+        self.names = [member.filename for member in self.members]
+        if size := excessive_size(self.members, MOST_BYTES):
             raise ReadError(path, f"it has {size} when decompressed, which is too much.")
 
     def _damaged(self) -> ReadError:
@@ -65,6 +66,9 @@ class Package:
 
     def xml(self, name: str) -> Any:
         """Return the root element of a part, None if there is no such part."""
+        if b"encryption-data" in self.read("META-INF/manifest.xml"):
+            advice = "Open it, and save it again without a password."
+            raise ReadError(self._path, "this document is encrypted with a password.", advice=advice)
         data = self.read(name)
         if not data:
             return None
@@ -87,6 +91,11 @@ def names_in(head: FileHead) -> list[str]:
         return Package(head.path).names
     except ReadError:
         return []
+
+
+def media_type(head: FileHead) -> bytes:
+    """Return the beginning of the part that says what a document is, empty if it is not the first part."""
+    return head.data[38:138] if head.data[30:].startswith(b"mimetype") else b""
 
 
 def local(tag: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from themescope.core.readers.html import unescape
+from themescope.core.readers.html_tokens import unescape
 from themescope.core.readers.outline import Outline
 from themescope.core.readers.wikitext.languages import expansions, one_variant
 from themescope.core.readers.wikitext.templates import drop_templates

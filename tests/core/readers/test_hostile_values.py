@@ -17,7 +17,7 @@ from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.formats import detect, sample
-from themescope.core.readers.html import Tag, tokens, unescape
+from themescope.core.readers.html_tokens import Tag, tokens, unescape
 from themescope.core.readers.tables import read_sheet
 
 NEAR = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,5 +1,8 @@
 """Mail, books, RTF, LaTeX, saved pages and archives: what becomes text; nothing is lost without being listed."""
 
+import io
+import re
+import zipfile
 from collections import Counter
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -165,3 +168,114 @@ def test_saved_pages_are_read_as_pages(tmp_path):
     page.set_content("<html><body><h1>Transport</h1><p>Der Bus fährt spät.</p></body></html>", subtype="html")
     articles, _ = read(write(tmp_path, "a.mhtml", page.as_bytes()))
     assert articles[0].title == "Transport" and texts(articles) == ["Der Bus fährt spät."]
+
+
+def test_files_that_latex_includes_are_named_and_its_definitions_are_no_text(tmp_path):
+    text = (
+        "\\documentclass{article}\n\\input{macros}\n\\newtheorem{thm}{Theorem}[section]\n\\begin{document}\n"
+        "The bus is late.\n\n\\include{chapters/two}\n\\newtheorem*{lem}[thm]{Lemma}\n"
+        "\\begin{figure}\\includegraphics[width=1cm]{map.png}\\caption{Rides}\\end{figure}\n"
+        "Trains are full.\\bibliography{refs}\n\\end{document}\nAfterwards.\n"
+    )
+    articles, account = read(write(tmp_path, "a.tex", text.encode()))
+    assert texts(articles) == ["The bus is late.", "Trains are full."]
+    assert listed(account, "included file") == ["macros", "chapters/two"]
+    assert listed(account, "figure") == ["map.png Rides"] and listed(account, "file of references") == ["refs"]
+    assert listed(account, "definition of a command") == ["\\newtheorem*{lem}[thm]{Lemma}"]
+    (outside,) = listed(account, "text outside of the document")
+    assert "\\documentclass{article}" in outside and outside.endswith("Afterwards.")
+
+
+PARTS = b"""From: bea@x.org
+To: cid@x.org
+Subject: Buses
+Message-ID: <1@x.org>
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="B"
+
+Written before.
+--B
+Content-Type: text/plain; charset="latin-1"
+
+The bus is late. \xfcber
+--B--
+Written after.
+"""
+
+
+def test_text_around_the_parts_of_a_message_is_listed(tmp_path):
+    articles, account = read(write(tmp_path, "a.eml", PARTS))
+    assert texts(articles) == ["The bus is late. über"]
+    assert listed(account, "text outside of the parts of a message") == ["Written before.", "Written after."]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_mail_may_be_utf_16(encoding, tmp_path):
+    data = PARTS.decode("latin-1").encode(encoding)
+    (article,), _ = read(write(tmp_path, "a.eml", data))
+    assert article.title == "Buses" and texts([article]) == ["The bus is late. über"]
+
+
+def zipped(name, encoding):
+    """Return a ZIP file of a text whose name is not marked as UTF-8."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("x" * len(name.encode(encoding))), "The bus is late.\n")
+    return data.getvalue().replace(b"x" * len(name.encode(encoding)), name.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "note"),
+    [
+        ("会議の記録/田中さんのメモ.txt", "cp932", "cp932"),
+        ("问卷调查结果与采访张三.txt", "gb18030", "gb18030"),
+        ("Gespräch mit Frau Müller.txt", "cp437", "cp850"),
+        ("Протокол встречи.txt", "cp866", "cp866"),
+        ("Gespräch mit Frau Müller.txt", "utf-8", "utf-8"),
+    ],
+)
+def test_names_in_archives_are_decoded_and_their_encoding_named(name, encoding, note, tmp_path):
+    (article,), account = read(write(tmp_path, "a.zip", zipped(name, encoding)))
+    assert article.source == name and article.title == name.rpartition("/")[2].removesuffix(".txt")
+    assert account.notes["encoding of the names of files"] == note
+
+
+def test_names_of_uncertain_encoding_can_be_decoded_by_choice(tmp_path):
+    path = write(tmp_path, "a.zip", zipped("文章1.txt", "cp932"))
+    (article,), account = read(path)
+    assert article.title == "ò╢Å═1" and "uncertain" in account.notes["encoding of the names of files"]
+    (article,), _ = read(path, name_encoding="cp932")
+    assert article.title == "文章1"
+    long = "会議の記録" * 14 + ".txt"
+    (article,), _ = read(write(tmp_path, "b.zip", zipped(long, "cp932")), name_encoding="cp932")
+    assert article.source == long and article.title == long.removesuffix(".txt")
+
+
+PRESENTATION = made({"mimetype": "application/vnd.oasis.opendocument.presentation", "content.xml": "<a/>"})
+ENCRYPTED = {
+    "mimetype": "application/vnd.oasis.opendocument.text",
+    "content.xml": "\1\2\3",
+    "META-INF/manifest.xml": "<manifest><file-entry><encryption-data/></file-entry></manifest>",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("a.docx", b"\xd0\xcf\x11\xe0" + bytes(100) + "EncryptedPackage".encode("utf-16-le"), "encrypted.*remove the"),
+        ("a.odt", made(ENCRYPTED), "encrypted with a password.*save it again without"),
+        ("a.odp", PRESENTATION, r"OpenDocument presentation \(.odp\).*Export it as PDF"),
+        ("a.pptx", made({"ppt/presentation.xml": "<a/>"}), r"PowerPoint presentation \(.pptx\).*Export it as PDF"),
+        ("a.sxw", made({"mimetype": "application/vnd.sun.xml.writer", "content.xml": "<a/>"}), "Save it as ODT"),
+    ],
+)
+def test_encrypted_documents_and_presentations_are_refused_with_what_to_do(name, data, problem, tmp_path):
+    with pytest.raises(ReadError, match=problem):
+        read(write(tmp_path, name, data))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(name, data)
+        archive.writestr("b.txt", "The bus is late.\n")
+    articles, account = read(write(tmp_path, "b.zip", packed.getvalue()))
+    (reason,) = listed(account, "file that cannot be read")
+    assert texts(articles) == ["The bus is late."] and re.search(problem, reason)
