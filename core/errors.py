@@ -103,6 +103,10 @@ class ReadError(ThemescopeError):
         super().__init__(f"{where}: {problem}" + (f" {advice}" if advice else ""))
 
 
+class DoubtError(ReadError):
+    """A file that can be read in several ways, between which a person has to choose."""
+
+
 class DataError(ThemescopeError):
     """Input that was read but cannot be used: too few articles, no triplets, mismatched lengths."""
 

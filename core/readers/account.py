@@ -9,6 +9,8 @@ from typing import Any
 
 from themescope.core.types import ReadEntry
 
+UNREADABLE = "file that cannot be read"
+
 
 @dataclass(slots=True)
 class ReadAccount:

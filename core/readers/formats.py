@@ -13,7 +13,7 @@ from typing import Any
 from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.dataset_folders import is_dataset
+from themescope.core.readers.dataset_folders import files_below, is_dataset
 from themescope.core.readers.documents.packages import media_type, names_in, whole_bytes
 from themescope.core.readers.streams import FileHead
 from themescope.core.registry import resolve
@@ -98,6 +98,17 @@ def _refuse(head: FileHead) -> None:
         known = known or next((what for type, what in _TYPES.items() if media_type(head).startswith(type)), None)
     if known is not None:
         raise ReadError(head.path, f"this is {known[0]}, which no reader supports.", advice=known[1])
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a file or the folder of a dataset itself, and of another folder the visible files below it, sorted.
+
+    Raises :class:`ReadError` for a folder without files.
+    """
+    found = [path] if is_dataset(path) else files_below(path)
+    if not found:
+        raise ReadError(path, "this folder has no files.")
+    return found
 
 
 def suffixes() -> tuple[str, ...]:

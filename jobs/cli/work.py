@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from themescope.core.config import options as settings_named
-from themescope.core.errors import ArtifactError, ConfigError
+from themescope.core.errors import ArtifactError, ConfigError, ReadError
 from themescope.core.types import FittedModel, ReadEntry
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
@@ -74,21 +74,25 @@ SEED = seed_option("Random seed.")
 def import_(
     shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], types: tuple[str, ...], then: str, **options: Any
 ) -> None:
-    """Import FILES as a new corpus."""
-    from themescope.core.readers import REGISTRY as READERS
-    from themescope.core.readers.formats import detect
+    """Import FILES as a new corpus.
 
+    Of a folder, all files below it are read, each by the reader of its format; those that no reader can read are left
+    out and listed.
+    """
+    from themescope.core.readers.formats import files_of
+
+    paths = [file.absolute() for given in files for file in files_of(given)]
     form = {name: value for name, value in form_of(options).to_dict().items() if value}
     settings = form | ({"text": text} if (text := options.pop("text_column")) else {})
-    if pairs or settings:
-        config = READERS.get(options["reader"] or detect(files[0])).config_class()
-        unknown = [name for name in settings if name not in settings_named(config)]
-        if unknown:
-            raise ConfigError(f"The reader of {files[0].name} has no {', '.join(unknown)}.")
-        settings |= settings_of(config, pairs)
     declared = {column: type for column, _, type in (pair.rpartition("=") for pair in types)}
-    options["language"] = options["language"] or language_of_file(files[0], options["reader"])
-    args = {"files": [str(f.absolute()) for f in files], "settings": settings, "types": declared, **options}
+    options["language"] = options["language"] or language_of_file(paths[0], options["reader"])
+    args = {
+        "files": [str(path) for path in paths],
+        "by_file": _by_file(paths, options["reader"], settings, pairs) if settings or pairs else {},
+        "skip_unreadable": len(paths) > len(files),
+        "types": declared,
+        **options,
+    }
     result = shell.run("import-corpus", args)
     if then == "all":
         result["then"] = _follow_ups(shell, options["corpus"], options["language"], result["job"])
@@ -96,6 +100,31 @@ def import_(
         click.echo(_import_report(shell, result))
         return
     _done(shell, result)
+
+
+def _by_file(
+    paths: Sequence[Path], reader: str, settings: Mapping[str, Any], pairs: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return path → reader and settings of the files whose reader has these settings."""
+    from themescope.core.readers import REGISTRY as READERS
+    from themescope.core.readers.formats import detect
+
+    found: dict[str, dict[str, Any]] = {}
+    problem = ConfigError("No file can be read.")
+    for path in paths:
+        try:
+            id = reader or detect(path)
+            config = READERS.get(id).config_class()
+            if unknown := [name for name in settings if name not in settings_named(config)]:
+                raise ConfigError(f"The reader of {path.name} has no {', '.join(unknown)}.")
+            found[str(path)] = {"reader": id, "settings": {**settings, **settings_of(config, pairs)}}
+        except ConfigError as error:
+            problem = error
+        except ReadError:
+            continue  # reported by the import
+    if not found:
+        raise problem
+    return found
 
 
 def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError, ReadError, UnknownNameError
 from themescope.core.protocols import Reader, Report, SubReport
-from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import CorpusRecord, JobStatus
@@ -43,13 +43,20 @@ SMALL_FILE = 5_000_000
 class ImportSources:
     """Files, or folders of datasets, with their readers, read one after the other."""
 
-    def __init__(self, paths: list[Path], reader: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, args: ImportConfig) -> None:
         from themescope.core.readers import REGISTRY as READERS
         from themescope.core.readers.dataset_folders import is_dataset
         from themescope.core.readers.formats import detect
 
-        self._paths, self._settings = paths, settings
-        for path in self._paths:
+        self._args = args
+        self.account = ReadAccount()
+        """What was left out or changed."""
+        self.types: dict[str, str] = {}
+        """Types of columns that the files declare."""
+        self.ids: list[str] = []
+        self.files: list[tuple[Path, Reader]] = []
+        """Every file with its reader."""
+        for path in map(Path, args.files):
             if not path.is_file() and not is_dataset(path):
                 if path.exists():
                     raise ReadError(
@@ -58,27 +65,26 @@ class ImportSources:
                         advice="Name its files one by one.",
                     )
                 raise ReadError(path, "this file does not exist.", advice="Check its path on the worker's machine.")
-        self.ids = [reader or detect(path) for path in self._paths]
-        self._readers: list[Reader] = [READERS.build(id, settings) for id in self.ids]
-        self.account = ReadAccount()
-        """What was left out or changed."""
-        self.types: dict[str, str] = {}
-        """Types of columns that the files declare."""
+            own = args.by_file.get(str(path), {})
+            try:
+                id = own.get("reader") or args.reader or detect(path)
+            except ReadError as error:
+                if not args.skip_unreadable:
+                    raise
+                self.account.skip(UNREADABLE, path.name, f"{error.problem} {error.advice}".strip())
+                continue
+            self.ids.append(id)
+            self.files.append((path, READERS.build(id, {**args.settings, **own.get("settings", {})})))
 
     @property
     def size(self) -> int:
         """Return the total size of the files in bytes."""
         return sum(max(path.stat().st_size, 1) for path in self._all_files())
 
-    @property
-    def files(self) -> list[tuple[Path, Reader]]:
-        """Return every file with its reader."""
-        return list(zip(self._paths, self._readers, strict=True))
-
     def _all_files(self) -> list[Path]:
         from themescope.core.readers.dataset_folders import files_below
 
-        return [file for path in self._paths for file in files_below(path)]
+        return [file for path, _ in self.files for file in files_below(path)]
 
     def stamp(self) -> str:
         """Return a text that changes with a file or its reader; an import resumes only if it is unchanged."""
@@ -88,11 +94,12 @@ class ImportSources:
     def report(self) -> dict[str, Any]:
         """Return the import report that is stored with the corpus."""
         return {
-            "files": [path.name for path in self._paths],
+            "files": [path.name for path, _ in self.files],
             "file_digests": [file_digest(path) for path in self._all_files()],
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
-            "settings": dict(self._settings),
+            "settings": dict(self._args.settings),
+            "by_file": {Path(file).name: dict(own) for file, own in self._args.by_file.items()},
             "skipped": dict(self.account.skipped),
             "changed": dict(self.account.changed),
             "notes": dict(self.account.notes),
@@ -150,6 +157,10 @@ class ImportConfig(JobConfig):
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
+    by_file: Mapping[str, Any] = option({}, "Path → “reader” and “settings” of that file, where they differ.")
+    skip_unreadable: bool = option(
+        False, "Leave out files that no reader can read, and list them; else they stop the import."
+    )
     types: Mapping[str, Any] = option({}, "Column → “text”, “category”, “number” or “date”, or “omit” to leave it out; "
                                       "other columns get the type that their values have.")  # fmt: skip
     workers: int = option(0, "Local processes that parse the text; 0: those of EXECUTOR_URL.", low=0, high=256)
@@ -163,6 +174,11 @@ class ImportConfig(JobConfig):
         check_types(self.types, self.named("types"))
         if self.reader:
             READERS.configure(self.reader, self.settings)
+        for file, own in self.by_file.items():
+            if not isinstance(own, Mapping) or not set(own) <= {"reader", "settings"}:
+                raise ConfigError(f"{self.named('by_file')}: {file} must have “reader” and “settings” only.")
+            if own.get("reader"):
+                READERS.configure(own["reader"], own.get("settings", {}))
 
     def title(self) -> str:
         """Return a title with the file, or the number of files, and the corpus."""
@@ -179,7 +195,7 @@ def import_corpus(args: ImportConfig, context: JobContext) -> dict[str, Any]:
     from themescope.core.text.splitting import SentenceSplitter
 
     SentenceSplitter(args.language)
-    sources = ImportSources([Path(f) for f in args.files], args.reader, args.settings)
+    sources = ImportSources(args)
     record = _open(args, context, sources.stamp())
     if record.ready:
         return _result(record)
@@ -267,7 +283,9 @@ def _articles(
     with LocalExecutor(LocalConfig(workers)) if workers else context.executor as executor:
         alone = not executor.remote and executor.workers() == 1
         others = None if alone else executor
-        found = parsed_shards(sources.files, args.language, others, progress, log, progress.articles)
+        found = parsed_shards(
+            sources.files, args.language, others, progress, log, progress.articles, args.skip_unreadable
+        )
         with closing(found) as shards:
             for parsed in shards:
                 digest.extend(parsed.digests)

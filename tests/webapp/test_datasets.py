@@ -1,13 +1,16 @@
-"""Datasets on the page Data: export with labels, download, and import of a folder of the server."""
+"""Datasets on the page Data: export with labels, download and import; and the import of several files at once."""
 
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import CORPUS
 from tests.webapp.hands import plain_words_of, press
+from themescope.core.readers.account import UNREADABLE
+from themescope.core.readers.formats import sample
 from themescope.core.records.stored import JobStatus, Role
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -62,3 +65,31 @@ def test_the_zip_file_of_a_dataset_is_uploaded_and_imported(
     with filled_store.reading() as r:
         first, again = r.corpora.by_name(CORPUS), r.corpora.by_name(str(args["corpus"]))
     assert (again.name, again.sentences, again.sections) == ("rivers", first.sentences, first.sections)
+
+
+def test_several_files_are_listed_and_each_is_read_in_its_own_format(
+    sqlite_store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("Answers")):
+        for row in (("id", "answer"), (1, "Trains are full."), (2, "Buses are late.")):
+            sheet.append(row)
+    book.save(tmp_path / "answers.xlsx")
+    uploads = [
+        ("Ada.txt", b"Ada was a town. It grew.\n", "text/plain"),
+        ("answers.xlsx", (tmp_path / "answers.xlsx").read_bytes(), "application/octet-stream"),
+        ("cut.docx", sample("word")[:-40], "application/octet-stream"),
+    ]
+    at = open_page("corpora", view="Import")
+    at.file_uploader(key="corpora_import_files_0").set_value(uploads).run()
+    assert not at.exception
+    assert list(at.dataframe[0].value["State"]) == ["Ready", "Choose", "Left out"]
+    assert next(button for button in at.button if button.label == "Import").disabled
+    at = press(at, r"Sheet\: Answers")
+    assert list(at.dataframe[0].value["State"]) == ["Ready", "Chosen", "Left out"]
+    at = press(at, "Import")
+    run_here(sqlite_store, "import-corpus", queued(sqlite_store, "import-corpus"), quiet=True)
+    with sqlite_store.reading() as r:
+        corpus = r.corpora.by_name("Ada and 2 more files")
+        (entry,) = [entry for entry in r.corpora.entries(corpus.id) if entry.reason == UNREADABLE]
+    assert (corpus.articles, corpus.sentences, entry.place) == (2, 4, "cut.docx")

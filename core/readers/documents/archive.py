@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT, Report
-from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.dataset_folders import unpack
 from themescope.core.readers.documents.packages import DAMAGE, Package, made, names_in
 from themescope.core.readers.encodings import ENCODINGS, guesses, is_certain
@@ -79,7 +79,7 @@ class Archive(BaseReader):
                     self.account.add(_account_of(reader, name))
                 except ReadError as error:
                     problems.append(str(error))
-                    self.account.skip("file that cannot be read", name, str(error))
+                    self.account.skip(UNREADABLE, name, str(error))
                 file.unlink()
         if names and len(problems) == len(names):
             raise ReadError(path, f"none of its {len(names):,} files can be read. The first: {problems[0]}")

@@ -19,8 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from themescope.core.errors import DoubtError, ReadError
 from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
-from themescope.core.readers.account import ReadAccount
+from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
 from themescope.core.types import Article, Paragraph, Section, Shard
@@ -198,7 +199,13 @@ def _record(line: bytes) -> Parsed | None:
 
 
 def parsed_shards(
-    files: Files, language: str, executor: Executor | None, report: Report, log: ShardLog, stored: int
+    files: Files,
+    language: str,
+    executor: Executor | None,
+    report: Report,
+    log: ShardLog,
+    stored: int,
+    skip_unreadable: bool = False,
 ) -> Generator[Parsed]:
     """Yield the shards of files in order, those with a record without their articles; ``stored`` articles are stored.
 
@@ -211,7 +218,8 @@ def parsed_shards(
     yield from kept
     left = stored - sum(len(record.digests) for record in kept)
     notes = Parsed([], [])
-    with closing(_computed(files, language, executor, report, len(kept), notes)) as shards:
+    read = partial(_shards, files, SHARD_CHARACTERS, skip_unreadable, len(kept))
+    with closing(_computed(read, files, language, executor, report, notes)) as shards:
         for parsed in shards:
             log.add(parsed)
             here, left = min(left, len(parsed.articles)), max(left - len(parsed.articles), 0)
@@ -221,17 +229,15 @@ def parsed_shards(
 
 
 def _computed(
-    files: Files, language: str, executor: Executor | None, report: Report, skip: int, notes: Parsed
+    read: Callable[..., Any], files: Files, language: str, executor: Executor | None, report: Report, notes: Parsed
 ) -> Generator[Parsed]:
-    """Yield the shards after the first ``skip``, and add to ``notes`` what the readers say at the end."""
+    """Yield the shards of :func:`_shards`, and add to ``notes`` what the readers say at the end."""
     parse = ParseShard(files, language)
     paths = [path for path, _ in files]
     if executor is None:
-        read_and_parse = partial(_shards, files, SHARD_CHARACTERS, skip, parse.shard)
-        yield from _counted(read_files(paths, read_and_parse, report), notes)
+        yield from _counted(read_files(paths, partial(read, parse.shard), report), notes)
     else:
-        read = partial(_shards, files, SHARD_CHARACTERS, skip, Shard)
-        with closing(_counted(read_files(paths, read, report), notes)) as shards:
+        with closing(_counted(read_files(paths, partial(read, Shard), report), notes)) as shards:
             yield from executor.map(parse, shards, report=report)
 
 
@@ -242,12 +248,17 @@ def _counted(items: Generator[T, None, Parsed], notes: Parsed) -> Generator[T]:
 
 
 def _shards(
-    files: Files, characters: int, skip: int, shard: Callable[[str, list[Piece]], T], report: Report
+    files: Files,
+    characters: int,
+    skip_unreadable: bool,
+    skip: int,
+    shard: Callable[[str, list[Piece]], T],
+    report: Report,
 ) -> Generator[Path | T, None, Parsed]:
     """Yield the path of every file, and the shards after the first ``skip``; return what the readers say at the end."""
     pieces: list[Piece] = []
     size = number = 0
-    for each in _pieces(files, report):
+    for each in _pieces(files, skip_unreadable, report):
         if isinstance(each, Path):
             yield each
             continue
@@ -268,7 +279,7 @@ def _shards(
     return notes
 
 
-def _pieces(files: Files, report: Report) -> Iterator[Path | tuple[int, Any, int]]:
+def _pieces(files: Files, skip_unreadable: bool, report: Report) -> Iterator[Path | tuple[int, Any, int]]:
     """Yield the path of every file, then the index of the file, a piece, and its size in characters, in order."""
     sizes = [max(path.stat().st_size, 1) for path, _ in files]
     before = 0
@@ -276,10 +287,16 @@ def _pieces(files: Files, report: Report) -> Iterator[Path | tuple[int, Any, int
         yield path
         part = SubReport(report, before / sum(sizes), (before + sizes[file]) / sum(sizes))
         before += sizes[file]
-        if isinstance(reader, PiecewiseReader):
-            yield from ((file, piece, size) for piece, size in reader.pieces(path, part))
-        else:
-            yield from ((file, article, _characters(article)) for article in reader.read(path, part))
+        try:
+            if isinstance(reader, PiecewiseReader):
+                yield from ((file, piece, size) for piece, size in reader.pieces(path, part))
+            else:
+                yield from ((file, article, _characters(article)) for article in reader.read(path, part))
+        except ReadError as error:
+            account = getattr(reader, "account", None)
+            if not skip_unreadable or isinstance(error, DoubtError) or not isinstance(account, ReadAccount):
+                raise
+            account.skip(UNREADABLE, error.position, f"{error.problem} {error.advice}".strip())
 
 
 def _characters(article: Article) -> int:

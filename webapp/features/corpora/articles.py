@@ -117,29 +117,29 @@ def report(corpus: CorpusRecord) -> None:
             st.info(f"{plain(language_name(unspaced[0]))}: {_UNSPACED_NOTE}", icon=":material/translate:")
     counted = {name: _counts(corpus.report.get(name, {})) for name in ("skipped", "changed")}
     rest = {key: value for key, value in corpus.report.items() if key not in (*counted, REPORTED) and value}
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown("**Skipped or changed at import**")
-        entries = queries.read(lambda r: r.corpora.entries(corpus.id))
-        rows = [
-            (name.capitalize(), reason, number, _first_places(entries, name == "changed", reason))
-            for name, reasons in counted.items()
-            for reason, number in reasons.items()
-        ]
-        if rows:
-            draw_table(dict(zip(("What", "Reason", "Count", "First places"), zip(*rows, strict=True), strict=True)))
-        else:
-            st.caption("Nothing was skipped or changed.")
-        if entries:
-            listed = [("changed" if e.change else "skipped", e.reason, e.place, e.text) for e in entries]
-            download(
-                f"All {count(len(entries), 'place')} (CSV)",
-                lambda: csv_text(("what", "reason", "place", "text"), listed),
-                f"{corpus.name} skipped.csv",
-            )
+    st.markdown("**Import report**")
+    totals = {name: sum(reasons.values()) for name, reasons in counted.items()}
+    st.markdown(
+        f"{count(corpus.sentences, 'sentence')} in {count(corpus.paragraphs, 'paragraph')} stored, "
+        f"{count(totals['skipped'], 'part')} left out, {totals['changed']:,} changed."
+    )
+    entries = queries.read(lambda r: r.corpora.entries(corpus.id))
+    rows = [
+        (name.capitalize(), reason, number, _first_places(entries, name == "changed", reason))
+        for name, reasons in counted.items()
+        for reason, number in reasons.items()
+    ]
+    if rows:
+        draw_table(dict(zip(("What", "Reason", "Count", "First places"), zip(*rows, strict=True), strict=True)))
+    if entries:
+        listed = [("changed" if e.change else "skipped", e.reason, e.place, e.text) for e in entries]
+        download(
+            f"All {count(len(entries), 'place')} (CSV)",
+            lambda: csv_text(("what", "reason", "place", "text"), listed),
+            f"{corpus.name} skipped.csv",
+        )
     if rest:
-        with right:
-            st.markdown("**Import settings**")
+        with st.expander("Import settings", icon=":material/tune:"):
             forms.facts_table(rest)
     overview(corpus)
     topics = queries.topic_counts(corpus.id, corpus.created)

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from themescope.core.errors import ReadError
+from themescope.core.errors import DoubtError, ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import files_below, is_dataset
 from themescope.core.readers.documents.archive import packed_dataset
-from themescope.core.readers.formats import detect, preview, suffixes
+from themescope.core.readers.formats import detect, files_of, preview, suffixes
 from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.shared import input_files, queries
-from themescope.webapp.shared.components import attempt
+from themescope.webapp.shared.components import attempt, clickable_table
 from themescope.webapp.shared.forms import checked, config_fields, table_form
 from themescope.webapp.shared.input_files import TableColumns
 from themescope.webapp.shared.job_status import follow, submit
 from themescope.webapp.shared.text import count, plain, shorten, words
 
 _UPLOAD_MB = 500
+_LISTED = 12
+"""Files that the list shows without scrolling."""
+_LIST_PX = 420
 _ARCHIVE = "zip"
 _ONLY_IMPORT = (
     "Off: vectors, themes and a map follow by themselves. Of more than "
@@ -38,37 +43,131 @@ def form() -> None:
     paths = _files()
     if not paths:
         return
-    name, language, reader_id = _about(paths)
-    card = REGISTRY.get(reader_id)
-    chosen = (
-        _columns(paths[0])
-        if "table" in card.tags
-        else TableColumns(config_fields(card.config_class(), f"corpora_import_reader_{card.id}"))
-    )
-    if chosen is None:
+    key = _key(paths)
+    glances = [_glance(str(path), _size(path)) for path in paths] if len(paths) > 1 else []
+    _about(paths, next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0]), key)
+    known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"corpora_import_plans_{key}", {})
+    listing = st.container()
+    path = _opened(paths, glances, key) if glances else paths[0]
+    plan = _plan(path)
+    known.pop(path, None)
+    if plan is not None:
+        known[path] = plan
+    open_questions = [p.name for p, glance in zip(paths, glances, strict=False) if glance.doubtful and p not in known]
+    if glances:
+        with listing:
+            _list(paths, glances, known, key)
+        own = {str(path): {name: plan[name] for name in ("reader", "settings")} for path, plan in known.items()}
+        args: dict[str, Any] = {"by_file": own, "skip_unreadable": True}
+    elif plan is None:
         return
-    config = checked(card.config_class(), chosen.settings)
-    if config is None or not _show_preview(paths[0], reader_id, config.to_dict()):
-        return
-    args = {
-        "files": [str(path) for path in paths],
-        "corpus": name.strip(),
-        "language": language,
-        "reader": reader_id,
-        "settings": config.to_dict(),
-        "types": dict(chosen.types),
-    }
+    else:
+        args = dict(plan)
+    if open_questions:
+        names = ", ".join(f"**{plain(name)}**" for name in open_questions)
+        st.warning(f"Choose how to read {names}: look at it above, or remove it.", icon=":material/help:")
+    types = {column: type for plan in known.values() for column, type in plan["types"].items()}
+    args |= {"files": [str(path) for path in paths], "types": types}
     with st.container(horizontal=True, vertical_alignment="center"):
         # Queued before the page is redrawn, because another click would interrupt the run.
         st.button(
             "Import",
             type="primary",
             icon=":material/download:",
-            disabled=not name.strip(),
+            disabled=bool(open_questions) or not str(st.session_state[f"corpora_import_name_{key}"]).strip(),
             on_click=_queue,
-            args=(args, _key(paths), _round()),
+            args=(args, key, _round()),
         )
         st.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
+
+
+def _plan(path: Path) -> dict[str, Any] | None:
+    """Draw how one file is read, and its first articles; return its reader, its settings and the types of columns.
+
+    None, with the reason on the page, if it cannot be read, or a person has to choose first.
+    """
+    reader_id = _format(path)
+    card = REGISTRY.get(reader_id)
+    chosen = (
+        _columns(path)
+        if "table" in card.tags
+        else TableColumns(config_fields(card.config_class(), f"corpora_import_reader_{card.id}_{_key([path])}"))
+    )
+    config = None if chosen is None else checked(card.config_class(), chosen.settings)
+    if chosen is None or config is None or not _show_preview(path, reader_id, config.to_dict()):
+        return None
+    return {"reader": reader_id, "settings": config.to_dict(), "types": dict(chosen.types)}
+
+
+@dataclass(frozen=True)
+class _Glance:
+    """What one of several files is, and how it begins."""
+
+    format: str
+    begins: str = ""
+    problem: str = ""
+    doubtful: bool = False
+    """A person has to choose how it is read."""
+
+
+@st.cache_data(show_spinner="Looking at the files …", max_entries=2_000)
+def _glance(path: str, size: int) -> _Glance:
+    """Return what a file is; ``size`` distinguishes versions of it."""
+    file = Path(path)
+    id = ""
+    try:
+        id = detect(file)
+        articles = preview(file, id, n=1).articles
+        texts = (text for a in articles for s in a.sections for p in s.paragraphs for text in (p.text, *p.sentences))
+        return _Glance(REGISTRY.get(id).title, shorten(next(filter(None, texts), ""), 80))
+    except ReadError as error:
+        return _Glance(REGISTRY.get(id).title if id else "Unknown", "", error.problem, isinstance(error, DoubtError))
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in files_below(path))
+
+
+def _list(paths: Sequence[Path], glances: Sequence[_Glance], known: Mapping[Path, Any], key: int) -> None:
+    """Draw several files, each with its format, and whether it is ready; a click opens one."""
+
+    def state(path: Path, glance: _Glance) -> str:
+        if glance.doubtful:
+            return "Chosen" if path in known else "Choose"
+        return "Left out" if glance.problem else "Ready"
+
+    clickable_table(
+        {
+            "File": [path.name for path in paths],
+            "Format": [glance.format for glance in glances],
+            "kB": [max(round(_size(path) / 1000), 1) for path in paths],
+            "State": list(map(state, paths, glances)),
+            "Begins with": [glance.begins or glance.problem for glance in glances],
+        },
+        f"corpora_import_list_{key}",
+        lambda row: st.session_state.update({_look(key): row}),
+        height="content" if len(paths) <= _LISTED else _LIST_PX,
+    )
+    left_out = sum(bool(glance.problem) and not glance.doubtful for glance in glances)
+    st.caption(
+        f"{count(len(paths), 'file')}, each read in its own format."
+        + (f" {left_out:,} of them cannot be read: left out, and listed in the report." if left_out else "")
+    )
+
+
+def _opened(paths: Sequence[Path], glances: Sequence[_Glance], key: int) -> Path:
+    """Draw the choice of the file to look at; at first, one that needs a choice, else the first that can be read."""
+    doubtful = (i for i, glance in enumerate(glances) if glance.doubtful)
+    readable = (i for i, glance in enumerate(glances) if not glance.problem)
+    st.session_state.setdefault(_look(key), next(chain(doubtful, readable), 0))
+    chosen: int = st.selectbox(
+        "File to look at", range(len(paths)), format_func=lambda i: paths[i].name, key=_look(key)
+    )
+    return paths[chosen]
+
+
+def _look(key: int) -> str:
+    return f"corpora_import_look_{key}"
 
 
 def _columns(path: Path) -> TableColumns | None:
@@ -169,40 +268,43 @@ def _dataset(folder: Path) -> tuple[Path, ...]:
 
 
 def _in_folder(folder: Path) -> tuple[Path, ...]:
-    known = [path for path in sorted(folder.iterdir()) if path.suffix.lstrip(".").lower() in suffixes()]
-    if not known:
-        st.error(f"No file in {plain(folder)} has a known suffix. Known suffixes: {', '.join(suffixes())}.")
+    known = attempt(lambda: files_of(folder)) or []
     # A symbolic link in the folder may lead outside of the folders that pages may read.
     found = [input_files.server_path(str(path)) for path in known]
     return () if None in found else tuple(path for path in found if path is not None)
 
 
-def _about(paths: Sequence[Path]) -> tuple[str, str, str]:
+def _about(paths: Sequence[Path], first: Path, key: int) -> None:
+    """Draw name and language of the project; they are read from the session when the import is queued."""
     whole_folder = len(paths) > 1 and not input_files.is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
-    key = _key(paths)
-    left, middle, right = st.columns([2, 1, 2])
-    name = left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
+    if len(paths) > 1 and not whole_folder:
+        stem += f" and {count(len(paths) - 1, 'more file', 'more files')}"
+    left, right = st.columns([2, 1])
+    left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
     known = sorted(LANGUAGES, key=language_name)
-    language = middle.selectbox(
+    right.selectbox(
         "Language",
         known,
-        index=known.index(_language(str(paths[0]))),
+        index=known.index(_language(str(first))),
         format_func=language_name,
         key=f"corpora_import_language_{key}",
         help="Determines how sentences are split. Detected from the first articles.",
     )
+
+
+def _format(path: Path) -> str:
+    """Draw the choice of the reader."""
     ids = REGISTRY.ids()
-    found = attempt(lambda: detect(paths[0])) or ids[-1]
-    reader_id = right.selectbox(
+    found = attempt(lambda: detect(path)) or ids[-1]
+    return st.selectbox(
         "Format (detected)",
         ids,
         index=ids.index(found),
         format_func=lambda id: REGISTRY.get(id).title,
-        key=f"corpora_import_format_{key}",
+        key=f"corpora_import_format_{_key([path])}",
     )
-    return name, language, reader_id
 
 
 @st.cache_data(show_spinner=False, max_entries=8)

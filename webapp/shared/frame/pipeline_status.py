@@ -174,6 +174,10 @@ def _took(job: JobRecord | None) -> str:
 def _imported(record: CorpusRecord, job: JobRecord | None) -> None:
     st.caption(f"{count(record.sentences, 'sentence')} of {count(record.articles, 'article')}{_took(job)}")
     page_link("corpora", "Read the articles", view={"view": "Read", "corpus": record.name})
+    skipped, changed = (sum(record.report.get(name, {}).values()) for name in ("skipped", "changed"))
+    if skipped or changed:
+        told = f"Import report: {skipped:,} left out, {changed:,} changed"
+        page_link("corpora", told, view={"view": "All projects", "details": record.name})
 
 
 def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
