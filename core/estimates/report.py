@@ -1,0 +1,192 @@
+"""Methods paragraph of estimates, and files with which anybody can compute them again.
+
+The replication script needs Python and NumPy alone: it contains the text of ``formulas`` and a program that reads the
+table and prints the same lines as :func:`printed`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from themescope.core.errors import DataError
+from themescope.core.estimates import formulas
+from themescope.core.estimates.shares import NOT_RANDOM, CodedUnits, ShareEstimate, share, shares
+from themescope.core.labelling.markup import Cite, Foreign, Reference, Sentence, counted
+from themescope.core.types import Estimate
+
+REFERENCES: Mapping[str, Reference] = {
+    found.key: found
+    for found in (
+        Reference(
+            "angelopoulos2023", "article", ("Angelopoulos, Anastasios N.", "Duchi, John C.", "Zrnic, Tijana"),
+            "PPI++: Efficient prediction-powered inference", "arXiv:2311.01453", 2023,
+        ),
+        Reference(
+            "egami2023", "inproceedings",
+            ("Egami, Naoki", "Hinck, Musashi", "Stewart, Brandon M.", "Wei, Hanying"),
+            "Using imperfect surrogates for downstream inference: Design-based supervised learning for social science "
+            "applications of large language models", "Advances in Neural Information Processing Systems", 2023, "36",
+        ),
+        Reference(
+            "korn1998", "article", ("Korn, Edward L.", "Graubard, Barry I."),
+            "Confidence intervals for proportions with small expected number of positive counts estimated from survey "
+            "data", "Survey Methodology", 1998, "24", "193–201",
+        ),
+        Reference(
+            "wilson1927", "article", ("Wilson, Edwin B.",),
+            "Probable inference, the law of succession, and statistical inference",
+            "Journal of the American Statistical Association", 1927, "22", "209–212",
+        ),
+    )
+}  # fmt: skip
+
+
+def paragraphs(code: str, units: CodedUnits, found: Sequence[ShareEstimate], machine: str) -> list[list[Sentence]]:
+    """Return the methods section of estimates of ``code``: what was estimated from what, how, and with which results.
+
+    ``machine`` names what gave the codes. :func:`themescope.core.labelling.markup.markdown` and its siblings write the
+    paragraphs, with :data:`REFERENCES`.
+    """
+    where = np.ones(len(units.labels), dtype=bool)
+    sampled = units.weights > 0
+    n = counted(int(sampled.sum()), "unit")
+    data: list[Sentence] = [
+        (f"We estimated the share of {counted(len(where), 'unit')} with the code “", Foreign(code), "”."),
+        (f"People labelled {n} in {counted(units.labelled_documents(where), 'document')}{_sampling(units)}.",),
+    ]
+    method: list[Sentence] = []
+    if units.codes is not None:
+        data.append(("All units were coded by ", Foreign(machine), "."))
+        method.append(
+            (
+                "The shares are corrected for its mistakes by prediction-powered inference with power tuning ",
+                Cite("angelopoulos2023"),
+                ", with labels weighted by the inverse of their sampling probabilities ",
+                Cite("egami2023"),
+                ": the mean of the machine's codes, times λ, plus the weighted mean of label – λ · code over the "
+                "labels, where λ between 0 and 1 minimizes the variance.",
+            )
+        )
+    else:
+        method.append(("The shares are means of the labels, weighted by the inverse of their sampling probabilities.",))
+    clusters = "documents" if units.documents is not None else "units"
+    method.append(
+        (
+            f"Standard errors are clustered by {'document' if units.documents is not None else 'unit'}; 95 % intervals "
+            "are Wilson's ",
+            Cite("wilson1927"),
+            " with the effective sample size ",
+            Cite("korn1998"),
+            f" and the t distribution with the effective number of labelled {clusters} – 1 degrees of freedom.",
+        )
+    )
+    results: list[Sentence] = [
+        ("For “", Foreign(one.name), "”, it is ", _percent(one.corrected), f" (λ = {one.tuning:.2f}).")
+        if one.name
+        else ("The share is ", _percent(one.corrected), f" (λ = {one.tuning:.2f}).")
+        for one in found
+        if one.corrected is not None
+    ]
+    told = list(dict.fromkeys(w for one in found for w in one.warnings if w != NOT_RANDOM))
+    return [data, method, [*results, *((w,) for w in told)]]
+
+
+def _sampling(units: CodedUnits) -> str:
+    if units.probabilities is None:
+        return ", which were not sampled at random; the intervals leave out the error that comes from their choice"
+    chances = units.probabilities[units.weights > 0]
+    if not len(chances) or float(chances.max() - chances.min()) < 1e-9:
+        return ", sampled at random with equal probabilities"
+    return f", sampled at random with probabilities from {chances.min():.3g} to {chances.max():.3g}"
+
+
+def _percent(found: Estimate) -> str:
+    return f"{100 * found.value:.1f} % (95 % interval {100 * found.low:.1f} to {100 * found.high:.1f})"
+
+
+# --- replication ------------------------------------------------------------------------------------------------------
+
+DATA, SCRIPT = "units.csv", "replicate.py"
+COLUMNS = ("unit", "document", "group", "label", "code", "probability")
+
+
+def printed(found: Sequence[ShareEstimate]) -> str:
+    """Return estimates as the replication script prints them, in percent: one line for each group and way."""
+    lines = ["group\testimate\tshare\tlow\thigh"]
+    for one in found:
+        for name, value in (("people", one.people), ("machine", one.machine), ("corrected", one.corrected)):
+            if value is not None:
+                numbers = "\t".join(f"{100 * x:.4f}" for x in (value.value, value.low, value.high))
+                lines.append(f"{one.name or 'all units'}\t{name}\t{numbers}")
+    return "\n".join(lines) + "\n"
+
+
+def estimates(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
+    """Return the share among all units, and in each group (n,)."""
+    return [share(units), *shares(units, groups)]
+
+
+def replication_files(units: CodedUnits, groups: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the text of a CSV file and of a script that prints :func:`printed` of :func:`estimates` from it, by name.
+
+    ``groups`` and ``ids`` (n,) are names of the groups and of the units. Raises
+    :class:`themescope.core.errors.DataError` if a group has the name of the line of all units.
+    """
+    if "all units" in groups:
+        raise DataError("A group is called “all units”, as the line of all of them is. Rename the group.")
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    documents = np.arange(len(groups)) if units.documents is None else units.documents
+    labels = ["" if np.isnan(x) else repr(x) for x in units.labels.tolist()]
+    codes = [""] * len(labels) if units.codes is None else [repr(x) for x in units.codes.tolist()]
+    chances = np.full(len(labels), 1.0) if units.probabilities is None else units.probabilities
+    names = range(1, len(labels) + 1) if ids is None else ids
+    known = ["" if np.isnan(x) else repr(x) for x in chances.tolist()]
+    writer.writerows(zip(names, documents.tolist(), groups, labels, codes, known, strict=True))
+    script = Path(formulas.__file__).read_text(encoding="utf-8") + _PROGRAM
+    return {DATA: table.getvalue(), SCRIPT: script}
+
+
+_PROGRAM = '''
+
+def main() -> None:
+    """Read units.csv beside this script, and print the shares of all units and of each group in percent."""
+    import csv
+    from pathlib import Path
+
+    with open(Path(__file__).with_name("units.csv"), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    label, code, chance = (
+        np.array([float(row[name]) if row[name] else math.nan for row in rows])
+        for name in ("label", "code", "probability")
+    )
+    group = np.array([row["group"] for row in rows])
+    document = np.unique(np.array([row["document"] for row in rows]), return_inverse=True)[1]
+    used = ~np.isnan(label) & ~np.isnan(chance)
+    weight = np.divide(1.0, chance, out=np.zeros(len(rows)), where=used)
+    label, machine = np.where(used, label, 0.0), not np.isnan(code).any()
+    print("group\\testimate\\tshare\\tlow\\thigh")
+    for name in ["", *sorted(set(group.tolist()) - {""})]:
+        where = (group == name) if name else np.ones(len(rows), dtype=bool)
+        y, f, w, d = label[where], code[where], weight[where], document[where]
+        found = {}
+        if (w > 0).sum() >= FEWEST_LABELS and len(np.unique(d[w > 0])) >= FEWEST_DOCUMENTS:
+            found["people"] = mean(y, None, w, d, len(rows))
+        if machine:
+            found["machine"] = mean(f, None, np.ones(len(f)), d, len(rows))
+        if "people" in found:
+            found["corrected"] = mean(y, f if machine else None, w, d, len(rows))
+        for way, one in found.items():
+            numbers = (min(1.0, max(0.0, one.value)), *interval(one))
+            print("\\t".join([name or "all units", way, *(f"{100 * x:.4f}" for x in numbers)]))
+
+
+if __name__ == "__main__":
+    main()
+'''

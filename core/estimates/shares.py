@@ -1,0 +1,216 @@
+"""Shares of a code: from people's labels alone, from the machine's codes alone, and corrected; with 95 % intervals.
+
+The corrected share is that of prediction-powered inference with power tuning (Angelopoulos, Duchi and Zrnic 2023,
+"PPI++", arXiv:2311.01453) for labels sampled with known, unequal probabilities (Egami et al. 2023, "Using imperfect
+surrogates for downstream inference: design-based supervised learning", NeurIPS 36), with documents as clusters. It is
+valid however bad the machine is, and as precise as people alone at least. docs/estimates.md has the formulas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.errors import DataError
+from themescope.core.estimates import formulas
+from themescope.core.estimates.formulas import FEWEST_DOCUMENTS, FEWEST_LABELS
+from themescope.core.labelling.markup import counted
+from themescope.core.types import Estimate, Floats, Ids
+
+Where = npt.NDArray[np.bool_]  # (n,) units of a group
+
+NOT_RANDOM = (
+    "The labels were not sampled at random, or their probabilities are unknown: the intervals leave out the error that "
+    "comes from the choice of the units. Label a random sample."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedUnits:
+    """The n units of a corpus with what people and the machine said about one code.
+
+    Raises :class:`themescope.core.errors.DataError` if lengths differ or a value is out of range.
+    """
+
+    labels: Floats
+    """(n,) 1 if people gave the code and 0 if not, or the share of people who did; NaN without a label."""
+    codes: Floats | None
+    """(n,) 1 or 0, or the probability of the code, from the machine; None without a machine."""
+    probabilities: Floats | None = None
+    """(n,) probability of each unit to be given to people, above 0; NaN of labels that were not sampled at random (they
+    are left out), None if no label was (all are used as if equally probable)."""
+    documents: Ids | None = None
+    """(n,) document of each unit; None if each unit is a document of its own."""
+    label: Floats = field(init=False)
+    """(n,) labels that estimates use; 0 of other units."""
+    weights: Floats = field(init=False)
+    """(n,) 1 / probability of the sampled labels, otherwise 0."""
+    document: Ids = field(init=False)
+    """(n,) place of the document among those of the units, ascending."""
+    document_count: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.labels)
+        labelled = ~np.isnan(self.labels)
+        for name, values in (("labels", self.labels), ("codes", self.codes), ("probabilities", self.probabilities)):
+            if values is None:
+                continue
+            if values.shape != (n,):
+                raise DataError(f"There are {n:,} labels but {len(values):,} {name}. Give one value for each unit.")
+            known = values if name == "codes" else values[~np.isnan(values)]
+            if not bool(((known >= 0) & (known <= 1)).all()):
+                raise DataError(f"The {name} are not all between 0 and 1. Give 0, 1 or a share for each unit.")
+        if self.documents is not None and self.documents.shape != (n,):
+            raise DataError(f"There are {n:,} labels but {len(self.documents):,} documents. Give one for each unit.")
+        chances = np.ones(n) if self.probabilities is None else self.probabilities
+        if bool((chances[labelled] == 0).any()):
+            raise DataError("A labelled unit has the sampling probability 0. Give its probability, or NaN if unknown.")
+        weights = np.divide(1.0, chances, out=np.zeros(n), where=labelled & ~np.isnan(chances))
+        place = np.arange(n) if self.documents is None else np.unique(self.documents, return_inverse=True)[1]
+        object.__setattr__(self, "label", np.where(weights > 0, self.labels, 0.0))
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "document", place.astype(np.int64).ravel())
+        object.__setattr__(self, "document_count", int(place.max(initial=-1)) + 1)
+
+    def sampled(self, where: Where) -> Where:
+        """Return the (n,) units of ``where`` with a label that estimates use."""
+        return where & (self.weights > 0)
+
+    def warnings(self, where: Where) -> tuple[str, ...]:
+        """Return what a reader of estimates for ``where`` (n,) must know, one sentence or two each."""
+        found = []
+        if self.probabilities is None and bool(self.sampled(where).any()):
+            found.append(NOT_RANDOM)
+        unsampled = int((where & ~np.isnan(self.labels)).sum() - self.sampled(where).sum())
+        if unsampled:
+            verb = "was" if unsampled == 1 else "were"
+            found.append(f"{counted(unsampled, 'label')} {verb} not sampled at random and left out.")
+        if self.too_few(where):
+            found.append(
+                f"Too few labels to tell: {counted(int(self.sampled(where).sum()), 'sampled label')} in "
+                f"{counted(self.labelled_documents(where), 'document')}; at least {FEWEST_LABELS} labels in "
+                f"{FEWEST_DOCUMENTS} documents are needed."
+            )
+        return tuple(found)
+
+    def labelled_documents(self, where: Where) -> int:
+        """Return the number of documents with sampled labels in ``where`` (n,)."""
+        return len(np.unique(self.document[self.sampled(where)]))
+
+    def too_few(self, where: Where) -> bool:
+        """Whether the sampled labels of ``where`` (n,) are too few for an interval."""
+        return int(self.sampled(where).sum()) < FEWEST_LABELS or self.labelled_documents(where) < FEWEST_DOCUMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class ShareEstimate:
+    """A share, or a difference of two shares, estimated in three ways. ``n`` of each is its number of documents."""
+
+    name: str
+    """Name of the group; "" for all units."""
+    people: Estimate | None
+    """From the sampled labels alone; None if they are too few."""
+    machine: Estimate | None
+    """From the machine's codes alone: its interval leaves out their mistakes. None without a machine."""
+    corrected: Estimate | None
+    """From both; None if the labels are too few. Equal to ``people`` without a machine."""
+    tuning: float
+    """Weight of the machine's codes in the corrected estimate, 0 (useless) to 1; lambda of PPI++."""
+    units: int
+    labels: int
+    """Number of sampled labels."""
+    warnings: tuple[str, ...]
+
+
+def share(units: CodedUnits, where: Where | None = None, name: str = "") -> ShareEstimate:
+    """Return the share of the code among the units of ``where`` (n,), by default all.
+
+    Raises :class:`themescope.core.errors.DataError` if there are none.
+    """
+    where = _everything(units) if where is None else where
+    return _result(name, _means(units, where), units, where)
+
+
+def shares(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
+    """Return the share in each group, by name: (n,) groups, such as parties or years; "" is no group."""
+    names, place = np.unique(np.array(groups, dtype=str), return_inverse=True)
+    return [share(units, place.ravel() == i, str(name)) for i, name in enumerate(names) if name]
+
+
+def difference(units: CodedUnits, first: Where, second: Where, name: str = "") -> ShareEstimate:
+    """Return the share in ``first`` minus that in ``second``: (n,) units of two groups.
+
+    Raises :class:`themescope.core.errors.DataError` if a group has no units, or both have the same unit.
+    """
+    if bool((first & second).any()):
+        raise DataError("The groups have common units. Compare groups without common units.")
+    both, documents = first | second, units.labelled_documents(first | second)
+    found: list[Estimate | None] = []
+    tuning = 0.0
+    for one, other in zip(_means(units, first), _means(units, second), strict=True):
+        if one is None or other is None:
+            found.append(None)
+        else:
+            found.append(Estimate(*formulas.difference(one, other), documents))
+            tuning = min(one.tuning, other.tuning)
+    people, machine, corrected = found
+    warnings = tuple(dict.fromkeys([*units.warnings(first), *units.warnings(second)]))
+    labels = int(units.sampled(both).sum())
+    return ShareEstimate(name, people, machine, corrected, tuning, int(both.sum()), labels, warnings)
+
+
+def composition(units: CodedUnits, where: Where, name: str = "") -> ShareEstimate:
+    """Return the share of ``where`` (n,) among the units with the code, such as a party's part of a theme.
+
+    An estimate is None if no unit has the code.
+    """
+    everything, part = _everything(units), where.astype(np.float64)
+    place = units.document, units.document_count
+    label, codes = units.label, units.codes
+    found: list[formulas.Mean | None] = [None, None, None]
+    if not units.too_few(everything):
+        found[0] = formulas.ratio(part, label, None, units.weights, *place)
+        found[2] = formulas.ratio(part, label, codes, units.weights, *place)
+    if codes is not None:
+        found[1] = formulas.ratio(part, codes, None, np.ones(len(part)), *place)
+    return _result(name, found, units, everything)
+
+
+def _everything(units: CodedUnits) -> Where:
+    return np.ones(len(units.labels), dtype=bool)
+
+
+def _means(units: CodedUnits, where: Where) -> list[formulas.Mean | None]:
+    """Return the means of people, of the machine, and corrected."""
+    if not where.any():
+        raise DataError("There are no units to estimate a share of. Choose a group with units.")
+    place = units.document[where], units.document_count
+    codes = None if units.codes is None else units.codes[where]
+    found: list[formulas.Mean | None] = [None, None, None]
+    if codes is not None:
+        found[1] = formulas.mean(codes, None, np.ones(len(codes)), *place)
+    if not units.too_few(where):
+        label, weights = units.label[where], units.weights[where]
+        found[0], found[2] = (formulas.mean(label, used, weights, *place) for used in (None, codes))
+    return found
+
+
+def _result(name: str, found: Sequence[formulas.Mean | None], units: CodedUnits, where: Where) -> ShareEstimate:
+    counts = units.labelled_documents(where), len(np.unique(units.document[where])), units.labelled_documents(where)
+    people, machine, corrected = (
+        None if mean is None or math.isnan(mean.value) else Estimate(clipped(mean.value), *formulas.interval(mean), n)
+        for mean, n in zip(found, counts, strict=True)
+    )
+    tuning = found[2].tuning if found[2] is not None else 0.0
+    labels = int(units.sampled(where).sum())
+    size, warnings = int(where.sum()), units.warnings(where)
+    return ShareEstimate(name, people, machine, corrected, tuning, size, labels, warnings)
+
+
+def clipped(share: float) -> float:
+    """Return a share between 0 and 1: a corrected estimate of a rare code may lie a little outside."""
+    return min(1.0, max(0.0, share))

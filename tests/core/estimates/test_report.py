@@ -1,0 +1,59 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.core.estimates.studies import Study
+from themescope.core.errors import DataError
+from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, printed, replication_files
+from themescope.core.estimates.shares import CodedUnits
+from themescope.core.labelling.markup import latex_text, markdown
+
+UNITS = Study(0.2, documents=150, per_document=20, correlation=0.1, unequal=True).draw(np.random.default_rng(1))
+GROUPS = np.array(["Party “Ä”, left", "Green\nparty", ""])[np.minimum(np.arange(3000) // 1400, 2)].tolist()
+GROUPS[-30:] = ["tiny"] * 30
+
+
+@pytest.mark.parametrize("case", ["machine", "people", "not at random"])
+def test_replication_in_a_fresh_interpreter_gives_the_same_digits(tmp_path: Path, case: str) -> None:
+    units = {
+        "machine": UNITS,
+        "people": CodedUnits(UNITS.labels, None, UNITS.probabilities, UNITS.documents),
+        "not at random": CodedUnits(UNITS.labels, UNITS.codes, None),
+    }[case]
+    groups = [group.replace("\n", " ") for group in GROUPS]
+    for name, text in replication_files(units, groups).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-I", "-X", "utf8", str(tmp_path / "replicate.py")]
+    run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, cwd=tmp_path)
+    assert run.stdout == printed(estimates(units, groups))
+    assert len(run.stdout.splitlines()) >= 5
+
+
+def test_the_script_needs_numpy_alone() -> None:
+    script = replication_files(UNITS, GROUPS)["replicate.py"]
+    imported = {
+        line.split()[1].split(".")[0] for line in script.splitlines() if line.strip().startswith(("import ", "from "))
+    }
+    assert imported == {"__future__", "csv", "dataclasses", "functools", "math", "numpy", "pathlib", "statistics"}
+
+
+def test_a_group_with_the_name_of_the_line_of_all_units() -> None:
+    with pytest.raises(DataError, match="Rename the group"):
+        replication_files(UNITS, ["all units"] * 3000)
+
+
+def test_methods_paragraph() -> None:
+    found = estimates(UNITS, GROUPS)
+    text = markdown(paragraphs("housing", UNITS, found, "logistic regression"), REFERENCES)
+    assert "3,000 units" in text and "300 units" in text and "logistic regression" in text
+    assert "with probabilities from" in text and "clustered by document" in text
+    one = found[0].corrected
+    assert f"{100 * one.value:.1f} % (95 % interval {100 * one.low:.1f} to {100 * one.high:.1f})" in text
+    assert "Angelopoulos" in text and "Egami" in text and "Too few labels to tell" in text
+    assert r"\cite{egami2023}" in latex_text(paragraphs("housing", UNITS, found, "logistic regression"))
+    alone = CodedUnits(UNITS.labels, None, None)
+    text = markdown(paragraphs("housing", alone, estimates(alone, GROUPS), ""), REFERENCES)
+    assert "not sampled at random" in text and "Angelopoulos" not in text and "clustered by unit" in text
