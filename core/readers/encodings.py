@@ -35,8 +35,8 @@ _WIDE = {"zh": ("gb18030", "big5"), "ja": ("cp932", "euc-jp"), "ko": ("cp949",)}
 _NARROW = {
     "cp1252": 1.0, "cp1250": 0.9, "cp1251": 0.9, "cp1253": 0.9, "cp1254": 0.9, "cp1255": 0.9, "cp1256": 0.9,
     "cp1257": 0.9, "cp1258": 0.8, "cp874": 0.9, "iso-8859-15": 0.8, "iso-8859-2": 0.8, "iso-8859-5": 0.8,
-    "iso-8859-7": 0.8, "iso-8859-8": 0.8, "koi8-r": 0.8, "koi8-u": 0.7, "mac-roman": 0.6, "cp850": 0.6, "cp852": 0.6,
-    "cp866": 0.6, "mac-cyrillic": 0.6, "mac-latin2": 0.5,
+    "iso-8859-6": 0.8, "iso-8859-7": 0.8, "iso-8859-8": 0.8, "koi8-r": 0.8, "koi8-u": 0.7, "mac-roman": 0.6,
+    "cp850": 0.6, "cp852": 0.6, "cp866": 0.6, "mac-cyrillic": 0.6, "mac-latin2": 0.5,
 }  # fmt: skip
 """Encoding of one byte per character → how common it is."""
 ENCODINGS = ("utf-8", "utf-16", "utf-32", *_NARROW, *(name for names in _WIDE.values() for name in names))
@@ -93,8 +93,9 @@ def _score(text: str, encoding: str) -> float:
     if not words:
         return 0.0
     total = signs.total()
-    mixed += len(_TWO_SCRIPTS.findall(text.lower()))
     case = max(1 - mixed / len(words), 0.0)
+    beyond_ascii = sum(not word.isascii() for word in words) or 1
+    case *= max(1 - len(_TWO_SCRIPTS.findall(text.lower())) / beyond_ascii, 0.0)
     best = 0.0
     for language, letters in _LETTERS.items():
         inside = sum(n for sign, n in signs.items() if sign in letters) / total if total else 1.0

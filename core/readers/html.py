@@ -311,5 +311,7 @@ class _Page:
 
 
 def recognises(head: FileHead) -> bool:
-    """Return whether a file begins with an HTML element; Markdown documents may do so, too."""
+    """Return whether a file begins with an HTML element, as Markdown documents may, or with any and is named so."""
+    if head.suffix in (".html", ".htm", ".xhtml") and head.text.startswith("<"):
+        return True
     return head.suffix not in (".md", ".markdown") and bool(_HTML.match(head.text))

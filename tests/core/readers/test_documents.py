@@ -256,6 +256,14 @@ def test_pdf_running_heads_page_numbers_and_footnotes_are_listed(tmp_path):
     assert [e.place for e in account.entries if e.reason == "page number"] == [f"page {n}" for n in range(1, 5)]
 
 
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_pages_that_are_turned_are_read(turn, tmp_path):
+    page = column(72, 740, "The bus is late and", "trains are full.")
+    data = pdf_of([page]).replace(b"/Type/Page/", b"/Type/Page/Rotate %d/" % turn)
+    (article,), account = read(write(tmp_path, "a.pdf", data))
+    assert texts(article) == {"": ["The bus is late and trains are full."]} and not account.skipped
+
+
 def test_a_sentence_goes_on_over_pages(tmp_path):
     pages = [column(72, 740, "The bus was"), column(72, 740, "late again."), column(72, 740, "Trains are full.")]
     (article,), _ = read(write(tmp_path, "a.pdf", pdf_of(pages)))
@@ -410,6 +418,14 @@ def test_every_word_of_subtitles_is_stored_or_listed(tmp_path, cues):
 def test_text_of_pages_is_kept_or_listed(body, expected, skipped, tmp_path):
     (article,), account = read(write(tmp_path, "a.html", f"<html><body>{body}".encode()))
     assert texts(article) == {"": expected} and account.skipped == skipped
+
+
+def test_pieces_of_pages_are_recognised_by_their_name(tmp_path):
+    piece = b'<?xml version="1.0"?><style>p {}</style><span>The bus is late.</span>'
+    (article,), _ = read(write(tmp_path, "a.html", piece))
+    assert texts(article) == {"": ["The bus is late."]}
+    with pytest.raises(ReadError, match="XML"):
+        read(write(tmp_path, "a.txt", piece))
 
 
 def test_pages_laid_out_by_a_table_have_headings(tmp_path):

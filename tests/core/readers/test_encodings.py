@@ -121,7 +121,7 @@ TEXTS = {
         "למה אין יותר חשמליות? אף אחד לא יודע.",
     ),
     "ar": (
-        "cp1256",
+        "cp1256 iso-8859-6",
         "تأخرت الحافلة مرة أخرى واضطررنا إلى المشي.",
         "القطارات مزدحمة خاصة في الصباح.",
         "لماذا لا توجد عربات أكثر؟ لا أحد يعرف.",
@@ -197,6 +197,19 @@ def test_no_encoding_is_taken_for_another() -> None:
         assert found[0].text == text, (language, encoding, found[0])
         right += 1
     assert right >= 150 and asked <= 25
+
+
+def test_texts_in_several_languages_are_not_taken_for_another() -> None:
+    data = (
+        'Die schöne Frau hat Kuchen gegessen. Sie sagte: "Das war köstlich!" Der Preis betrug 15,50 €.\n'
+        "J'ai acheté un café au lait pour 3,50 €. L'homme a dit : \"C'est parfait !\"\n"
+        'La señora dijo: "¡Qué rico!" y pagó 25,75 €. El restaurante tenía un menú del día.\n'
+        'Kvinnan åt kött. Hon sa: "Det var fantastiskt!" och betalade 45,90 €. Mannen frågade: "Vill du ha mer?"\n'
+        'O João comprou um café por 2,50 €. Ele disse: "Está ótimo!" A mulher perguntou: "Quer mais alguma coisa?"\n'
+        'De vrouw dronk koffie met koekjes. Ze zei: "Het was heerlijk!" en betaalde 4,25 €. "Mag ik ook wat?"\n'
+    ).encode("cp1252")
+    found = guesses(data)
+    assert not is_certain(found) or found[0].encoding == "cp1252"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1251", "koi8-r"])
