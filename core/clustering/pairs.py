@@ -27,7 +27,7 @@ _SPARSE_ROWS = 1_500
 
 @dataclass(frozen=True)
 class PairCalibration(Config):
-    """Coefficients that turn the vectors of a model into probabilities and a number of themes.
+    """Coefficients that turn the vectors of a model into probabilities and a number of themes, and a weight of words.
 
     The defaults were fitted with MiniLM-L6 (docs/number-of-themes.md). Without noise, the intercept 0 and slope 1 give
     the exact number of themes of equal size.
@@ -46,6 +46,9 @@ class PairCalibration(Config):
     count_slope: float = option(1.16, "Exponent of the effective number of themes.", low=0.0, high=5.0)
     count_error: float = option(
         0.45, "Error of the logarithm of the number of themes on nine of ten lists.", low=0.0, high=5.0
+    )
+    shared: float = option(
+        2.0, "Weight of shared words for finding themes, against 1 for the vectors.", low=0.0, high=1_000.0
     )
 
     def log_odds(self, cosines: Square, effective: float) -> Square:

@@ -16,7 +16,7 @@ from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.models.composite.hybrid import WORDS, concatenate_with_tfidf
+from themescope.core.models.composite.hybrid import concatenate_with_tfidf
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
 from themescope.core.types import Labels, Matrix, Sentence
@@ -40,8 +40,9 @@ class ThemesConfig(Config):
     clusterer: str = option("iclust", "Clusterer of the sentences.")
     sample: int = option(1_000, "Maximum number of sentences to measure the curves on.", low=10, high=COMPARED)
     subsamples: int = option(5, "Number of random samples to measure stability on.", low=1, high=50)
-    shared: float = option(
-        WORDS, "Weight of shared words, against 1 for the model; 0 uses the model alone.",
+    shared: float | None = option(
+        None, "Weight of shared words, against 1 for the model; 0 uses the model alone. Empty: the weight that was "
+        "chosen for the model.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
     words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
@@ -81,6 +82,8 @@ class Themes:
     """90 % interval of the suggested number of themes, also where another number was given."""
     compared: int
     """Number of sentences that were clustered; the others were assigned."""
+    shared: float
+    """Weight of shared words, against 1 for the model."""
 
 
 def find_themes(
@@ -94,9 +97,9 @@ def find_themes(
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
     The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
-    dense vectors are concatenated with tf-idf within the list, unless ``config.shared`` is 0. The curves over k are
-    measured also for a given number of themes, so that it can be compared with others. Raises
-    :class:`themescope.core.errors.DataError` for too few or too many sentences.
+    dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
+    calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
+    compared with others. Raises :class:`themescope.core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
     if vectors.shape[0] != n:
@@ -112,8 +115,11 @@ def find_themes(
     rows = np.sort(random.permutation(n)[: config.sample])
     ks = candidates(k, len(rows))
     curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
-    if config.shared and not sparse.issparse(vectors):
-        vectors = _with_words(texts, vectors, config.shared)
+    shared = calibration.shared if config.shared is None else config.shared
+    if sparse.issparse(vectors):
+        shared = 0.0
+    elif shared:
+        vectors = _with_words(texts, vectors, shared)
     report.progress(0.7, 1, f"clustering {n:,} sentences")
     compared = np.sort(random.permutation(n)[:COMPARED])
     found: Labels = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
@@ -127,7 +133,7 @@ def find_themes(
     )
     reason = "" if config.k else suggestion.reason
     interval = (suggestion.low, suggestion.high)
-    return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, interval, len(compared))
+    return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, interval, len(compared), shared)
 
 
 def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:

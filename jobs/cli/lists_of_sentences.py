@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import numpy as np
@@ -13,7 +13,6 @@ import numpy as np
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
 from themescope.core.paths import DEFAULT
 from themescope.core.readers.tables import KINDS, Sheet, distinct_names, read_sheet
-from themescope.core.types import Vectors
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
     F,
@@ -35,6 +34,9 @@ from themescope.jobs.common.naming.theme_naming import ThemeMaterial, agreed_dig
 from themescope.jobs.queue.foreground import Bar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 
+if TYPE_CHECKING:
+    from themescope.core.api import SentenceModel
+
 METHOD = click.option("--method", default=DEFAULT, help=MODEL_HELP)
 _COLUMN = click.option(
     "--column", "--text-column", default="", help="Column of the sentences; default: the one with the most text."
@@ -44,7 +46,6 @@ PRECISION = click.option(
 )
 OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write.")
 Precision = Literal["fp32", "int8"]
-Embed = Callable[[Sequence[str]], Vectors]
 Rows = Sequence[Sequence[Any]]
 
 
@@ -84,7 +85,7 @@ def embed(shell: Shell, source: str, method: str, **options: Any) -> None:
         raise ConfigError(f"Vectors are written as {', '.join(_VECTOR_FILES)}, not as {out.suffix or 'no ending'!r}.")
     check_target(out, Path(source))
     texts = _texts(Path(source), options)
-    vectors = _model(shell, method, options["precision"])(texts)
+    vectors = _model(shell, method, options["precision"]).encode(texts)
     vectors = np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, dtype=np.float32)
     with whole(out) as partial:
         write(partial, texts, vectors)
@@ -112,9 +113,9 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **o
     if through is not None:
         shell.show(through, "\n".join([table(through["nearest"]), through["note"]]))
         return
-    embed_texts = _model(shell, method, "fp32")
+    model = _model(shell, method, "fp32")
     texts = _texts(Path(source), options) if is_file(source) else _corpus_texts(shell, source)
-    vectors = embed_texts([sentence, *texts])
+    vectors = model.encode([sentence, *texts])
     found = nearest_neighbours(vectors[:1], [(np.arange(len(texts)), vectors[1:])], top)
     rows = [{"cosine": round(cosine, 4), "sentence": texts[row]} for row, cosine in found]
     shell.show({"sentence": sentence, "among": len(texts), "nearest": rows}, table(rows))
@@ -136,10 +137,9 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
 
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
-    from themescope.core.models.composite.hybrid import WORDS
     from themescope.core.tasks.themes import ThemesConfig, find_themes
 
-    config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else WORDS)
+    config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else None)
     if not is_file(source):
         model = model_for(shell, method, source)
         args = {"corpus": source, "model": model, "settings": config.to_dict(), "seed": seed}
@@ -152,8 +152,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     check_target(out, Path(source))
     begun = time.monotonic()
     sheet, kept, texts = _read(Path(source), options)
-    vectors = _model(shell, method, options["precision"])(texts)
-    found = find_themes(texts, vectors, config, seed, _BarReport(Bar("Find themes", quiet=shell.json)))
+    model, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
+    found = find_themes(texts, model.encode(texts), config, seed, bar, model.calibration)
     rows = [
         (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
         for row, label, margin in zip(kept, found.labels, found.margins, strict=True)
@@ -195,15 +195,15 @@ def is_file(source: str) -> bool:
     return Path(source).is_file() or Path(source).suffix.lower().lstrip(".") in KINDS
 
 
-def _model(shell: Shell, wanted: str, precision: Precision) -> Embed:
-    """Return the function that encodes strings with a pretrained model, a folder, a stored model or a method."""
+def _model(shell: Shell, wanted: str, precision: Precision) -> SentenceModel:
+    """Return a pretrained model, one in a folder, a stored one, or the model of a method."""
     from themescope import load
 
     try:
-        return load(wanted, precision).encode
+        return load(wanted, precision)
     except UnknownNameError:
         record = find_model(shell.store, model_for(shell, wanted))
-        return load(shell.store.artifacts.path(record.artifact), precision).encode
+        return load(shell.store.artifacts.path(record.artifact), precision)
 
 
 def _texts(path: Path, options: dict[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_
 from themescope.jobs.common.labelled.placed import Judged, judged_pairs
 
 if TYPE_CHECKING:
+    from themescope.core.clustering.pairs import PairCalibration
     from themescope.core.labelling.method_choice import Choice, Configuration
 
 MOST_SENTENCES = 30_000
@@ -45,9 +46,9 @@ class ChooseMethodConfig(JobConfig):
         (), "Ids of the clusterers to compare; empty: all with the tag compared, such as Iclust, Ward and spectral."
     )
     shared: tuple[float, ...] = option(
-        (2.0, 0.0),
-        "Weights of shared words to compare, against 1 for the model; 0 uses the model alone.",
-        required=True,
+        (),
+        "Weights of shared words to compare, against 1 for the model; 0 uses the model alone. Empty: the weight "
+        "that was chosen for the model, and 0.",
     )
     seed: int = option(0, "Seed of samples and initialisation.", low=0)
 
@@ -145,25 +146,24 @@ class _Work:
     def _configurations(self, models: Sequence[ModelRecord]) -> list[Configuration]:
         from themescope.core.clustering import REGISTRY as CLUSTERERS
         from themescope.core.labelling.method_choice import Configuration, numbers_of_clusters
+        from themescope.core.tasks.theme_counts import suggest
 
         n = len(self.partition.ids)
         present = len(np.unique(self.partition.numbers[self.partition.numbers != UNASSIGNED]))
-        suggested = self._suggested(models[0])
+        calibration = self._calibration(models[0])
+        suggested = suggest(self.text.vectors(models[0].name), calibration, _MOST_CLUSTERS, self.args.seed).k
         clusterers = self.args.clusterers or [card.id for card in CLUSTERERS.tagged("compared")]
-        best = Configuration(models[0].name, clusterers[0], suggested, self.args.shared[0])
+        best = Configuration(models[0].name, clusterers[0], suggested, (self.args.shared or (calibration.shared,))[0])
         found = [
             Configuration(model.name, clusterer, k, shared)
             for model in models
-            for shared in self.args.shared
+            for shared in self.args.shared or (self._calibration(model).shared, 0.0)
             for clusterer in clusterers
             for k in numbers_of_clusters(suggested, present, n)
         ]
         return list(dict.fromkeys([best, *found]))
 
-    def _suggested(self, model: ModelRecord) -> int:
-        """Return the number of clusters that Themes would suggest."""
+    def _calibration(self, model: ModelRecord) -> PairCalibration:
         from themescope.core.tasks.pair_calibration import load_calibration
-        from themescope.core.tasks.theme_counts import suggest
 
-        calibration = load_calibration(self.context.store.artifacts.path(model.artifact))
-        return suggest(self.text.vectors(model.name), calibration, _MOST_CLUSTERS, self.args.seed).k
+        return load_calibration(self.context.store.artifacts.path(model.artifact))

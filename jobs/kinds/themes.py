@@ -104,7 +104,8 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     calibration = load_calibration(store.artifacts.path(model.artifact))
     themes = find_themes([s.text for s in sentences], vectors, config, args.seed, context.part(0.5, 0.98), calibration)
     context.progress(0.98, 1, "Storing the themes")
-    record = work.keep(sentences, themes, config.to_dict(), time.monotonic() - begun)
+    settings = config.to_dict() | {"shared": themes.shared}
+    record = work.keep(sentences, themes, settings, time.monotonic() - begun)
     return _result(record, corpus, model, cached=False)
 
 

@@ -82,7 +82,7 @@ def test_the_calibration_of_a_model_decides_the_number_of_themes(folder: Path, t
 
 
 def test_the_thematic_model_has_its_own_calibration() -> None:
-    assert load_calibration(paths.pretrained_folders()["thematic-wikipedia"]) != DEFAULT_CALIBRATION
+    assert load_calibration(paths.pretrained_folders()["thematic-wikipedia-2"]) != DEFAULT_CALIBRATION
 
 
 def test_reproduction_needs_a_known_paper(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def test_so_is_that_of_an_encoder():
 @pytest.mark.parametrize(
     ("installed", "files", "best"),
     [
-        (True, ("thematic-wikipedia", "static-wikipedia", "triplets-sen-titles-wikipedia"), "thematic-wikipedia"),
-        (False, ("thematic-wikipedia", "static-wikipedia", "triplets-sen-titles-wikipedia"), "static-wikipedia"),
+        (True, ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia"), "thematic-wikipedia-2"),
+        (False, ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia"), "static-wikipedia"),
         (True, ("other", "triplets-sen-titles-wikipedia"), "triplets-sen-titles-wikipedia"),
     ],
 )
@@ -46,4 +46,4 @@ def test_the_default_is_the_best_model_whose_files_and_packages_are_there(
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "model.json").touch()
     assert default_model() == best and model_folder("default").name == best
-    assert lacks_packages("thematic-wikipedia") is not installed and not lacks_packages("other")
+    assert lacks_packages("thematic-wikipedia-2") is not installed and not lacks_packages("other")

@@ -1,6 +1,7 @@
 """Themes: planted ones are found, named and ordered; curves keep their bounds whatever the vectors."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,17 @@ def test_words_that_sentences_share_tell_themes_apart_where_the_model_cannot() -
     )
     assert (with_words == truth).all()
     assert (without != truth).any()
+
+
+def test_the_weight_of_shared_words_is_that_of_the_model_unless_it_is_given() -> None:
+    texts, _, truth = planted()
+    blind = np.random.default_rng(0).normal(size=(len(truth), 12)).astype(np.float32)
+    config, own = ThemesConfig(k=4, most=3, subsamples=1), PairCalibration(shared=50.0)
+    of_the_model = find_themes(texts, blind, config, 0, SILENT, own)
+    given = find_themes(texts, blind, replace(config, shared=50.0), 0, SILENT)
+    assert (of_the_model.labels == given.labels).all() and of_the_model.shared == given.shared == 50.0
+    assert find_themes(texts, blind, replace(config, shared=0.0), 0, SILENT, own).shared == 0.0
+    assert find_themes(texts, sparse.csr_array(blind), config, 0, SILENT, own).shared == 0.0
 
 
 def test_what_is_not_compared_joins_the_nearest_theme(monkeypatch: pytest.MonkeyPatch) -> None:
