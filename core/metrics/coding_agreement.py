@@ -112,21 +112,24 @@ def masi(one: Categories, other: Categories) -> float:
     return 1 - shared / len(one | other) * monotonicity
 
 
-def set_alpha(codings: Sequence[Coding], seed: int = 0) -> Agreement:
-    """Return Krippendorff's alpha of sets of categories with the MASI distance."""
+def set_alpha(codings: Sequence[Coding], seed: int = 0, groups: Ids | None = None) -> Agreement:
+    """Return Krippendorff's alpha of sets of categories with the MASI distance; ``groups`` as in :func:`alpha`."""
     values = sorted({value for coding in codings for value in coding if value is not None}, key=sorted)
     place: dict[Categories | None, int] = {value: number for number, value in enumerate(values)} | {None: -1}
     distances = np.array([[masi(one, other) for other in values] for one in values]).reshape(len(values), len(values))
     coders = [np.array([place[value] for value in coding], dtype=np.int32) for coding in codings]
-    return alpha(coders, distances=distances, seed=seed)
+    return alpha(coders, groups, distances, seed)
+
+
+def category_alphas(codings: Sequence[Coding], seed: int = 0, groups: Ids | None = None) -> dict[int, Agreement]:
+    """Return the nominal alpha of each used category, given to a case or not; ``groups`` as in :func:`alpha`."""
+    used = sorted({category for coding in codings for value in coding if value for category in value})
+    return {category: alpha([_given(coding, category) for coding in codings], groups, seed=seed) for category in used}
 
 
 def category_kappa(first: Coding, second: Coding, category: int, seed: int = 0) -> Agreement:
     """Return Cohen's kappa of two people for one category: given to a case, or not."""
-    one, other = (
-        np.array([-1 if value is None else category in value for value in coding], dtype=np.int32)
-        for coding in (first, second)
-    )
+    one, other = _given(first, category), _given(second, category)
     found = kappa([one, other], seed=seed)
     if found.undefined != _ONE_CODE:
         return found
@@ -135,6 +138,11 @@ def category_kappa(first: Coding, second: Coding, category: int, seed: int = 0) 
         "both gave this category to every case" if given else "neither gave this category to a case that both judged"
     )
     return Agreement(None, found.cases, reason)
+
+
+def _given(coding: Coding, category: int) -> Labels:
+    """Return (n,) whether each case has the category; -1 is missing."""
+    return np.array([-1 if value is None else category in value for value in coding], dtype=np.int32)
 
 
 # --- coefficients of sums over units ----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Means with 95 % bootstrap intervals over groups (articles), since sentences of an article are not independent.
 
-Paired tests of methods on the same articles: bootstrap, Wilcoxon, t, McNemar; Holm's correction.
+Paired tests of methods on the same articles: bootstrap, Wilcoxon, t, McNemar; corrections by Holm, and by Benjamini and
+Yekutieli.
 """
 
 from __future__ import annotations
@@ -220,4 +221,18 @@ def holm(ps: Sequence[float] | Floats) -> list[float]:
     for rank, place in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
         largest = max(largest, min(1.0, (len(ps) - rank) * float(ps[place])))
         corrected[place] = largest
+    return corrected
+
+
+def benjamini_yekutieli(ps: Sequence[float] | Floats) -> list[float]:
+    """Return p-values corrected for the false discovery rate under any dependence, in the given order.
+
+    Benjamini and Yekutieli 2001, theorem 1.3: those of at most q are the discoveries at rate q.
+    """
+    m = len(ps)
+    harmonic = sum(1 / rank for rank in range(1, m + 1))
+    corrected, least = [1.0] * m, 1.0
+    for rank, place in sorted(enumerate(sorted(range(m), key=lambda i: ps[i]), 1), reverse=True):
+        least = min(least, float(ps[place]) * m * harmonic / rank)
+        corrected[place] = least
     return corrected

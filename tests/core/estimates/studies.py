@@ -21,6 +21,8 @@ class Study:
     """Intraclass correlation of the units of a document."""
     unequal: bool = False
     """Half of the labels for units to which the machine gave the code."""
+    soft: bool = False
+    """The machine gives probabilities, which are too low; its error rates are not used."""
 
     def draw(self, random: np.random.Generator) -> CodedUnits:
         """Return a corpus of the population with a sample of labels."""
@@ -32,6 +34,8 @@ class Study:
         n = len(documents)
         truth = random.random(n) < chances[documents]
         codes = (random.random(n) < np.where(truth, self.sensitivity, self.false_alarms)).astype(float)
+        if self.soft:
+            codes = 1 / (1 + np.exp(1 - random.normal(np.where(truth, 2, -2), 1.5)))
         strata = [np.flatnonzero(codes == 1), np.flatnonzero(codes == 0)] if self.unequal else [np.arange(n)]
         first = min(self.labels // len(strata), len(strata[0]))
         sizes = [first, self.labels - first]

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from themescope.core.metrics import coding_agreement
-from themescope.core.metrics.coding_agreement import Coding, alpha, category_kappa, kappa, masi, set_alpha
+from themescope.core.metrics.coding_agreement import (
+    Coding,
+    alpha,
+    category_alphas,
+    category_kappa,
+    kappa,
+    masi,
+    set_alpha,
+)
 
 LABELS = st.integers(1, 20).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 3), min_size=n, max_size=n)] * 3))
 SETS = st.frozensets(st.integers(0, 3), max_size=3)
@@ -55,6 +63,56 @@ def test_masi_of_passonneaus_definition() -> None:
     a, ab, bc, d = (frozenset(x) for x in ({1}, {1, 2}, {2, 3}, {4}))
     assert masi(ab, ab) == 0 and masi(ab, d) == 1 and masi(frozenset(), d) == 1 and masi(frozenset(), frozenset()) == 0
     assert math.isclose(masi(a, ab), 1 - 1 / 2 * 2 / 3) and math.isclose(masi(ab, bc), 1 - 1 / 3 * 1 / 3)
+
+
+def several_codes(seed: int, empty: bool) -> list[Coding]:
+    """Sets of up to three of five codes from three coders who often agree, and miss some of 30 cases."""
+    random = np.random.default_rng(seed)
+    shared = random.random((30, 5)) < 0.3
+    coders = []
+    for _ in range(3):
+        given = shared ^ (random.random((30, 5)) < 0.1)
+        codes = [
+            frozenset(np.flatnonzero(row).tolist()) | ({0} if not empty and not row.any() else set()) for row in given
+        ]
+        coders.append(
+            [None if missing else code for code, missing in zip(codes, random.random(30) < 0.15, strict=True)]
+        )
+    return coders
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_alpha_with_masi_is_that_of_nltk(seed: int) -> None:
+    """An independent implementation; it knows no empty sets."""
+    agreement = pytest.importorskip("nltk.metrics.agreement")
+    distance = pytest.importorskip("nltk.metrics.distance")
+    codings = several_codes(seed, empty=False)
+    rows = [
+        (f"coder {i}", case, value) for i, coding in enumerate(codings) for case, value in enumerate(coding) if value
+    ]
+    assert value(set_alpha(codings)) == pytest.approx(agreement.AnnotationTask(rows, distance.masi_distance).alpha())
+    for category, found in category_alphas(codings).items():
+        binary = [(coder, case, category in given) for coder, case, given in rows]
+        assert value(found) == pytest.approx(agreement.AnnotationTask(binary).alpha())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_alpha_with_masi_is_one_minus_observed_over_expected_distance(seed: int) -> None:
+    """By the definition: all ordered pairs of values within a case, and all of values of any cases."""
+    codings = several_codes(seed, empty=True)
+    cases = [[v for v in case if v is not None] for case in zip(*codings, strict=True)]
+    cases = [case for case in cases if len(case) > 1]
+    values = [v for case in cases for v in case]
+    observed = sum(masi(a, b) / (len(case) - 1) for case in cases for a in case for b in case) / len(values)
+    expected = sum(masi(a, b) for a in values for b in values) / len(values) / (len(values) - 1)
+    assert value(set_alpha(codings)) == pytest.approx(1 - observed / expected)
+
+
+def test_groups_of_cases_are_drawn_as_a_whole() -> None:
+    codings = several_codes(1, empty=True)
+    single, grouped = set_alpha(codings), set_alpha(codings, groups=np.repeat(np.arange(5), 6))
+    assert single.estimate.value == pytest.approx(grouped.estimate.value) and single.estimate != grouped.estimate
+    assert set(category_alphas(codings)) == set(range(5))
 
 
 @pytest.mark.parametrize(
