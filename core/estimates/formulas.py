@@ -66,24 +66,27 @@ def mean(
     share = weight / weight.sum()
     size = 1 / float((share**2).sum())
     labelled = summed(share, document, documents)
-    clusters, degrees = int((labelled > 0).sum()), max(1, math.floor(1 / float((labelled**2).sum()) + 1e-9) - 1)
+    degrees = max(1, math.floor(1 / float((labelled**2).sum()) + 1e-9) - 1)
     value = float(share @ label)
     influence = summed(share * (label - value), document, documents)
-    variance, simple = _variance(influence, clusters - 1), float(share @ (label - value) ** 2) / size
+    variance, simple = _variance(influence, labelled), float(share @ (label - value) ** 2) / size
     gain = max(0.0, 1 - variance / simple) if simple > 0 else 0.0
-    wrong, tuning = np.array(errors), 0.0
-    if code is not None:
-        everywhere, sampled = float(code.mean()), float(share @ code)
-        slope = (code - everywhere) / len(code) - share * (code - sampled)
-        slopes = summed(slope, document, documents)
-        across = float(np.mean((wrong - value) * sampled + value * (wrong - sampled))) / size**2
-        square = float(np.mean(sampled**2 + (wrong - sampled) ** 2)) / size**2
-        tuning = min(1.0, max(0.0, -(float(influence @ slopes) + across) / (float(slopes @ slopes) + square)))
-        value += tuning * (everywhere - sampled)
-        influence = influence + tuning * slopes
-        variance = _variance(influence, clusters - 1 - (tuning > 0))
-    variance += max(tuning**2, gain) * float(np.mean(wrong**2)) / (2 * size**2)
-    return Mean(value, variance, tuning, size, max(1, degrees - (tuning > 0)), influence)
+    wrong = np.array(errors)
+    added = float(np.mean(wrong**2)) / (2 * size**2)
+    alone = Mean(value, variance + gain * added, 0.0, size, degrees, influence)
+    if code is None:
+        return alone
+    everywhere, sampled = float(code.mean()), float(share @ code)
+    slope = summed((code - everywhere) / len(code) - share * (code - sampled), document, documents)
+    across = float(np.mean((wrong - value) * sampled + value * (wrong - sampled))) / size**2
+    square = float(np.mean(sampled**2 + (wrong - sampled) ** 2)) / size**2 + float(slope @ slope)
+    tuning = min(1.0, max(0.0, -(float(influence @ slope) + across) / square))
+    influence = influence + tuning * slope
+    leverage = labelled + (slope**2 / square if 0 < tuning < 1 else 0.0)
+    variance = _variance(influence, leverage) + max(tuning**2, gain) * added
+    if variance >= alone.variance:
+        return alone
+    return Mean(value + tuning * (everywhere - sampled), variance, tuning, size, degrees, influence)
 
 
 def summed(values: Array, document: Documents, documents: int) -> Array:
@@ -91,9 +94,9 @@ def summed(values: Array, document: Documents, documents: int) -> Array:
     return np.bincount(document, weights=values, minlength=documents).astype(np.float64)
 
 
-def _variance(influence: Array, degrees: int) -> float:
-    """Return the sandwich variance over documents; ``degrees`` + 1 or + 2 of them have labels."""
-    return float(influence @ influence) * (degrees + 1) / max(1, degrees)
+def _variance(influence: Array, leverage: Array) -> float:
+    """Return the sandwich variance over documents, each with its leverage, below 1 (HC2; MacKinnon and White 1985)."""
+    return float((influence**2 / (1 - np.minimum(leverage, 0.9))).sum())
 
 
 def interval(found: Mean) -> tuple[float, float]:
