@@ -163,7 +163,9 @@ class _Parser:
             self._add(self._tables.specialchars[sign] if sign != "-" else "")
 
     def _word(self, word: str, number: int | None) -> Iterator[Block]:
-        if self._is_encoding(word, number) or self._is_table(word, number) or self._state.target == _IGNORED:
+        if self._is_encoding(word, number) or self._is_table(word, number):
+            return
+        if self._state.target == _IGNORED and word != "shptxt":  # a text box stands among properties of its shape
             return
         if self._opens(word) or self._is_property(word, number):
             return

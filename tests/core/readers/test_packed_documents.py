@@ -119,6 +119,15 @@ def test_a_mark_inside_a_group_of_rtf_hides_no_text(tmp_path):
     assert texts(articles) == ["The bus is late.", "Trains are full."]
 
 
+def test_text_boxes_of_rtf_are_read_once(tmp_path):
+    box = (
+        rb"{\shp{\*\shpinst{\sp{\sn x}{\sv 1}}{\shptxt Trains are full.\par}}"
+        rb"{\shprslt{\*\do{\dptxbxtext Trains are full.\par}}}}"
+    )
+    articles, _ = read(write(tmp_path, "a.rtf", rb"{\rtf1 The bus is late.\par " + box + b"}"))
+    assert texts(articles) == ["The bus is late.", "Trains are full."]
+
+
 def test_latex_text_has_sections_and_lists_the_rest(tmp_path):
     text = r"""
 \documentclass{article}\title{Buses}
