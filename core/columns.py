@@ -53,11 +53,14 @@ class ValueFormat:
 
 def _plain(match: re.Match[str]) -> float | None:
     """Return the number, unless it has more digits than a float64: identifiers are no numbers."""
-    digits = sum(character.isdigit() for character in match[0].lower().partition("e")[0])
-    number = float(match[0])
-    if match[0].startswith("+") and digits >= 7:
+    text = match[0]
+    number = float(text)
+    if len(text) <= 15 and text[0] != "+":
+        return number if math.isfinite(number) else None
+    digits = sum(character.isdigit() for character in text.lower().partition("e")[0])
+    if text[0] == "+" and digits >= 7:
         return None  # a telephone number
-    return number if (digits <= 15 or "." in match[0]) and math.isfinite(number) else None
+    return number if (digits <= 15 or "." in text) and math.isfinite(number) else None
 
 
 def _parsed_moment(match: re.Match[str]) -> float | None:

@@ -308,8 +308,8 @@ def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: i
     def value_of(cell: Any) -> Value:
         if not isinstance(cell, str):
             return plain_value(cell)
-        raw = raw_cell(cell)
-        if raw != cell:
+        raw = raw_cell(cell) if cell.startswith("'") else cell
+        if raw is not cell:
             account.change("apostrophe before a formula taken off")
         return raw
 

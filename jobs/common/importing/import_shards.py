@@ -82,6 +82,8 @@ class ParseShard:
 
 def cleaned(article: Article, account: ReadAccount) -> Article:
     """Return an article whose texts are in one form of characters, see :func:`themescope.core.text.cleaning.clean`."""
+    if all(clean(part) == part for part in _parts(article)):
+        return article
     changed = 0
 
     def form(text: str) -> str:
@@ -100,8 +102,6 @@ def cleaned(article: Article, account: ReadAccount) -> Article:
         for section in article.sections
     )
     title = form(article.title)
-    if not changed:
-        return article
     account.change("text with invisible characters or letters in another form", n=changed)
     return replace(article, title=title, sections=sections)
 
