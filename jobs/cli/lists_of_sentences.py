@@ -152,8 +152,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     check_target(out, Path(source))
     begun = time.monotonic()
     sheet, kept, texts = _read(Path(source), options)
-    model, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
-    found = find_themes(texts, model.encode(texts), config, seed, bar, model.calibration)
+    encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
+    found = find_themes(texts, encoder.encode(texts), config, seed, bar, encoder.calibration)
     rows = [
         (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
         for row, label, margin in zip(kept, found.labels, found.margins, strict=True)
