@@ -185,14 +185,15 @@ def logistic(
     labelled = summed(share, document, documents)
     degrees, clusters = math.floor(1 / float((labelled**2).sum()) + 1e-9) - x.shape[1], int((labelled > 0).sum())
     guess, tuning = np.zeros(len(label)) if code is None else code, 0.0
-    values, converged = _solved(x, share, share * label)
+    rows = weight > 0
+    values, converged = _solved(x[rows], share[rows], (share * label)[rows], np.zeros(x.shape[1]))
     influence, slope = _scores(x, label, guess, share, values, 0.0, document, documents)
     if code is not None and converged:
         spread = np.maximum((influence**2).sum(axis=0), 1e-300)
         across, square = float((influence * slope / spread).sum()), float((slope**2 / spread).sum())
         tuning = min(1.0, max(0.0, -across / square)) if square > 0 else 0.0
         mix = (1 - tuning) * share + tuning / len(share)
-        values, converged = _solved(x, mix, share * (label - tuning * guess) + tuning * guess / len(share))
+        values, converged = _solved(x, mix, share * (label - tuning * guess) + tuning * guess / len(share), values)
         influence, slope = _scores(x, label, guess, share, values, tuning, document, documents)
         influence = influence + tuning * slope
     raw = np.diag(np.append(1.0, 1 / scale))
@@ -202,9 +203,9 @@ def logistic(
     return Coefficients(raw @ values, errors, tuning, max(1, degrees), converged)
 
 
-def _solved(columns: Array, weight: Array, target: Array) -> tuple[Array, bool]:
+def _solved(columns: Array, weight: Array, target: Array, b: Array) -> tuple[Array, bool]:
     """Return the root b of x'(target - weight · m(x b)) by Newton's method, and whether it was found."""
-    b, moment = np.zeros(columns.shape[1]), columns.T @ target
+    moment = columns.T @ target
     for _ in range(ITERATIONS):
         m = 1 / (1 + np.exp(-np.clip(columns @ b, -500, 500)))
         slope = (columns * (weight * m * (1 - m))[:, None]).T @ columns
@@ -214,7 +215,7 @@ def _solved(columns: Array, weight: Array, target: Array) -> tuple[Array, bool]:
             return b, False
         step = step / max(1.0, float(np.abs(step).max()) / 5)
         b = b + step
-        if float(np.abs(step).max()) < 1e-10:
+        if float(np.abs(step).max()) < 1e-9:
             return b, True
     return b, False
 

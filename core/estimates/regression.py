@@ -71,8 +71,8 @@ def regression(units: CodedUnits, columns: Mapping[str, Sequence[str] | Floats])
     warnings = [*units.warnings(known)]
     if not known.all():
         warnings.insert(0, f"{counted(int((~known).sum()), 'unit')} without a value in a column left out.")
-    sampled = label[weights > 0]
-    rarer = int(min(sampled.sum(), (1 - sampled).sum()))
+    sampled = weights > 0
+    rarer = int(min(label[sampled].sum(), (1 - label[sampled]).sum()))
     people = machine = corrected = None
     tuning = 0.0
     if rarer < FEWEST_PER_COLUMN * len(names):
@@ -81,16 +81,17 @@ def regression(units: CodedUnits, columns: Mapping[str, Sequence[str] | Floats])
             f"{len(names)} coefficients need at least {FEWEST_PER_COLUMN * len(names)}."
         )
     elif not units.too_few(known):
-        people = _coefficients(names, formulas.logistic(table, label, None, weights, *place))
-        found = formulas.logistic(table, label, codes, weights, *place)
+        of_sample = table[sampled], label[sampled], None, weights[sampled], place[0][sampled], place[1]
+        people = _coefficients(names, formulas.logistic(*of_sample))
+        found = (
+            formulas.logistic(*of_sample) if codes is None else formulas.logistic(table, label, codes, weights, *place)
+        )
         corrected, tuning = _coefficients(names, found), found.tuning
         if people is None or corrected is None:
             warnings.append("A column predicts the code perfectly, or follows from other columns. Leave it out.")
     if codes is not None:
         machine = _coefficients(names, formulas.logistic(table, codes, None, np.ones(len(codes)), *place))
-    return RegressionEstimate(
-        people, machine, corrected, tuning, int(known.sum()), int((weights > 0).sum()), tuple(warnings)
-    )
+    return RegressionEstimate(people, machine, corrected, tuning, int(known.sum()), int(sampled.sum()), tuple(warnings))
 
 
 def _design(columns: Mapping[str, Sequence[str] | Floats], known: np.ndarray) -> tuple[list[str], Floats]:
