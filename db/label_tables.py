@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from themescope.core.records.stored import ErrorCase, LabellingRecord
+from themescope.core.records.stored import ErrorCase, LabellingRecord, PredictionRecord
 from themescope.db import label_records, records
 from themescope.db.tables import id_table, metadata, record_table, reference, required, row_id, unique
 from themescope.db.types import Big, Json, Text, UtcDateTime
@@ -143,6 +143,14 @@ label_start = sa.Table(
     required("source", Text),
     required("coder", Text),
     sa.Column("probability", sa.Double),
+)
+
+prediction = record_table(
+    "prediction",
+    PredictionRecord,
+    reference("labelling"),
+    required("sentence_ids", sa.LargeBinary),
+    required("probabilities", sa.LargeBinary),
 )
 
 practice = record_table("practice", label_records.PracticeRecord, reference("labelling"), small=("items", "correct"))

@@ -25,7 +25,7 @@ from themescope.db.repositories.corpora import Corpora, TextSearch
 from themescope.db.repositories.error_notebook import ErrorCategories, ErrorNotebook, NotebookRows
 from themescope.db.repositories.jobs import Jobs, Workers
 from themescope.db.repositories.label_steps import LabelSteps
-from themescope.db.repositories.labellings import Labellings, Practice
+from themescope.db.repositories.labellings import Labellings, Practice, Predictions
 from themescope.db.repositories.people import People, Selections, Views
 from themescope.db.repositories.runs import Benchmarks, Maps, Models, Papers, Runs
 from themescope.db.repositories.tasks import Tasks
@@ -62,6 +62,7 @@ class Unit:
         self.labellings = Labellings(connection)
         self.label_steps = LabelSteps(connection)
         self.practice = Practice(connection)
+        self.predictions = Predictions(connection)
         self.tasks = Tasks(connection)
         self.jobs = Jobs(connection)
         self.workers = Workers(connection)

@@ -308,6 +308,26 @@ class LabellingRecord(Described):
 
 
 @dataclass(frozen=True, slots=True)
+class PredictionRecord(Described):
+    """Codes predicted for the sentences of a labelling that nobody had labelled. They are no labels."""
+
+    id: int
+    labelling_id: int
+    model: str
+    """Name of the model of the vectors."""
+    step: int
+    """Last step of the labelling that was learned from."""
+    labels: int
+    """Number of labels of people that were learned from."""
+    sentences: int
+    codes: tuple[int, ...]
+    """Numbers of the clusters, in the order of the columns of probabilities."""
+    report: Json
+    """Quality on held-out labels, see :class:`themescope.core.labelling.prediction.PredictionReport`."""
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorCase(Described):
     """A case of an error notebook."""
 

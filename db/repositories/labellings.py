@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sqlalchemy as sa
 
 from themescope.core.errors import AccessError, DataError, StoreError
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKey, EntryKind, Partition, unpacked
 from themescope.core.labelling.provenance import Maker, Provenance, Source
-from themescope.core.records.stored import LabellingRecord, Role, Sharing
+from themescope.core.records.stored import LabellingRecord, PredictionRecord, Role, Sharing
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db import tables as s
@@ -20,7 +21,7 @@ from themescope.db.access import Right, only_its_maker
 from themescope.db.label_records import HIDDEN, NewLabelling, PracticeRecord, Snapshot
 from themescope.db.repositories.base import NamedRepository, RecordRepository
 from themescope.db.repositories.people import People
-from themescope.db.sql import bulk_insert, id_columns, now
+from themescope.db.sql import bulk_insert, from_bytes, id_columns, now, to_bytes
 from themescope.db.types import clean_text, dump_json
 
 _LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
@@ -231,6 +232,47 @@ class Labellings(NamedRepository[LabellingRecord]):
 
 def _steps_of(labelling_id: int) -> sa.ColumnElement[bool]:
     return t.label_step.c.labelling_id == labelling_id
+
+
+class Predictions(RecordRepository[PredictionRecord]):
+    """Repository of predictions; of a labelling, only the newest is kept. Writing requires the admin role."""
+
+    table, record = t.prediction, PredictionRecord
+
+    def replace(
+        self,
+        labelling_id: int,
+        *,
+        model: str,
+        step: int,
+        labels: int,
+        codes: Ids,
+        report: Mapping[str, Any],
+        ids: Ids,
+        probabilities: npt.NDArray[np.floating],
+    ) -> PredictionRecord:
+        """Store the (n, k) probabilities of k codes of n sentences in place of earlier ones."""
+        if probabilities.shape != (len(ids), len(codes)):
+            raise DataError(f"{len(ids)} sentences and {len(codes)} codes need a probability for each pair.")
+        self.connection.execute(t.prediction.delete().where(t.prediction.c.labelling_id == labelling_id))
+        about = {"labelling_id": labelling_id, "model": model, "step": step, "labels": labels, "created": now()}
+        blocks = {"sentence_ids": to_bytes(ids, "<i8"), "probabilities": to_bytes(probabilities, "<f2")}
+        values = {"sentences": len(ids), "codes": codes.tolist(), "report": dict(report), **about, **blocks}
+        return self.get(self._insert(t.prediction, **values))
+
+    def newest(self, labelling_id: int) -> PredictionRecord | None:
+        """Return the predictions of a labelling, without the probabilities."""
+        return self._first(self._select().where(t.prediction.c.labelling_id == labelling_id))
+
+    def values(self, id: int) -> tuple[Ids, npt.NDArray[np.float16]]:
+        """Return the ids (n,) of the sentences, ascending, and the probabilities (n, k) of the codes."""
+        row = self._by_id(t.prediction, [t.prediction.c.sentence_ids, t.prediction.c.probabilities], id)
+        ids = from_bytes(row.sentence_ids, "<i8")
+        return ids, from_bytes(row.probabilities, "<f2").reshape(len(ids), -1)
+
+    def _record(self, row: Any) -> PredictionRecord:
+        values = dict(zip(PredictionRecord.__dataclass_fields__, row, strict=True))
+        return PredictionRecord(**values | {"codes": tuple(map(int, values["codes"]))})
 
 
 _MOST_ITEMS = 500

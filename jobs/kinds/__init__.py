@@ -108,6 +108,16 @@ REGISTRY = Registry(
             pages=("relabel",),
         ),
         JobCard(
+            id="predict-labels",
+            title="Label the rest",
+            summary="Predicts the codes of the sentences that nobody has labelled, with their probabilities.",
+            source="Zhou et al. 2004 (label spreading), Guo et al. 2017 (calibration)",
+            factory="themescope.jobs.kinds.predict_labels:predict_labels",
+            config="themescope.jobs.kinds.predict_labels:PredictLabelsConfig",
+            pages=("relabel",),
+            link=ResultLink("relabel", {"view": "Label the rest"}, {"labelling": "labelling"}),
+        ),
+        JobCard(
             id="build-benchmark",
             title="Build a benchmark",
             summary="Chooses articles whose sections are the true clusters of their sentences.",

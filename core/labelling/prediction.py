@@ -1,0 +1,367 @@
+"""Codes of the sentences that nobody has labelled, predicted from the labels of people.
+
+The probability of a code is that of a logistic regression on the vectors and the words of the sentences, times a power
+of the score that the labels reach the sentence with over its neighbours (label spreading, Zhou et al. 2004, "Learning
+with local and global consistency"): with few labels the neighbours know more, with many the regression. Weights and the
+temperature of the probabilities (Guo et al. 2017) are those with the lowest log-loss on held-out labels, whole
+documents at a time. Everything that is reported is measured on these held-out labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.errors import DataError
+from themescope.core.text.tokens import tokenize
+from themescope.core.types import Estimate, Float32, Floats, Ids, Index, Matrix
+
+LEAST = 10
+"""Least number of labels to learn from."""
+NODES = 2_000
+"""Sentences between which labels spread: labelled ones, at most half, and others drawn at random."""
+_NEIGHBOURS, _DECAY, _TEMPERATURE = 10, 0.9, 0.1
+_FOLDS, _RESAMPLES = 5, 500
+_GRID = [*product((0.0, 1.0), (10.0, 100.0))]
+"""Weights of the words beside vectors of length 1, and inverse strengths of the regularisation."""
+_POWERS = (0.0, 0.5, 1.0, 2.0)
+_TEMPERATURES = np.geomspace(0.25, 4, 25)
+_CHOICE_LABELS = 1_500
+"""Number of labels from which the settings are chosen; more would only take longer."""
+_FEW = 0.0, 100.0, 2.0, 2.0
+"""Weight, inverse strength, power and temperature where too few labels have a code that other folds have, too."""
+_FLOOR = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class CodePrecision:
+    """How well a code is predicted on held-out labels; NaN where it was never predicted or has no labels."""
+
+    code: int
+    labels: int
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionReport:
+    """Quality of the predictions on held-out labels; intervals are 95 %, from a bootstrap over documents."""
+
+    accuracy: Estimate
+    macro_f1: Estimate
+    codes: tuple[CodePrecision, ...]
+    calibration_error: float
+    """Mean distance of probability and share of right predictions, over ten groups of equal size."""
+    confusion: npt.NDArray[np.int64]
+    """(k, k): labels of the row's code that are predicted as the column's."""
+    confidence: Floats
+    """(m,) probability of the predicted code of each held-out label, falling."""
+    right: npt.NDArray[np.bool_]
+    """(m,) whether that prediction is right."""
+    curve: tuple[tuple[int, float], ...]
+    """Number of labels → accuracy."""
+
+    def gain(self, more: int) -> float:
+        """Return by how much the accuracy would rise with ``more`` labels: a − b / √m through the learning curve."""
+        labels, accuracy = np.array(self.curve, np.float64).T
+        slope = -np.polyfit(labels**-0.5, accuracy, 1)[0]
+        return float(max(slope, 0) * (labels[-1] ** -0.5 - (labels[-1] + more) ** -0.5))
+
+    def at(self, threshold: float) -> tuple[float, float]:
+        """Return the share of predictions with at least that probability, and the accuracy of those."""
+        kept = self.confidence >= threshold
+        return float(kept.mean()), float(self.right[kept].mean()) if kept.any() else float("nan")
+
+
+class CodeClassifier:
+    """Classifier of sentences by code, made by :func:`learn`."""
+
+    def __init__(self, codes: Ids, graph: _Graph, spread: Floats, words: _Words, fitted: _Fitted) -> None:
+        self.codes = codes
+        self._graph, self._spread, self._words, self._fitted = graph, spread, words, fitted
+
+    def probabilities(self, x: Matrix, texts: Sequence[str]) -> Float32:
+        """Return the (n, k) calibrated probabilities of the codes of n sentences with (n, dim) vectors."""
+        unit = unit_rows(x)
+        scores = self._graph.reached(unit, self._spread)
+        regressed = self._fitted.regression(_features(unit, self._words(texts), self._fitted.words), len(self.codes))
+        return _combined(regressed, scores, self._fitted.power, self._fitted.temperature).astype(np.float32)
+
+
+def learn(
+    x: Matrix,
+    texts: Sequence[str],
+    codes: Ids,
+    documents: Ids,
+    others: Matrix,
+    other_texts: Sequence[str],
+    seed: int = 0,
+) -> tuple[CodeClassifier, PredictionReport]:
+    """Learn from the (m,) codes of m sentences with (m, dim) vectors, and from (n, dim) others without labels.
+
+    ``documents`` (m,) keeps sentences of a document in one fold. Raises :class:`DataError` for fewer than
+    :data:`LEAST` labels, and for labels of a single code.
+    """
+    known, y = np.unique(codes, return_inverse=True)
+    if len(y) < LEAST or len(known) < 2:
+        have = f"{len(y):,} labels of {len(known):,} " + ("code" if len(known) == 1 else "codes")
+        raise DataError(f"There are {have}. Label at least {LEAST} sentences with at least two codes.")
+    rng = np.random.default_rng(seed)
+    unit, free = unit_rows(x), unit_rows(others)
+    inside = np.sort(rng.permutation(len(y))[: NODES // 2])
+    drawn = np.sort(rng.permutation(len(other_texts))[: NODES - len(inside)])
+    graph = _Graph(_stacked(unit[inside], free[drawn]))
+    words = _Words([*texts, *(other_texts[i] for i in drawn.tolist())])
+    counted = words(texts)
+    folds = _folds(y, documents, rng)
+
+    def spread(rows: Index) -> Floats:
+        """Scores of the nodes if only the labels of ``rows`` are known."""
+        return graph.spread(np.flatnonzero(np.isin(inside, rows)), y[inside[np.isin(inside, rows)]], len(known))
+
+    def held_out(rows: Index, words_weight: float, strength: float) -> tuple[Floats, Floats]:
+        """Probabilities and scores of ``rows``, each from the labels of the other folds."""
+        regressed, scores = (np.zeros((len(rows), len(known))) for _ in range(2))
+        features = _features(unit, counted, words_weight)
+        for fold in range(_FOLDS):
+            test, train = rows[folds[rows] == fold], rows[folds[rows] != fold]
+            if not len(test) or len(np.unique(y[train])) < 2:
+                continue
+            at = folds[rows] == fold
+            regressed[at] = _Regression(features[train], y[train], strength)(features[test], len(known))
+            scores[at] = graph.reached(unit[test], spread(train), without_itself=True)
+        return regressed, scores
+
+    few = np.sort(rng.permutation(len(y))[:_CHOICE_LABELS])
+    learnable = _learnable(y[few], folds[few])
+    best = (np.inf, *_FEW)
+    for words_weight, strength in _GRID:
+        regressed, scores = held_out(few, words_weight, strength)
+        for power in _POWERS:
+            made = _combined(regressed, scores, power, 1.0)[learnable]
+            temperature, loss = _temperature(made, y[few][learnable])
+            if learnable.sum() >= LEAST and loss < best[0] - 1e-9:
+                best = loss, words_weight, strength, power, temperature
+    _, words_weight, strength, power, temperature = best
+    regression = _Regression(_features(unit, counted, words_weight), y, strength)
+    fitted = _Fitted(regression, words_weight, power, temperature)
+    regressed, scores = held_out(np.arange(len(y)), words_weight, strength)
+    probabilities = _combined(regressed, scores, power, temperature)
+    curve = []
+    for share in (0.25, 0.5, 0.75, 1.0):
+        rows = np.sort(rng.permutation(len(y))[: max(round(share * len(y)), 2)])
+        made = probabilities if share == 1 else _combined(*held_out(rows, words_weight, strength), power, temperature)
+        curve.append((len(rows), float((made.argmax(1) == y[rows]).mean())))
+    report = _report(probabilities, y, known, documents, tuple(curve), seed)
+    return CodeClassifier(known, graph, spread(np.arange(len(y))), words, fitted), report
+
+
+def next_sentences(
+    probabilities: Float32, x: Matrix, n: int, random_share: float, seed: int = 0
+) -> tuple[Index, Index]:
+    """Return which of the sentences to label next: the (a,) rows chosen because they are unsure, and (b,) random ones.
+
+    The unsure ones have small differences between the two most probable codes and lie apart from each other; the
+    random ones, a share of ``n``, are a simple random sample: only they are valid for estimates.
+    """
+    rng = np.random.default_rng(seed)
+    count = min(round(n * random_share), len(probabilities))
+    sampled = rng.permutation(len(probabilities))[:count]
+    two = np.sort(probabilities, axis=1)[:, -2:]
+    unsure = 1.0 - (two[:, 1] - two[:, 0])
+    unsure[sampled] = 0
+    pool = np.argsort(-unsure, kind="stable")[: 10 * n]
+    unit, far, chosen = unit_rows(x[pool]), np.ones(len(pool)), list[int]()
+    for _ in range(min(n, len(probabilities)) - count):
+        place = int(np.argmax(unsure[pool] * far))
+        chosen.append(place)
+        far = np.minimum(far, 1.0 - _dots(unit, unit[[place]]).ravel())
+        far[place] = -1
+    return pool[np.array(chosen, np.intp)], np.sort(sampled)
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    regression: _Regression
+    words: float
+    power: float
+    temperature: float
+
+
+class _Words:
+    """Frequencies of words, weighted by tf-idf; rows have length 1."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._counter = TfidfVectorizer(analyzer=_words, sublinear_tf=True, min_df=2 if len(texts) > 50 else 1)
+        try:
+            self._counter.fit(texts)
+        except ValueError:  # no word occurs twice
+            self._counter = TfidfVectorizer(analyzer=_words).fit([*texts, "a b"])
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        return sparse.csr_array(self._counter.transform(texts))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in tokenize(text.lower()) if word.isalnum()]
+
+
+class _Regression:
+    """Multinomial logistic regression that knows how many codes there are in all."""
+
+    def __init__(self, features: Any, y: Index, strength: float) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        self._fitted = LogisticRegression(C=strength, max_iter=300, tol=1e-3).fit(features, y)
+
+    def __call__(self, features: Any, k: int) -> Floats:
+        found = np.full((features.shape[0], k), _FLOOR)
+        found[:, self._fitted.classes_] = self._fitted.predict_proba(features)
+        return found
+
+
+class _Graph:
+    """Graph of the nearest neighbours of some sentences, by which labels spread."""
+
+    def __init__(self, unit: Matrix) -> None:
+        self._unit = unit
+        n = len(range(unit.shape[0]))
+        self._near = min(_NEIGHBOURS, n - 1)
+        weights = np.zeros((n, n), np.float32)
+        similar = _dots(unit, unit)
+        np.fill_diagonal(similar, -2)
+        rows, near, weight = self._nearest(similar)
+        weights[rows, near] = weight
+        weights = np.maximum(weights, weights.T)
+        root = np.sqrt(np.maximum(weights.sum(1), 1e-12))
+        self._inverse = np.linalg.inv(np.eye(n, dtype=np.float32) - _DECAY * weights / np.outer(root, root))
+
+    def _nearest(self, similar: Float32) -> tuple[Index, Index, Float32]:
+        near = np.argpartition(-similar, self._near - 1, axis=1)[:, : self._near]
+        rows = np.repeat(np.arange(len(similar)), self._near)
+        return rows, near.ravel(), np.exp((similar[rows, near.ravel()] - 1) / _TEMPERATURE)
+
+    def spread(self, nodes: Index, y: Index, k: int) -> Floats:
+        """Return the (n, k) scores of the nodes when the codes ``y`` of ``nodes`` are known; codes weigh the same."""
+        given = np.zeros((len(nodes), k), np.float32)
+        given[np.arange(len(nodes)), y] = 1
+        given /= np.maximum(given.sum(0), 1)
+        return np.asarray(np.maximum(self._inverse[:, nodes] @ given, 0), np.float64)
+
+    def reached(self, unit: Matrix, scores: Floats, without_itself: bool = False) -> Floats:
+        """Return the (n, k) shares of the codes among the scores of the nearest nodes."""
+        found = np.empty((unit.shape[0], scores.shape[1]))
+        for start in range(0, len(found), 4_096):
+            similar = _dots(unit[start : start + 4_096], self._unit)
+            if without_itself:
+                similar[similar > 1 - 1e-6] = -2
+            _, near, weight = self._nearest(similar)
+            part = found[start : start + 4_096]
+            np.einsum(
+                "njk,nj->nk", scores[near].reshape(len(part), self._near, -1), weight.reshape(-1, self._near), out=part
+            )
+        total = found.sum(1, keepdims=True)
+        return np.where(total > 1e-12, found / np.maximum(total, 1e-12), 1 / found.shape[1])
+
+
+def _dots(a: Matrix, b: Matrix) -> Float32:
+    cosines: Any = a @ b.T
+    return np.asarray(cosines.toarray() if sparse.issparse(cosines) else cosines, np.float32)
+
+
+def _stacked(a: Matrix, b: Matrix) -> Matrix:
+    return sparse.csr_array(sparse.vstack([a, b])) if sparse.issparse(a) else np.concatenate([a, b])
+
+
+def _features(unit: Matrix, words: Any, weight: float) -> Any:
+    return unit if not weight else sparse.csr_array(sparse.hstack([sparse.csr_array(unit), weight * words]))
+
+
+def _combined(regressed: Floats, scores: Floats, power: float, temperature: float) -> Floats:
+    logs = (np.log(np.maximum(regressed, _FLOOR)) + power * np.log(np.maximum(scores, _FLOOR))) / temperature
+    logs -= logs.max(1, keepdims=True)
+    weights = np.exp(logs)
+    return np.asarray(weights / weights.sum(1, keepdims=True))
+
+
+def _temperature(probabilities: Floats, y: Index) -> tuple[float, float]:
+    """Return the temperature with the lowest mean log-loss, and that loss."""
+    logs = np.log(np.maximum(probabilities, 1e-12))
+    losses = []
+    for temperature in _TEMPERATURES:
+        scaled = logs / temperature
+        norm = np.log(np.exp(scaled - scaled.max(1, keepdims=True)).sum(1)) + scaled.max(1)
+        losses.append(float((norm - scaled[np.arange(len(y)), y]).mean()))
+    best = int(np.argmin(losses))
+    return float(_TEMPERATURES[best]), losses[best]
+
+
+def _learnable(y: Index, folds: Index) -> npt.NDArray[np.bool_]:
+    """Return which labels have a code that other folds have, too; no classifier could predict the others."""
+    table = np.zeros((y.max() + 1, _FOLDS), np.int64)
+    np.add.at(table, (y, folds), 1)
+    return np.asarray(table.sum(1)[y] > table[y, folds])
+
+
+def _folds(y: Index, documents: Ids, rng: np.random.Generator) -> Index:
+    """Return the fold of each label: of whole documents, those of a code in turn; of sentences with few documents."""
+    _, group = np.unique(documents, return_inverse=True)
+    if group.max() + 1 < 2 * _FOLDS:
+        group = np.arange(len(y))
+    first = np.unique(group, return_index=True)[1]
+    order = np.lexsort([rng.permutation(len(first)), y[first]])
+    fold = np.empty(len(first), np.int64)
+    fold[order] = np.arange(len(first)) % _FOLDS
+    return np.asarray(fold[group])
+
+
+def _report(
+    probabilities: Floats, y: Index, codes: Ids, documents: Ids, curve: tuple[tuple[int, float], ...], seed: int
+) -> PredictionReport:
+    k, predicted = len(codes), probabilities.argmax(1)
+    _, group = np.unique(documents, return_inverse=True)
+    if group.max() == 0:
+        group = np.arange(len(y))
+    counts = np.zeros((3, group.max() + 1, k))
+    for place, (row, columns) in enumerate(((predicted == y, y), (None, predicted), (None, y))):
+        kept = slice(None) if row is None else row
+        np.add.at(counts[place], (group[kept], columns[kept]), 1)
+    draws = np.random.default_rng(seed).multinomial(len(counts[0]), [1 / len(counts[0])] * len(counts[0]), _RESAMPLES)
+    weights = np.concatenate([np.ones((1, len(counts[0]))), draws])
+    hits, guessed, given = (weights @ part for part in counts)  # (1 + resamples, k)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall, f1 = hits / guessed, hits / given, 2 * hits / (guessed + given)
+    macro = np.where(given > 0, f1, 0).sum(1) / np.maximum((given > 0).sum(1), 1)
+
+    def estimate(values: Floats) -> Estimate:
+        drawn = values[1:][np.isfinite(values[1:])]
+        low, high = np.quantile(drawn, [0.025, 0.975]) if len(drawn) else (np.nan, np.nan)
+        return Estimate(float(values[0]), float(low), float(high), len(y))
+
+    confusion = np.zeros((k, k), np.int64)
+    np.add.at(confusion, (y, predicted), 1)
+    confidence, right = probabilities.max(1), predicted == y
+    order = np.argsort(-confidence, kind="stable")
+    parts = [part for part in np.array_split(order, 10) if len(part)]
+    error = sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / len(y)
+    rows = tuple(
+        CodePrecision(int(code), int((y == i).sum()), *(estimate(one[:, i]) for one in (precision, recall, f1)))
+        for i, code in enumerate(codes)
+    )
+    return PredictionReport(
+        estimate(hits.sum(1) / given.sum(1)), estimate(macro), rows, float(error), confusion, confidence[order],
+        right[order], curve,
+    )  # fmt: skip
