@@ -101,7 +101,7 @@ class ReadError(ThemescopeError):
         super().__init__(f"{where}: {problem}" + (f" {advice}" if advice else ""))
 
 
-class DoubtError(ReadError):
+class AmbiguousFileError(ReadError):
     """A file that can be read in several ways, between which a person has to choose."""
 
 

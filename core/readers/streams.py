@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from themescope.core.errors import DoubtError, ReadError
+from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.protocols import Report
 from themescope.core.readers.encodings import guesses, is_certain
 
@@ -235,7 +235,7 @@ def _guessed(path: Path) -> str:
             first, bad = number + 1, 1
     if good > bad:
         problem = f"this line is not UTF-8 text, although {good:,} other lines are."
-        raise DoubtError(path, problem, f"line {first:,}", "Correct it, or choose the encoding.")
+        raise AmbiguousFileError(path, problem, f"line {first:,}", "Correct it, or choose the encoding.")
     found = guesses(bytes(sample[:_GUESSED_BYTES]))
     if is_certain(found):
         return found[0].encoding
@@ -245,7 +245,7 @@ def _guessed(path: Path) -> str:
         if found
         else "the encoding of this text is not known."
     )
-    raise DoubtError(path, problem, f"line {first:,}", "Choose the encoding, or save the file as UTF-8.")
+    raise AmbiguousFileError(path, problem, f"line {first:,}", "Choose the encoding, or save the file as UTF-8.")
 
 
 def is_utf8(data: bytes) -> bool:

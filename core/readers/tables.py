@@ -22,7 +22,7 @@ from typing import Any
 
 from themescope.core.columns import DATES, as_text, column_name, plain_value
 from themescope.core.config import Config, option
-from themescope.core.errors import DoubtError, ReadError, optional_module
+from themescope.core.errors import AmbiguousFileError, ReadError, optional_module
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
@@ -237,7 +237,7 @@ def _csv(source: _Source, tabs: bool = False) -> FileTable:
     delimiter = DELIMITERS.get(form.delimiter, "\t" if tabs and any("\t" in line for line in sample) else "")
     dialect = dialect_of(sample, delimiter, form.quoting, form.header_row)
     if dialect.doubt:
-        raise DoubtError(path, dialect.doubt, advice=f"Give every row the same number of cells, {_CHOICES}")
+        raise AmbiguousFileError(path, dialect.doubt, advice=f"Give every row the same number of cells, {_CHOICES}")
     if dialect.quoting == UNQUOTED and not form.quoting and dialect.delimiter != LINES:
         account.notes["quoting"] = UNQUOTED
     return _headed(source, dialect, _csv_rows(path, chain(sample, text), dialect, bool(form.quoting)))
@@ -260,7 +260,7 @@ def _csv_rows(path: Path, text: Iterable[str], dialect: Dialect, chosen: bool) -
                 for cell in row:
                     if "\n" in cell and swallows(cell, dialect.delimiter, dialect.width):
                         problem = "a quotation mark that is not closed swallows the rows below it."
-                        raise DoubtError(path, problem, f"line {begun:,}", f"Close it, {_CHOICES}")
+                        raise AmbiguousFileError(path, problem, f"line {begun:,}", f"Close it, {_CHOICES}")
             yield row
             begun = number + 1
     except csv.Error as error:
@@ -269,7 +269,7 @@ def _csv_rows(path: Path, text: Iterable[str], dialect: Dialect, chosen: bool) -
             if "end of data" in str(error)
             else f"a cell is not written as CSV ({error})"
         )
-        raise DoubtError(path, f"{why}.", f"line {begun:,}", f"Correct it, {_CHOICES}") from None
+        raise AmbiguousFileError(path, f"{why}.", f"line {begun:,}", f"Correct it, {_CHOICES}") from None
 
 
 def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) -> FileTable:
@@ -320,7 +320,7 @@ def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: i
             if len(row) > width and any(value not in (None, "") for value in row[width:]):
                 problem = f"this row has {len(row):,} cells, but the table has {width:,} columns."
                 advice = f"Put quotation marks around cells that contain the delimiter, {_CHOICES}"
-                raise DoubtError(source.path, problem, f"row {number:,}", advice)
+                raise AmbiguousFileError(source.path, problem, f"row {number:,}", advice)
             values = tuple(map(value_of, row[:width]))
         if not any(value is not None and value != "" for value in values):
             account.skip("blank row")
@@ -504,7 +504,9 @@ def _chosen_sheet(path: Path, listed: Sequence[SheetName], wanted: str) -> str:
     if not filled:
         raise ReadError(path, "this table has no rows.")
     if len(filled) > 1:
-        raise DoubtError(path, f"this workbook has several sheets: {shown}.", advice="Choose one of them (sheet).")
+        raise AmbiguousFileError(
+            path, f"this workbook has several sheets: {shown}.", advice="Choose one of them (sheet)."
+        )
     return filled[0].name
 
 

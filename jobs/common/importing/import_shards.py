@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from themescope.core.errors import DoubtError, ReadError
+from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report, SubReport, TypedReader
 from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.text.cleaning import clean
@@ -294,7 +294,7 @@ def _pieces(files: Files, skip_unreadable: bool, report: Report) -> Iterator[Pat
                 yield from ((file, article, _characters(article)) for article in reader.read(path, part))
         except ReadError as error:
             account = getattr(reader, "account", None)
-            if not skip_unreadable or isinstance(error, DoubtError) or not isinstance(account, ReadAccount):
+            if not skip_unreadable or isinstance(error, AmbiguousFileError) or not isinstance(account, ReadAccount):
                 raise
             account.skip(UNREADABLE, error.position, f"{error.problem} {error.advice}".strip())
 

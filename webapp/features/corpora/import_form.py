@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from themescope.core.errors import DoubtError, ReadError
+from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.dataset_folders import files_below, is_dataset
 from themescope.core.readers.documents.archive import packed_dataset
@@ -53,7 +53,7 @@ def form() -> None:
     known.pop(path, None)
     if plan is not None:
         known[path] = plan
-    open_questions = [p.name for p, glance in zip(paths, glances, strict=False) if glance.doubtful and p not in known]
+    open_questions = [p.name for p, glance in zip(paths, glances, strict=False) if glance.ambiguous and p not in known]
     if glances:
         with listing:
             _list(paths, glances, known, key)
@@ -106,7 +106,7 @@ class _Glance:
     format: str
     begins: str = ""
     problem: str = ""
-    doubtful: bool = False
+    ambiguous: bool = False
     """A person has to choose how it is read."""
 
 
@@ -121,7 +121,9 @@ def _glance(path: str, size: int) -> _Glance:
         texts = (text for a in articles for s in a.sections for p in s.paragraphs for text in (p.text, *p.sentences))
         return _Glance(REGISTRY.get(id).title, shorten(next(filter(None, texts), ""), 80))
     except ReadError as error:
-        return _Glance(REGISTRY.get(id).title if id else "Unknown", "", error.problem, isinstance(error, DoubtError))
+        return _Glance(
+            REGISTRY.get(id).title if id else "Unknown", "", error.problem, isinstance(error, AmbiguousFileError)
+        )
 
 
 def _size(path: Path) -> int:
@@ -132,7 +134,7 @@ def _list(paths: Sequence[Path], glances: Sequence[_Glance], known: Mapping[Path
     """Draw several files, each with its format, and whether it is ready; a click opens one."""
 
     def state(path: Path, glance: _Glance) -> str:
-        if glance.doubtful:
+        if glance.ambiguous:
             return "Chosen" if path in known else "Choose"
         return "Left out" if glance.problem else "Ready"
 
@@ -148,7 +150,7 @@ def _list(paths: Sequence[Path], glances: Sequence[_Glance], known: Mapping[Path
         lambda row: st.session_state.update({_look(key): row}),
         height="content" if len(paths) <= _LISTED else _LIST_PX,
     )
-    left_out = sum(bool(glance.problem) and not glance.doubtful for glance in glances)
+    left_out = sum(bool(glance.problem) and not glance.ambiguous for glance in glances)
     st.caption(
         f"{count(len(paths), 'file')}, each read in its own format."
         + (f" {left_out:,} of them cannot be read: left out, and listed in the report." if left_out else "")
@@ -157,9 +159,9 @@ def _list(paths: Sequence[Path], glances: Sequence[_Glance], known: Mapping[Path
 
 def _opened(paths: Sequence[Path], glances: Sequence[_Glance], key: int) -> Path:
     """Draw the choice of the file to look at; at first, one that needs a choice, else the first that can be read."""
-    doubtful = (i for i, glance in enumerate(glances) if glance.doubtful)
+    ambiguous = (i for i, glance in enumerate(glances) if glance.ambiguous)
     readable = (i for i, glance in enumerate(glances) if not glance.problem)
-    st.session_state.setdefault(_look(key), next(chain(doubtful, readable), 0))
+    st.session_state.setdefault(_look(key), next(chain(ambiguous, readable), 0))
     chosen: int = st.selectbox(
         "File to look at", range(len(paths)), format_func=lambda i: paths[i].name, key=_look(key)
     )
