@@ -59,7 +59,7 @@ class OperationKind(StrEnum):
     REOPEN = "take back"
     SMALL_CLUSTERS = "small clusters"
     APPROVE = "approve"
-    """Only in imported histories: a person marked the sentences as done in a task, which moved none of them."""
+    """A person confirmed labels, or, in imported histories, marked the sentences as done in a task; nothing moved."""
 
 
 BY_SIMILARITY = frozenset({OperationKind.RECLUSTER, OperationKind.METRIC, OperationKind.SMALL_CLUSTERS})
@@ -83,6 +83,13 @@ def assign(partition: Partition, ids: Ids, number: int) -> Operation:
     cluster = partition.cluster(number)
     change = marked(partition, Field.CLUSTER, ids, number)
     return Operation(OperationKind.ASSIGN, f"{_sentences(change)} → {cluster.name}", _change_set(change))
+
+
+def approve(partition: Partition, ids: Ids) -> Operation:
+    """Make labels of a person of the labels that sentences have."""
+    rows = partition.rows(ids)
+    change = SentenceChanges(Field.CLUSTER, partition.ids[rows], partition.numbers[rows], partition.numbers[rows])
+    return Operation(OperationKind.APPROVE, f"{_sentences(change)} confirmed", _change_set(change))
 
 
 def accept(partition: Partition, wanted: Mapping[int, Ids]) -> Operation:

@@ -10,9 +10,9 @@ import streamlit as st
 
 from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
-from themescope.webapp.features.relabel import queries, settings, workspace
+from themescope.webapp.features.relabel import queries, rest, settings, workspace
 from themescope.webapp.features.relabel.editing import RelabelState, relabel_state
-from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, SETTINGS, VIEW, step_summary
+from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, REST, SETTINGS, VIEW, step_summary
 from themescope.webapp.features.relabel.toolbar import status_text
 from themescope.webapp.shared import people, projects
 from themescope.webapp.shared.choose import by_name, nothing, open_tab
@@ -179,7 +179,7 @@ def _value(field: Field, value: object, names: dict[int, str]) -> str:
 labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
 with st.container(width=400):
     chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
-views = {EDIT: workspace.show, HISTORY: show_history, SETTINGS: settings.show}
+views = {EDIT: workspace.show, REST: rest.show, HISTORY: show_history, SETTINGS: settings.show}
 view, tab = open_tab([*views, NEW], VIEW)
 with tab:
     if view == NEW:

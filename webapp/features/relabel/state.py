@@ -21,7 +21,7 @@ from themescope.webapp.shared.pages import PageKeys
 if TYPE_CHECKING:
     from themescope.webapp.map_view.geometry import Units
 
-HISTORY, SETTINGS, NEW = "History", "Files and settings", "New labelling"
+HISTORY, REST, SETTINGS, NEW = "History", "Label the rest", "Files and settings", "New labelling"
 """Tabs beside :data:`EDIT`."""
 
 KEYS = PageKeys("relabel")
