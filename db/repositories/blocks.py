@@ -141,6 +141,19 @@ class Columns(RecordRepository[ColumnRecord]):
         new = {"type": found.type, "about": dict(found.about)}
         self.connection.execute(t.corpus_column.update().where(t.corpus_column.c.id == column.id).values(new))
 
+    def add(self, corpus_id: int, level: ColumnLevel, name: str, found: TypedColumn, blocks: Sequence[Block]) -> None:
+        """Add a column with a type to a corpus, after its other ones of the level."""
+        position = sum(column.level is level for column in self.list(corpus_id))
+        values = {"corpus_id": corpus_id, "position": position, "name": name, "level": level}
+        id = self._insert(t.corpus_column, **values, type=found.type, about=dict(found.about))
+        bulk_insert(self.connection, t.column_block, _COLUMNS, ((id, *block) for block in blocks))
+
+    def extend(self, column: ColumnRecord, about: Mapping[str, Any], blocks: Sequence[Block]) -> None:
+        """Add values of later ids to a column; the stored blocks stay, and codes of categories keep their meaning."""
+        bulk_insert(self.connection, t.column_block, _COLUMNS, ((column.id, *block) for block in blocks))
+        changed = t.corpus_column.update().where(t.corpus_column.c.id == column.id)
+        self.connection.execute(changed.values(about=dict(about)))
+
     def remove(self, column: ColumnRecord) -> None:
         """Remove a column with its values."""
         self._delete(t.corpus_column, column.id)

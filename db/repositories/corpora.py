@@ -77,9 +77,10 @@ class Corpora(NamedRepository[CorpusRecord]):
 
     def add_entries(self, corpus_id: int, entries: Iterable[ReadEntry]) -> None:
         """Store what the import of a corpus left out or changed, in the order of its files."""
+        known = sa.select(sa.func.count()).where(t.import_entry.c.corpus_id == corpus_id)
         rows = (
             (corpus_id, number, change, clean_text(reason), clean_text(place), clean_text(text))
-            for number, (change, reason, place, text) in enumerate(entries)
+            for number, (change, reason, place, text) in enumerate(entries, self._number(known))
         )
         bulk_insert(self.connection, t.import_entry, [column.name for column in t.import_entry.c], rows)
 
@@ -143,6 +144,62 @@ class Corpora(NamedRepository[CorpusRecord]):
         Columns(self.connection).add_raw(corpus_id, articles, ids)
         grown = {name: t.corpus.c[name] + more for name, more in _text_counts(articles).items()}
         self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(grown))
+
+    def absorb(self, corpus_id: int, staged: CorpusRecord, without: tuple[Ids, Ids], report: Json) -> CorpusRecord:
+        """Move the articles of an unfinished corpus behind those of another one, and delete the unfinished one.
+
+        The ids of articles, sections and sentences stay, and no row of the other corpus changes but its own, which
+        gets the counts and the report. ``without`` are the ids of articles and of sentences to delete.
+
+        Raises ``DataError`` if an article of the other corpus is newer than the first one to move: blocks of columns
+        have ascending ids.
+        """
+        self._lock_row(t.corpus, corpus_id)
+        c = t.article.c
+        newest = self._number(sa.select(sa.func.max(c.id)).where(c.corpus_id == corpus_id))
+        oldest = self._number(sa.select(sa.func.min(c.id)).where(c.corpus_id == staged.id))
+        if oldest < newest:
+            raise DataError("Other articles were added to this corpus in the meantime. Add the files again.")
+        self._remove(*without)
+        start = self.imported_articles(corpus_id)
+        places = [{"moved": id, "position": position} for position, id in enumerate(self.article_ids(staged.id), start)]
+        more = self._counted(staged.id)
+        moved = t.article.update().where(c.id == sa.bindparam("moved"))
+        self.connection.execute(moved.values(corpus_id=corpus_id, position=sa.bindparam("position")), places)
+        self._delete(t.corpus, staged.id)
+        grown = {name: t.corpus.c[name] + number for name, number in more.items()}
+        self.connection.execute(t.corpus.update().where(t.corpus.c.id == corpus_id).values(report=report, **grown))
+        return self.get(corpus_id)
+
+    def _remove(self, articles: Ids, sentences: Ids) -> None:
+        """Delete articles with their text, and sentences, whose articles get new counts and positions of sentences."""
+        for chunk in id_chunks(articles):
+            self.connection.execute(t.article.delete().where(within(self.connection, t.article.c.id, chunk)))
+        c = t.sentence.c
+        owners = sorted({sentence.article_id for sentence in self._sentences(c.id, sentences)})
+        for chunk in id_chunks(sentences):
+            self.connection.execute(t.sentence.delete().where(within(self.connection, c.id, chunk)))
+        for owner in owners:
+            left = [sentence.id for sentence in self.sentences(owner)]
+            # Ascending: no position is taken when a sentence gets it.
+            places = [{"moved": id, "position": position} for position, id in enumerate(left)]
+            if places:
+                moved = t.sentence.update().where(c.id == sa.bindparam("moved"))
+                self.connection.execute(moved.values(position=sa.bindparam("position")), places)
+            self.connection.execute(t.article.update().where(t.article.c.id == owner).values(sentences=len(left)))
+
+    def _counted(self, corpus_id: int) -> dict[str, int]:
+        """Return the counts of a corpus as its rows give them."""
+        c, s = t.article.c, t.sentence.c
+        own = c.corpus_id == corpus_id
+        sums = (sa.func.count(), sa.func.sum(c.sections), sa.func.sum(c.sentences))
+        articles, sections, sentences = self.connection.execute(sa.select(*sums).where(own)).one()
+        places = sa.select(s.article_id, s.section, s.paragraph).join(t.article, c.id == s.article_id).where(own)
+        paragraphs = self._number(sa.select(sa.func.count()).select_from(places.distinct().subquery()))
+        return {
+            "articles": articles, "sections": int(sections or 0), "paragraphs": paragraphs,
+            "sentences": int(sentences or 0),
+        }  # fmt: skip
 
     def imported_articles(self, corpus_id: int) -> int:
         """Return the number of stored articles, from which an interrupted import resumes."""

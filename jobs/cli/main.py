@@ -12,6 +12,7 @@ import click
 
 from themescope.jobs.cli.administration import backup, demo, doctor, mcp, restore, worker
 from themescope.jobs.cli.evaluate import evaluate
+from themescope.jobs.cli.imports import append, import_, skipped
 from themescope.jobs.cli.jobs import jobs_
 from themescope.jobs.cli.labels import labels, methods
 from themescope.jobs.cli.lists import list_
@@ -19,7 +20,7 @@ from themescope.jobs.cli.lists_of_sentences import cluster, embed, name_themes, 
 from themescope.jobs.cli.people import people_
 from themescope.jobs.cli.reproduce import reproduce
 from themescope.jobs.cli.shell import Commands
-from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, import_, map_, skipped, train, triplets
+from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, map_, train, triplets
 from themescope.jobs.common.results import code_version
 
 
@@ -33,7 +34,7 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, skipped, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate,
+    import_, append, skipped, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate,
     reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, demo,
     doctor,
 )  # fmt: skip

@@ -1,175 +1,32 @@
-"""Commands that create corpora, triplet sets, models and maps, and move them between stores and as datasets."""
+"""Commands that create triplet sets, models and maps, and move corpora and models between stores and as datasets."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from themescope.core.config import options as settings_named
-from themescope.core.errors import ArtifactError, ConfigError, ReadError
-from themescope.core.types import FittedModel, ReadEntry
+from themescope.core.errors import ArtifactError, ConfigError
+from themescope.core.types import FittedModel
 from themescope.jobs.cli.shell import (
     MODEL_HELP,
     Shell,
     background,
     common,
-    form_of,
-    form_options,
     model_for,
     pairs,
     pass_shell,
     seed_option,
     settings_of,
     settings_option,
-    table,
 )
-from themescope.jobs.common.files import whole
-from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.common.models import announcement, find_model
-from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
-from themescope.jobs.services.table_files import csv_text
 
-_MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
 KINDS = click.Choice(("sentences", "titles"))
 SEED = seed_option("Random seed.")
-
-
-@click.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--corpus", required=True, help="Name of the new corpus.")
-@click.option(
-    "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
-)
-@click.option("--reader", default="", help="Reader to use, see `list readers`; else the format is detected.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Local processes that parse files; 0: those of EXECUTOR_URL.",
-)
-@click.option(
-    "--then",
-    type=click.Choice(("nothing", "all")),
-    default="nothing",
-    show_default=True,
-    help="all: compute vectors, themes and a map afterwards, as the pages do.",
-)
-@click.option(
-    "--type",
-    "types",
-    multiple=True,
-    metavar="COLUMN=TYPE",
-    help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
-)
-@click.option("--text-column", default="", metavar="COLUMN", help="Column of the texts of a table.")
-@form_options
-@settings_option("reader")
-@background
-@common
-@pass_shell
-def import_(
-    shell: Shell, files: tuple[Path, ...], pairs: tuple[str, ...], types: tuple[str, ...], then: str, **options: Any
-) -> None:
-    """Import FILES as a new corpus.
-
-    Of a folder, all files below it are read, each by the reader of its format; those that no reader can read are left
-    out and listed.
-    """
-    from themescope.core.readers.formats import files_of
-
-    paths = [file.absolute() for given in files for file in files_of(given)]
-    form = {name: value for name, value in form_of(options).to_dict().items() if value}
-    settings = form | ({"text": text} if (text := options.pop("text_column")) else {})
-    declared = {column: type for column, _, type in (pair.rpartition("=") for pair in types)}
-    options["language"] = options["language"] or language_of_file(paths[0], options["reader"])
-    args = {
-        "files": [str(path) for path in paths],
-        "by_file": _by_file(paths, options["reader"], settings, pairs) if settings or pairs else {},
-        "skip_unreadable": len(paths) > len(files),
-        "types": declared,
-        **options,
-    }
-    result = shell.run("import-corpus", args)
-    if then == "all":
-        result["then"] = _follow_ups(shell, options["corpus"], options["language"], result["job"])
-    if "corpus_id" in result and not shell.json:
-        click.echo(_import_report(shell, result))
-        return
-    _done(shell, result)
-
-
-def _by_file(
-    paths: Sequence[Path], reader: str, settings: Mapping[str, Any], pairs: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return path → reader and settings of the files whose reader has these settings."""
-    from themescope.core.readers import REGISTRY as READERS
-    from themescope.core.readers.formats import detect
-
-    found: dict[str, dict[str, Any]] = {}
-    problem = ConfigError("No file can be read.")
-    for path in paths:
-        try:
-            id = reader or detect(path)
-            config = READERS.get(id).config_class()
-            if unknown := [name for name in settings if name not in settings_named(config)]:
-                raise ConfigError(f"The reader of {path.name} has no {', '.join(unknown)}.")
-            found[str(path)] = {"reader": id, "settings": {**settings, **settings_of(config, pairs)}}
-        except ConfigError as error:
-            problem = error
-        except ReadError:
-            continue  # reported by the import
-    if not found:
-        raise problem
-    return found
-
-
-def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:
-    """Return what an import stored, left out and changed, with the first places of each."""
-    with shell.store.reading() as r:
-        entries = r.corpora.entries(result["corpus_id"])
-    shown = {name: value for name, value in result.items() if name not in ("skipped", "changed", "notes", "digest")}
-    parts = [pairs(shown)]
-    for change, name in ((False, "skipped"), (True, "changed")):
-        for reason, number in result[name].items():
-            places = [entry for entry in entries if (entry.change, entry.reason) == (change, reason)]
-            listed = "; ".join(f"{one.place}: {_shortened(one.text)}".strip(": ") for one in places[:3])
-            parts.append(f"{name}  {number:,} × {reason}" + (f" ({listed})" if listed else ""))
-    parts += [f"read as  {name}: {note}" for name, note in result["notes"].items()]
-    if not result["skipped"] and not result["changed"]:
-        parts.append("Nothing was skipped or changed.")
-    elif entries:
-        parts.append(f"Every place: themescope skipped {result['corpus']!r} --out FILE.csv")
-    return "\n".join(parts)
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
-
-
-@click.command()
-@click.argument("corpus")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write (.csv).")
-@common
-@pass_shell
-def skipped(shell: Shell, corpus: str, out: Path | None) -> None:
-    """Show what the import of CORPUS left out or changed, with the place and text of each."""
-    with shell.store.reading() as r:
-        record = r.corpora.by_name(corpus)
-        entries = r.corpora.entries(record.id)
-    rows = [{"what": "changed" if e.change else "skipped", **e._asdict()} for e in entries]
-    for row in rows:
-        del row["change"]
-    if out is not None:
-        with whole(out) as partial:
-            partial.write_text(csv_text(("what", *ReadEntry._fields[1:]), [[*row.values()] for row in rows]), "utf-8")
-    counts = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
-    empty = "Nothing was skipped or changed with a known place."
-    shell.show({**counts, "entries": rows}, f"{len(rows):,} places in {out}" if out else table(rows, empty=empty))
 
 
 @click.command()
@@ -192,7 +49,7 @@ def triplets(shell: Shell, corpus: str, pairs: tuple[str, ...], splits: tuple[st
             options["name"] = r.triplets.usable_name(f"{corpus} {options['kind']}")
     options["without"] = list(options["without"])
     args = {"corpus": corpus, "rules": settings_of(TripletRules, pairs), **options}
-    _done(shell, shell.run("build-triplets", args | ({"splits": list(splits)} if splits else {})))
+    done(shell, shell.run("build-triplets", args | ({"splits": list(splits)} if splits else {})))
 
 
 @click.command()
@@ -217,7 +74,7 @@ def train(shell: Shell, method: str, pairs: tuple[str, ...], **options: Any) -> 
     settings = settings_of(METHODS.get(method).config_class(), pairs)
     options |= {name: list(options[name]) for name in ("models", "without")} | {"name": options["name"] or method}
     _announce(shell, options["name"])
-    _done(shell, shell.run("train", {"method": method, "settings": settings, **options}))
+    done(shell, shell.run("train", {"method": method, "settings": settings, **options}))
 
 
 @click.command("add-model")
@@ -230,7 +87,7 @@ def add_model(shell: Shell, folder: Path, name: str) -> None:
     """Add the saved model, or the sentence-transformers encoder, in FOLDER to the store."""
     args = {"folder": str(folder.absolute()), "name": name or folder.absolute().name}
     _announce(shell, args["name"])
-    _done(shell, shell.run("add-model", args))
+    done(shell, shell.run("add-model", args))
 
 
 @click.command("export-model")
@@ -262,7 +119,7 @@ def export_model(shell: Shell, model: str, folder: Path, format_: str, small: bo
     fitted, info = load_model(source)
     facts = _written(fitted, info, source, folder, format_, small)
     size = sum(file.stat().st_size for file in folder.rglob("*"))
-    _done(shell, {"model": record.name, "folder": str(folder), **facts, "megabytes": round(size / 1e6, 1)})
+    done(shell, {"model": record.name, "folder": str(folder), **facts, "megabytes": round(size / 1e6, 1)})
 
 
 def _written(
@@ -301,18 +158,7 @@ def map_(shell: Shell, corpus: str, method: str, articles: tuple[str, ...], **op
     options["articles"] = [int(article) for article in articles if article.isdecimal()]
     options["titles"] = [article for article in articles if not article.isdecimal()]
     args = {"corpus": corpus, "model": model_for(shell, method, corpus), **options}
-    _done(shell, shell.run("project", args))
-
-
-def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str, Any]:
-    """Run the jobs after an import and return what they made; with ``--background`` queue them after ``job``."""
-    if shell.background:
-        return {queued.kind: f"job {queued.id}" for queued in queue_pipeline(shell.store, corpus, language, after=job)}
-    made: dict[str, Any] = {}
-    for kind, args in follow_ups(shell.store, corpus, language):
-        result = shell.run(kind, args)
-        made |= {name: result[key] for name, key in _MADE.items() if key in result}
-    return made
+    done(shell, shell.run("project", args))
 
 
 def _announce(shell: Shell, name: str) -> None:
@@ -321,7 +167,8 @@ def _announce(shell: Shell, name: str) -> None:
         click.echo(warning, err=True)
 
 
-def _done(shell: Shell, result: dict[str, Any]) -> None:
+def done(shell: Shell, result: dict[str, Any]) -> None:
+    """Show the result of a job, without what is empty."""
     shown = {k: v for k, v in result.items() if v not in ({}, [], "")}
     if shown.get("cached"):
         shown["cached"] = "yes, the stored result was used"

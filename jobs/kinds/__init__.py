@@ -7,7 +7,8 @@ run again, so the function finds what is stored already. Other packages add kind
 
 Tags: ``fills-a-corpus`` and ``fills-a-triplet-set``: the job writes, in several transactions, the corpus named by its
 argument ``corpus`` or the triplet set named by ``name``, so an unfinished one is not removed while the job is queued or
-running. ``runs-others``: the job runs jobs of other kinds as steps, so nothing unfinished is removed while it runs.
+running. ``adds-a-wave``: the job writes a hidden corpus first, which stays likewise. ``runs-others``: the job runs jobs
+of other kinds as steps, so nothing unfinished is removed while it runs.
 """
 
 from __future__ import annotations
@@ -65,6 +66,16 @@ REGISTRY = Registry(
             config="themescope.jobs.kinds.import_corpus:ImportConfig",
             revision=2,
             tags=frozenset({"fills-a-corpus"}),
+            pages=("corpora",),
+            link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
+        ),
+        JobCard(
+            id="append-corpus",
+            title="Add files to a corpus",
+            summary="Adds the articles of files to a corpus as a wave; nothing that is stored changes.",
+            factory="themescope.jobs.kinds.append_corpus:append_corpus",
+            config="themescope.jobs.kinds.append_corpus:AppendConfig",
+            tags=frozenset({"adds-a-wave"}),
             pages=("corpora",),
             link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),

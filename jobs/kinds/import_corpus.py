@@ -21,7 +21,7 @@ from themescope.core.protocols import Reader, Report, SubReport
 from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import TableForm
-from themescope.core.records.stored import CorpusRecord, JobStatus
+from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
 from themescope.core.types import Article
 from themescope.db.store import Store
 from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
@@ -196,12 +196,12 @@ def import_corpus(args: ImportConfig, context: JobContext) -> dict[str, Any]:
 
     SentenceSplitter(args.language)
     sources = ImportSources(args)
-    record = _open(args, context, sources.stamp())
+    record = open_import(args, context, sources.stamp())
     if record.ready:
         return _result(record)
     try:
         digest = TextDigest(args.language)
-        _import(args, context, record, sources, digest)
+        import_articles(args, context, record, sources, digest)
         types = sources.types | dict(args.types)
         find_types(context, record.id, lambda column: types.get(column.name, ""), context)
         report = sources.report() | {"digest": str(digest)} | language_report(context.store, record.id)
@@ -209,18 +209,18 @@ def import_corpus(args: ImportConfig, context: JobContext) -> dict[str, Any]:
             w.corpora.add_entries(record.id, sources.account.entries)
             return _result(w.corpora.finish(record.id, report))
     except Exception as error:
-        _remove_import(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+        remove_import(context, record, CANCEL_S if isinstance(error, Cancelled) else math.inf)
         raise
 
 
-def _remove_import(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
+def remove_import(context: JobContext, record: CorpusRecord, seconds: float = math.inf) -> None:
     """Release the name and remove the stored rows within ``seconds``; the worker's cleanup removes the rest."""
     with context.writing() as w:
         w.corpora.abandon(record.id)
     remove_unfinished(context.store, record.id, seconds)
 
 
-def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
+def open_import(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
     """Return a new corpus, or the one that an earlier attempt of this job began."""
     marker = context.checkpoint_folder() / "corpus"
     try:
@@ -245,19 +245,25 @@ def _open(args: ImportConfig, context: JobContext, stamp: str) -> CorpusRecord:
         begun = [job for job in others if job.status is JobStatus.RUNNING or job.attempt > 0]
         if begun:
             raise DuplicateNameError("corpus", args.corpus, f"Job {begun[0].id} is importing it.")
-        _remove_import(context, found)
+        remove_import(context, found)
     with context.writing() as w:
         record = w.corpora.create(args.corpus, args.language)
     marker.write_text(f"{record.id} {stamp}", encoding="utf-8")
     return record
 
 
-def _import(
-    args: ImportConfig, context: JobContext, record: CorpusRecord, sources: ImportSources, digest: TextDigest
+def import_articles(
+    args: ImportConfig,
+    context: JobContext,
+    record: CorpusRecord,
+    sources: ImportSources,
+    digest: TextDigest,
+    known: Iterable[ColumnRecord] = (),
 ) -> None:
+    """Store the articles that are not stored yet; ``known`` are columns that count towards the limit besides."""
     with context.store.reading() as r:
         stored = r.corpora.imported_articles(record.id)
-        kept = KeptColumns(args.types, r.columns.list(record.id))
+        kept = KeptColumns(args.types, [*known, *r.columns.list(record.id)])
     progress = ImportProgress(context, stored)
     for batch in batches(kept(_articles(args, context, sources, digest, progress))):
         with context.writing() as w:

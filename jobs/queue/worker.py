@@ -14,6 +14,7 @@ from themescope.core.records.stored import JobRecord, JobStatus
 from themescope.db.store import Store
 from themescope.jobs.backups.writing import queue_if_due
 from themescope.jobs.kinds import REGISTRY
+from themescope.jobs.kinds.append_corpus import staged_name
 from themescope.jobs.kinds.import_corpus import remove_unfinished
 from themescope.jobs.queue.control import wait_for_jobs, wake_workers
 from themescope.jobs.queue.execution import Heartbeat
@@ -169,6 +170,7 @@ def remove_leftovers(store: Store) -> list[str]:
         return []  # Steps have no rows, so the objects that they write are unknown.
     limit = datetime.now(UTC) - LEFTOVER_AGE
     wanted = {job.args.get("corpus") for job in live if "fills-a-corpus" in _tags(job)}
+    wanted |= {staged_name(job.id) for job in live if "adds-a-wave" in _tags(job)}
     wanted_sets = {job.args.get("name") for job in live if "fills-a-triplet-set" in _tags(job)}
     # A bundle that is imported without a name gets the name in its manifest, which the arguments do not contain.
     gone_corpora = [] if "" in wanted else [c for c in corpora if c.name not in wanted and c.created < limit]

@@ -48,6 +48,22 @@ def test_a_csv_file_is_a_table_with_columns(sqlite_store: Store, open_page: Open
     }  # fmt: skip
 
 
+def test_files_are_added_to_a_project(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "claims.csv"
+    path.write_text(CLAIMS, encoding="utf-8")
+    at = form_of(path, open_page)
+    next(box for box in at.selectbox if box.label == "Project").set_value(CORPUS).run()
+    assert not at.exception and "Corpus name" not in {box.label for box in at.text_input}
+    assert next(box for box in at.text_input if box.label == "Wave").value == "wave 2"
+    next(box for box in at.text_input if box.label == "Wave").set_value("spring").run()
+    next(button for button in at.button if button.label == "Add to the project").click().run()
+    assert not at.exception
+    with filled_store.reading() as r:
+        job = r.jobs.newest("append-corpus")
+    wanted = {"corpus": CORPUS, "wave": "spring", "date": "", "duplicates": "keep", "files": [str(path)]}
+    assert {name: job.args[name] for name in wanted} == wanted
+
+
 def test_corpora_and_articles_show_their_columns(filled_store: Store, open_page: Open) -> None:
     add_columns(filled_store)
     at = open_page("corpora", view="All projects", details=CORPUS)

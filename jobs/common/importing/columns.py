@@ -93,7 +93,7 @@ def find_types(context: JobContext, corpus_id: int, declared: Callable[[ColumnRe
         report.progress(done, len(columns), f"Column {column.name}")
         if column.type:
             continue
-        ids, found = _typed_column(context.store, column, declared(column))
+        ids, found = typed_column(context.store, column, declared(column))
         blocks = packed_blocks(ids, found)
         with context.writing() as w:
             if found.about["missing"] == len(ids):
@@ -142,15 +142,22 @@ def _plain_values(r: Any, columns: Iterable[ColumnRecord], level: ColumnLevel, i
     return {c.name: plain_values(ColumnType(c.type), r.columns.values(c, ids), c.categories) for c in chosen}
 
 
-def _typed_column(store: Store, column: ColumnRecord, declared: str) -> tuple[Ids, TypedColumn]:
+def typed_column(
+    store: Store, column: ColumnRecord, declared: str, before: Sequence[str] = ()
+) -> tuple[Ids, TypedColumn]:
+    """Return ids and values of a column without a type, in the declared type or else the one that its values have.
+
+    Categories ``before`` keep their codes; new ones follow.
+    """
     profile, counts = Profile(declared), Counter[str]()
-    for _, values in _raw(store, column):
+    for _, values in raw_values(store, column):
         profile.add(values)
     type, format = profile.type, profile.format
     if type is ColumnType.CATEGORY:
-        for _, values in _raw(store, column):
+        for _, values in raw_values(store, column):
             count_categories(counts, values)
-        listed = sorted(counts, key=lambda text: (-counts[text], text))
+        new = sorted(counts.keys() - set(before), key=lambda text: (-counts[text], text))
+        listed = [*before, *new]
         codes = {text: code for code, text in enumerate(listed)}
         ids, found = _converted(store, column, lambda values: coded(values, codes))
         more: dict[str, Any] = {"categories": listed, "counts": [counts[text] for text in listed]}
@@ -164,11 +171,12 @@ def _typed_column(store: Store, column: ColumnRecord, declared: str) -> tuple[Id
 
 
 def _converted(store: Store, column: ColumnRecord, convert: Callable[[list[Value]], Values]) -> tuple[Ids, Values]:
-    parts = [(ids, convert(values)) for ids, values in _raw(store, column)]
+    parts = [(ids, convert(values)) for ids, values in raw_values(store, column)]
     return np.concatenate([ids for ids, _ in parts]), np.concatenate([values for _, values in parts])
 
 
-def _raw(store: Store, column: ColumnRecord) -> Iterator[tuple[Ids, list[Value]]]:
+def raw_values(store: Store, column: ColumnRecord) -> Iterator[tuple[Ids, list[Value]]]:
+    """Yield ids and values, as the source gave them, of a column without a type."""
     after = -1
     while True:
         with store.reading() as r:

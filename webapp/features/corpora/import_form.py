@@ -20,6 +20,7 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
+from themescope.webapp.features.corpora import import_target
 from themescope.webapp.shared import input_files, queries
 from themescope.webapp.shared.components import attempt, clickable_table
 from themescope.webapp.shared.forms import checked, config_fields, table_form
@@ -45,7 +46,9 @@ def form() -> None:
         return
     key = _key(paths)
     glances = [_glance(str(path), _size(path)) for path in paths] if len(paths) > 1 else []
-    _about(paths, next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0]), key)
+    first = next((path for path, glance in zip(paths, glances, strict=False) if glance.begins), paths[0])
+    if import_target.choose(key) is None:
+        _about_new(paths, first, key)
     known: dict[Path, dict[str, Any]] = st.session_state.setdefault(f"corpora_import_plans_{key}", {})
     listing = st.container()
     path = _opened(paths, glances, key) if glances else paths[0]
@@ -71,14 +74,15 @@ def form() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         # Queued before the page is redrawn, because another click would interrupt the run.
         st.button(
-            "Import",
+            "Import" if import_target.target(key) is None else "Add to the project",
             type="primary",
             icon=":material/download:",
-            disabled=bool(open_questions) or not str(st.session_state[f"corpora_import_name_{key}"]).strip(),
+            disabled=bool(open_questions) or not str(st.session_state[import_target.name_key(key)]).strip(),
             on_click=_queue,
             args=(args, key, _round()),
         )
-        st.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
+        if import_target.target(key) is None:
+            st.toggle("Only import", key="corpora_only_import", help=_ONLY_IMPORT)
 
 
 def _plan(path: Path) -> dict[str, Any] | None:
@@ -201,13 +205,15 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     """
     if turn != _round():
         return
-    args |= {
-        "corpus": st.session_state[f"corpora_import_name_{key}"].strip(),
-        "language": st.session_state[f"corpora_import_language_{key}"],
-    }
-    job = submit("import-corpus", args, f"Import {args['corpus']}")
+    name = st.session_state[import_target.name_key(key)].strip()
+    target = import_target.target(key)
+    if target is None:
+        args |= {"corpus": name, "language": st.session_state[f"corpora_import_language_{key}"]}
+        job = submit("import-corpus", args, f"Import {name}")
+    else:
+        job = submit("append-corpus", args | import_target.wave_arguments(key), f"Add {name}")
     if job is not None:
-        if not st.session_state.get("corpora_only_import"):
+        if target is None and not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         st.session_state["corpora_import_round"] = turn + 1
         st.session_state.pop("corpora_uploaded", None)
@@ -276,8 +282,8 @@ def _in_folder(folder: Path) -> tuple[Path, ...]:
     return () if None in found else tuple(path for path in found if path is not None)
 
 
-def _about(paths: Sequence[Path], first: Path, key: int) -> None:
-    """Draw name and language of the project; they are read from the session when the import is queued."""
+def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
+    """Draw name and language of a new project."""
     whole_folder = len(paths) > 1 and not input_files.is_upload(paths[0], queries.store().settings.home)
     source = paths[0].parent.name if whole_folder else paths[0].name.split(".")[0]
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"

@@ -1,0 +1,223 @@
+"""Commands that import files as a corpus, or add them to one, and show what an import left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from themescope.core.config import options as settings_named
+from themescope.core.errors import ConfigError, ReadError
+from themescope.core.types import ReadEntry
+from themescope.jobs.cli.shell import (
+    Shell,
+    background,
+    common,
+    form_of,
+    form_options,
+    pairs,
+    pass_shell,
+    settings_of,
+    settings_option,
+    table,
+)
+from themescope.jobs.cli.work import done
+from themescope.jobs.common.files import whole
+from themescope.jobs.common.importing.waves import KEEP, OMIT
+from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
+from themescope.jobs.services.table_files import csv_text
+
+_MADE = {"model": "model", "sentences": "sentences", "number of themes": "k", "map": "map"}
+_APART = frozenset({"skipped", "changed", "notes", "digest", "duplicate_texts", "added", "readers"})
+"""Parts of a result that the report does not list as they are."""
+
+
+def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that reads files into a corpus."""
+    types = click.option(
+        "--type",
+        "types",
+        multiple=True,
+        metavar="COLUMN=TYPE",
+        help="Type of a column: text, category, number or date, or omit to leave it out (repeatable).",
+    )
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(min=0),
+        default=0,
+        help="Local processes that parse files; 0: those of EXECUTOR_URL.",
+    )
+    reader = click.option(
+        "--reader", default="", help="Reader to use, see `list readers`; else the format is detected."
+    )
+    text = click.option("--text-column", default="", metavar="COLUMN", help="Column of the texts of a table.")
+    for add in (pass_shell, common, background, settings_option("reader"), form_options, text, types, workers, reader):
+        command = add(command)
+    return command
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--corpus", required=True, help="Name of the new corpus.")
+@click.option(
+    "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
+)
+@click.option(
+    "--then",
+    type=click.Choice(("nothing", "all")),
+    default="nothing",
+    show_default=True,
+    help="all: compute vectors, themes and a map afterwards, as the pages do.",
+)
+@_file_options
+def import_(shell: Shell, files: tuple[Path, ...], then: str, **options: Any) -> None:
+    """Import FILES as a new corpus.
+
+    Of a folder, all files below it are read, each by the reader of its format; those that no reader can read are left
+    out and listed.
+    """
+    args = _arguments(files, options)
+    args["language"] = args["language"] or language_of_file(Path(args["files"][0]), args["reader"])
+    result = shell.run("import-corpus", args)
+    if then == "all":
+        result["then"] = _follow_ups(shell, args["corpus"], args["language"], result["job"])
+    _report(shell, result)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--corpus", required=True, help="Name of the corpus.")
+@click.option("--wave", required=True, help="Name of the wave, which is stored in the column “wave” of the articles.")
+@click.option("--date", default="", help="Date of the wave, such as 2026-11-26.")
+@click.option("--language", default="", help="Language for splitting sentences; default: that of the corpus.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="COLUMN=COLUMN",
+    help="Column of the files and the column of the corpus with its values, where their names differ (repeatable).",
+)
+@click.option("--id", "id_column", default="", help="Column of the corpus with ids; default: “id”, if there is one.")
+@click.option(
+    "--duplicates",
+    type=click.Choice((KEEP, OMIT)),
+    default=KEEP,
+    show_default=True,
+    help="omit: leave out rows whose id or text the corpus has already; they are counted in any case.",
+)
+@_file_options
+def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], **options: Any) -> None:
+    """Add FILES to a corpus as a wave. Nothing that is stored changes: ids, labels, vectors and maps stay."""
+    args = _arguments(files, options)
+    args["columns"] = dict(pair.split("=", 1) for pair in columns if "=" in pair)
+    if wrong := [pair for pair in columns if "=" not in pair]:
+        raise ConfigError(f"--column {wrong[0]} must name two columns, as in Party=party.")
+    _report(shell, shell.run("append-corpus", args))
+
+
+def _arguments(files: Sequence[Path], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an import: the files, the readers with their settings, and the other options."""
+    from themescope.core.readers.formats import files_of
+
+    given, types = options.pop("pairs"), options.pop("types")
+    paths = [file.absolute() for path in files for file in files_of(path)]
+    form = {name: value for name, value in form_of(options).to_dict().items() if value}
+    settings = form | ({"text": text} if (text := options.pop("text_column")) else {})
+    return {
+        "files": [str(path) for path in paths],
+        "by_file": _by_file(paths, options["reader"], settings, given) if settings or given else {},
+        "skip_unreadable": len(paths) > len(files),
+        "types": {column: type for column, _, type in (pair.rpartition("=") for pair in types)},
+        **options,
+    }
+
+
+def _report(shell: Shell, result: dict[str, Any]) -> None:
+    if "corpus_id" in result and not shell.json:
+        click.echo(_import_report(shell, result))
+    else:
+        done(shell, result)
+
+
+def _by_file(
+    paths: Sequence[Path], reader: str, settings: Mapping[str, Any], pairs: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return path → reader and settings of the files whose reader has these settings."""
+    from themescope.core.readers import REGISTRY as READERS
+    from themescope.core.readers.formats import detect
+
+    found: dict[str, dict[str, Any]] = {}
+    problem = ConfigError("No file can be read.")
+    for path in paths:
+        try:
+            id = reader or detect(path)
+            config = READERS.get(id).config_class()
+            if unknown := [name for name in settings if name not in settings_named(config)]:
+                raise ConfigError(f"The reader of {path.name} has no {', '.join(unknown)}.")
+            found[str(path)] = {"reader": id, "settings": {**settings, **settings_of(config, pairs)}}
+        except ConfigError as error:
+            problem = error
+        except ReadError:
+            continue  # reported by the import
+    if not found:
+        raise problem
+    return found
+
+
+def _import_report(shell: Shell, result: Mapping[str, Any]) -> str:
+    """Return what an import stored, left out and changed, with the first places of each."""
+    with shell.store.reading() as r:
+        entries = r.corpora.entries(result["corpus_id"])
+    shown = {name: value for name, value in result.items() if name not in _APART and value not in ("", [], {})}
+    parts = [pairs(shown)]
+    for change, name in ((False, "skipped"), (True, "changed")):
+        for reason, number in result[name].items():
+            places = [entry for entry in entries if (entry.change, entry.reason) == (change, reason)]
+            listed = "; ".join(f"{one.place}: {_shortened(one.text)}".strip(": ") for one in places[:3])
+            parts.append(f"{name}  {number:,} × {reason}" + (f" ({listed})" if listed else ""))
+    parts += [f"read as  {name}: {note}" for name, note in result["notes"].items()]
+    if not result["skipped"] and not result["changed"]:
+        parts.append("Nothing was skipped or changed.")
+    elif entries:
+        parts.append(f"Every place: themescope skipped {result['corpus']!r} --out FILE.csv")
+    return "\n".join(parts)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+@click.command()
+@click.argument("corpus")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="File to write (.csv).")
+@common
+@pass_shell
+def skipped(shell: Shell, corpus: str, out: Path | None) -> None:
+    """Show what the import of CORPUS left out or changed, with the place and text of each."""
+    with shell.store.reading() as r:
+        record = r.corpora.by_name(corpus)
+        entries = r.corpora.entries(record.id)
+    rows = [{"what": "changed" if e.change else "skipped", **e._asdict()} for e in entries]
+    for row in rows:
+        del row["change"]
+    if out is not None:
+        with whole(out) as partial:
+            partial.write_text(csv_text(("what", *ReadEntry._fields[1:]), [[*row.values()] for row in rows]), "utf-8")
+    counts = {name: dict(record.report.get(name, {})) for name in ("skipped", "changed", "notes")}
+    empty = "Nothing was skipped or changed with a known place."
+    shell.show({**counts, "entries": rows}, f"{len(rows):,} places in {out}" if out else table(rows, empty=empty))
+
+
+def _follow_ups(shell: Shell, corpus: str, language: str, job: int) -> dict[str, Any]:
+    """Run the jobs after an import and return what they made; with ``--background`` queue them after ``job``."""
+    if shell.background:
+        return {queued.kind: f"job {queued.id}" for queued in queue_pipeline(shell.store, corpus, language, after=job)}
+    made: dict[str, Any] = {}
+    for kind, args in follow_ups(shell.store, corpus, language):
+        result = shell.run(kind, args)
+        made |= {name: result[key] for name, key in _MADE.items() if key in result}
+    return made

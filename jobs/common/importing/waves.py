@@ -1,0 +1,121 @@
+"""Waves of a corpus: their description, rows that occur twice, and columns that grow.
+
+The waves are in the report of the corpus, and name and date of each in columns of its articles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, plain_values, summary
+from themescope.core.records.stored import CorpusRecord
+from themescope.core.types import Ids, Sentence, Value
+from themescope.db.store import Unit
+
+FIRST = "wave 1"
+"""Wave of the articles that were imported with the corpus."""
+WAVE, WAVE_DATE = "wave", "wave date"
+"""Columns of articles; where the corpus has others of these names when its first wave is added, with “of import”."""
+WAVES = "waves"
+"""Key of the waves in the report of a corpus."""
+KEEP, OMIT = "keep", "omit"
+ID_COLUMN = "id"
+"""Column by which duplicates are found if no other is named."""
+COUNTS = ("articles", "sections", "paragraphs", "sentences")
+"""Counts of a corpus and of its waves."""
+
+
+def waves_of(corpus: CorpusRecord) -> list[dict[str, Any]]:
+    """Return the waves of a corpus in order: name, date, position of the first article, and counts.
+
+    Without any that was added the corpus has none.
+    """
+    return list(corpus.report.get(WAVES, ()))
+
+
+def first_wave(corpus: CorpusRecord) -> dict[str, Any]:
+    """Return the wave of the articles that were there before the first one that is added."""
+    counts = {name: getattr(corpus, name) for name in COUNTS}
+    return {"name": FIRST, "date": "", "first": 0, "added": corpus.created.isoformat(), **counts}
+
+
+def typed_date(text: str) -> np.datetime64:
+    """Return a date in ISO form; NaT for other texts."""
+    try:
+        return np.datetime64(np.datetime64(text.strip(), "D"), "us")
+    except ValueError:
+        return np.datetime64("NaT", "us")
+
+
+class Row(NamedTuple):
+    """What can be a duplicate: a sentence of a list, or an article."""
+
+    level: ColumnLevel
+    id: int
+    article_id: int
+    text: str
+
+
+def rows(r: Unit, corpus_id: int, lists: Ids) -> Iterator[Row]:
+    """Yield the rows of a corpus; ``lists`` are the ascending ids of the sentences that are rows of a list."""
+    listed = frozenset(lists.tolist())
+    for article, _, sentences in r.corpora.iterate(corpus_id):
+        if any(sentence.id in listed for sentence in sentences):
+            yield from (Row(ColumnLevel.SENTENCE, s.id, article.id, s.text) for s in sentences)
+        else:
+            yield Row(ColumnLevel.ARTICLE, article.id, article.id, whole_text(sentences))
+
+
+def whole_text(sentences: Sequence[Sentence]) -> str:
+    """Return the text of the sentences of an article."""
+    return " ".join(sentence.text for sentence in sentences)
+
+
+def normalised(text: str) -> bytes:
+    """Return a digest of a text that ignores case, form of characters, and everything but letters and digits."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = "".join(character if character.isalnum() else " " for character in folded).split()
+    return hashlib.blake2b(" ".join(words or [folded]).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def merged_about(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of the values of a column after new ones were added, see ``ColumnRecord.about``."""
+    about = {**old, **new, "missing": old.get("missing", 0) + new["missing"]}
+    for name, choose in (("low", min), ("high", max)):
+        ends = [known[name] for known in (old, new) if name in known]
+        about |= {name: choose(ends)} if ends else {}
+    for name in ("whole", "days"):
+        if name in old:
+            about[name] = old[name] and new[name]
+    if "unreadable" in old or "unreadable" in new:
+        about["unreadable"] = old.get("unreadable", 0) + new.get("unreadable", 0)
+    if "categories" in old:
+        before = [*old["counts"], *[0] * (len(new["categories"]) - len(old["counts"]))]
+        about["counts"] = [one + other for one, other in zip(before, new["counts"], strict=True)]
+    return about
+
+
+def kept_column(found: TypedColumn, kept: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what is known of the kept values of a column."""
+    about = summary(found.type, found.values[kept])
+    if found.type is ColumnType.CATEGORY:
+        categories, codes = found.about["categories"], found.values[kept]
+        counts = np.bincount(codes[codes >= 0], minlength=len(categories)).tolist()
+        about |= {"categories": categories, "counts": counts}
+    return about | ({"unreadable": found.about["unreadable"]} if "unreadable" in found.about else {})
+
+
+def plain_cells(found: TypedColumn) -> list[Value]:
+    """Return the values of a column as plain Python."""
+    return plain_values(found.type, found.values, found.about.get("categories", ()))
+
+
+def empty_cells(found: TypedColumn) -> npt.NDArray[np.bool_]:
+    """Return the (n,) mask of the missing values of a column."""
+    return np.array([value is None for value in plain_cells(found)], bool)

@@ -1,0 +1,401 @@
+"""Job kind: add the articles of files to a corpus as a wave.
+
+The files are imported into a hidden corpus, so that the job resumes and stops as an import does. One transaction then
+moves its articles behind those of the corpus; no stored article, sentence, value, label, vector or map point changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, as_text, plain_values, summary
+from themescope.core.config import option
+from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError
+from themescope.core.readers.account import ReadAccount
+from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
+from themescope.core.types import Ids
+from themescope.db.repositories.blocks import packed_blocks
+from themescope.db.sql import now
+from themescope.db.store import Unit
+from themescope.jobs.common.articles import ready_corpus
+from themescope.jobs.common.importing.columns import raw_values, typed_column
+from themescope.jobs.common.importing.waves import (
+    COUNTS,
+    FIRST,
+    ID_COLUMN,
+    KEEP,
+    OMIT,
+    WAVE,
+    WAVE_DATE,
+    WAVES,
+    Row,
+    empty_cells,
+    first_wave,
+    kept_column,
+    merged_about,
+    normalised,
+    plain_cells,
+    rows,
+    typed_date,
+    waves_of,
+    whole_text,
+)
+from themescope.jobs.common.job import JobContext
+from themescope.jobs.common.results import TextDigest
+from themescope.jobs.kinds.import_corpus import (
+    CANCEL_S,
+    ImportConfig,
+    ImportSources,
+    import_articles,
+    open_import,
+    remove_import,
+)
+
+_LISTED = 1_000
+"""Maximum number of duplicates and of values that are listed one by one; all are counted."""
+
+
+@dataclass(frozen=True)
+class AppendConfig(ImportConfig):
+    """Arguments of adding a wave to a corpus."""
+
+    corpus: str = option("", "Name of the corpus to which the articles are added.", required=True)
+    language: str = option("", "Language of the text as a two-letter code; empty: that of the corpus.")
+    wave: str = option("", "Name of the wave.", required=True)
+    date: str = option("", "Date of the wave, such as 2026-11-26; empty: none.")
+    columns: Mapping[str, Any] = option(
+        {}, "Column of the files → column of the corpus, where their names differ; equal names need no entry."
+    )
+    id_column: str = option(
+        "", "Column of the corpus with ids by which duplicates are found; empty: the column “id”, if there is one."
+    )
+    duplicates: str = option(
+        KEEP, "What happens to rows with an id or a text that the corpus has already: they are reported, and kept or "
+        "left out.", choices=(KEEP, OMIT),
+    )  # fmt: skip
+
+    def validate(self) -> None:
+        """Check the date and the columns as well."""
+        ImportConfig.validate(self)
+        if self.date and np.isnat(typed_date(self.date)):
+            raise ConfigError(f"{self.named('date')} must be a date such as 2026-11-26, not {self.date!r}.")
+        if len(set(self.columns.values())) < len(self.columns):
+            raise ConfigError(f"{self.named('columns')}: two columns of the files have the same column of the corpus.")
+
+    def title(self) -> str:
+        """Return a title with the wave and the corpus."""
+        return f"Add “{self.wave}” to “{self.corpus}”"
+
+
+def staged_name(job_id: int) -> str:
+    """Return the name of the hidden corpus into which a job imports its wave."""
+    return f"wave of job {job_id}"
+
+
+def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
+    """Add the wave; raise ``ReadError`` and leave the corpus unchanged if a file is damaged."""
+    corpus = ready_corpus(context.store, args.corpus)
+    job = _mark(context)
+    done = next((wave for wave in waves_of(corpus) if wave.get("job") == job), None)
+    if done is not None:  # killed after the wave was stored
+        return _result(corpus, done)
+    if args.wave.strip() in (FIRST, *(wave["name"] for wave in waves_of(corpus))):
+        raise DuplicateNameError("wave", args.wave.strip())
+    _check_alone(args, context)
+    own = replace(args, corpus=staged_name(context.job_id), language=args.language or corpus.language)
+    sources = ImportSources(own)
+    staged = open_import(own, context, sources.stamp())
+    try:
+        digest = TextDigest(own.language)
+        with context.store.reading() as r:
+            known = r.columns.list(corpus.id)
+        import_articles(own, context, staged, sources, digest, known)
+        context.progress(1, 1, "Comparing with the corpus")
+        return _Wave(args, context, corpus, staged, known, sources, str(digest), job).store()
+    except Exception as error:
+        remove_import(context, staged, CANCEL_S if isinstance(error, Cancelled) else math.inf)
+        raise
+
+
+def _mark(context: JobContext) -> str:
+    """Return a text that distinguishes the job from those of other stores, from which a bundle may come."""
+    with context.store.reading() as r:
+        job = r.jobs.get(context.job_id)
+    return f"{job.id} {job.created.isoformat()}"
+
+
+def _check_alone(args: AppendConfig, context: JobContext) -> None:
+    """Raise ``DataError`` if another job that has begun adds to the same corpus."""
+    with context.store.reading() as r:
+        kind = r.jobs.get(context.job_id).kind
+        listed = [
+            job for status in (JobStatus.RUNNING, JobStatus.QUEUED) for job in r.jobs.list(limit=10_000, status=status)
+        ]
+    for job in listed:
+        begun = job.status is JobStatus.RUNNING or job.attempt > 0
+        if job.kind == kind and job.id != context.job_id and begun and job.args.get("corpus") == args.corpus:
+            raise DataError(f"Job {job.id} is adding to {args.corpus!r}. Wait for its end.")
+
+
+@dataclass(frozen=True)
+class _Wave:
+    """The articles of a wave in their hidden corpus, and the corpus to which they are added."""
+
+    args: AppendConfig
+    context: JobContext
+    corpus: CorpusRecord
+    staged: CorpusRecord
+    known: Sequence[ColumnRecord]
+    sources: ImportSources
+    digest: str
+    job: str
+
+    def store(self) -> dict[str, Any]:
+        """Move the articles; return the result of the job."""
+        with self.context.store.reading() as r:
+            new = r.columns.list(self.staged.id)
+        targets = self._targets(new)
+        values = {column.id: typed_column(self.context.store, column, *self._type(column, target))
+                  for column, target in targets}  # fmt: skip
+        repeated, counts, listed = self._duplicates(targets, values)
+        without = self._without(repeated) if self.args.duplicates == OMIT else (_ids([]), _ids([]))
+        added, grown, account = [], [], self.sources.account
+        for column, target in targets:
+            ids, found = values[column.id]
+            self._count_unreadable(account, column, target, ids, found)
+            kept = ~np.isin(ids, np.concatenate(without))
+            found = TypedColumn(found.type, found.values[kept], kept_column(found, kept))
+            if target is not None:
+                grown.append((target, ids[kept], found))
+            elif found.about["missing"] < len(found.values):
+                added.append((self._name(column), column.level, ids[kept], found))
+        with self.context.writing() as w:
+            record = self._write(w, without, added, grown, counts, listed)
+        return _result(record, waves_of(record)[-1])
+
+    # --- columns ------------------------------------------------------------------------------------------------------
+
+    def _name(self, column: ColumnRecord) -> str:
+        return str(self.args.columns.get(column.name, column.name))
+
+    def _targets(self, new: Sequence[ColumnRecord]) -> list[tuple[ColumnRecord, ColumnRecord | None]]:
+        """Return the columns of the files, each with the column of the corpus of its name and level, if any."""
+        known = {(column.level, column.name): column for column in self.known}
+        own = set(self.corpus.report.get("wave_columns", ()))
+        taken = own & {self._name(column) for column in new}
+        if taken:
+            name = min(taken)
+            raise DataError(
+                f"The files have a column {name!r}, but {self.corpus.name!r} keeps the waves in that one. "
+                f"Give it another name (columns), or leave it out (types: omit)."
+            )
+        missing = sorted(set(self.args.columns) - {column.name for column in new})
+        if missing:
+            raise DataError(f"The files have no column {missing[0]!r} with values. Correct the names of the columns.")
+        names = Counter((column.level, self._name(column)) for column in new)
+        if twice := [name for (_, name), number in names.items() if number > 1]:
+            raise DataError(f"Two columns of the files would be {twice[0]!r}. Give one of them another name.")
+        return [(column, known.get((column.level, self._name(column)))) for column in new]
+
+    def _type(self, column: ColumnRecord, target: ColumnRecord | None) -> tuple[str, Sequence[str]]:
+        """Return the declared type of a column, which is that of the corpus where it has the column, and categories."""
+        if target is not None:
+            return target.type, target.categories
+        return str(({**self.sources.types, **self.args.types}).get(column.name, "")), ()
+
+    def _count_unreadable(
+        self, account: ReadAccount, column: ColumnRecord, target: ColumnRecord | None, ids: Ids, found: TypedColumn
+    ) -> None:
+        """Count and list the values that do not fit the type of the column."""
+        if target is not None and found.type != target.type:
+            raise DataError(
+                f"The column {target.name!r} would have more than 10,000 different values, too many for a category. "
+                "Leave it out (types: omit)."
+            )
+        if "unreadable" not in found.about:
+            return
+        empty = empty_cells(found)
+        wrong = [
+            as_text(value)
+            for known, values in raw_values(self.context.store, column)
+            for value, gone in zip(values, empty[np.searchsorted(ids, known)], strict=True)
+            if gone and as_text(value).strip()
+        ]
+        reason = f"value of “{self._name(column)}” that is no {found.type}"
+        for text in wrong[:_LISTED]:
+            account.skip(reason, f"column {column.name}", text)
+        account.skip(reason, n=max(len(wrong) - _LISTED, 0))
+
+    # --- duplicates ---------------------------------------------------------------------------------------------------
+
+    def _duplicates(
+        self,
+        targets: Sequence[tuple[ColumnRecord, ColumnRecord | None]],
+        values: Mapping[int, tuple[Ids, TypedColumn]],
+    ) -> tuple[list[Row], dict[str, int], list[str]]:
+        """Return the rows with an id or a text that occurred before, their numbers by reason, and the first texts."""
+        wanted = self.args.id_column or ID_COLUMN
+        named = [column for column in self.known if column.name == wanted]
+        if self.args.id_column and not named:
+            raise DataError(f"{self.corpus.name!r} has no column {wanted!r} for ids. Name another one.")
+        with self.context.store.reading() as r:
+            texts, ids = self._seen(r, named)
+            lists = self._listed(targets)
+            new = {
+                (column.level, id): as_text(value).strip()
+                for column, target in targets
+                if target in named
+                for id, value in zip(values[column.id][0].tolist(), plain_cells(values[column.id][1]), strict=True)
+            }
+            found, counts, listed = [], Counter[str](), []
+            for row in rows(r, self.staged.id, lists):
+                id, text = new.get((row.level, row.id), ""), normalised(row.text)
+                same_id = bool(id) and (row.level, id) in ids
+                same_text = (row.level, text) in texts
+                counts.update({"id": same_id, "text": same_text, "rows": 1})
+                if same_id or same_text:
+                    found.append(row)
+                    listed += [row.text[:200]] if len(listed) < _LISTED else []
+                ids.add((row.level, id))
+                texts.add((row.level, text))
+        counts["either"] = len(found)
+        return found, dict(counts), listed
+
+    def _seen(
+        self, r: Unit, named: Sequence[ColumnRecord]
+    ) -> tuple[set[tuple[ColumnLevel, bytes]], set[tuple[ColumnLevel, str]]]:
+        """Return level and text, and level and id, of everything in the corpus."""
+        sentences, articles = r.corpora.sentence_ids(self.corpus.id), r.corpora.article_ids(self.corpus.id)
+        ids: set[tuple[ColumnLevel, str]] = set()
+        for column in named:
+            owners = sentences if column.level is ColumnLevel.SENTENCE else articles
+            plain = plain_values(ColumnType(column.type), r.columns.values(column, owners), column.categories)
+            ids.update((column.level, as_text(value).strip()) for value in plain if value is not None)
+        texts: set[tuple[ColumnLevel, bytes]] = set()
+        for _, _, found in r.corpora.iterate(self.corpus.id):
+            texts.add((ColumnLevel.ARTICLE, normalised(whole_text(found))))
+            texts.update((ColumnLevel.SENTENCE, normalised(sentence.text)) for sentence in found)
+        return texts, ids
+
+    def _listed(self, targets: Sequence[tuple[ColumnRecord, ColumnRecord | None]]) -> Ids:
+        """Return the ids of new sentences that have values of their own: they are the rows of a list."""
+        own = [column for column, _ in targets if column.level is ColumnLevel.SENTENCE]
+        parts = [ids for column in own for ids, _ in raw_values(self.context.store, column)]
+        return np.unique(np.concatenate(parts)) if parts else _ids([])
+
+    def _without(self, repeated: Sequence[Row]) -> tuple[Ids, Ids]:
+        """Return the ids of the articles and of the sentences to leave out, which are counted; some must remain."""
+        sentences = [row for row in repeated if row.level is ColumnLevel.SENTENCE]
+        gone = Counter(row.article_id for row in sentences)
+        with self.context.store.reading() as r:
+            sizes = {id: article.sentences for id, article in r.corpora.articles_by_id(gone).items()}
+        whole = {id for id, number in gone.items() if number == sizes[id]}
+        articles = sorted(whole | {row.id for row in repeated if row.level is ColumnLevel.ARTICLE})
+        if len(articles) == self.staged_articles():
+            raise DataError(f"All rows of the files are in {self.corpus.name!r} already. Nothing was added.")
+        for row in repeated:
+            self.sources.account.skip("duplicate", f"{row.level} {row.id}", row.text[:200])
+        return _ids(articles), _ids(row.id for row in sentences if row.article_id not in whole)
+
+    def staged_articles(self) -> int:
+        """Return the number of articles of the wave."""
+        with self.context.store.reading() as r:
+            return r.corpora.count_articles(self.staged.id)
+
+    # --- the transaction ----------------------------------------------------------------------------------------------
+
+    def _write(
+        self,
+        w: Unit,
+        without: tuple[Ids, Ids],
+        added: Sequence[tuple[str, ColumnLevel, Ids, TypedColumn]],
+        grown: Sequence[tuple[ColumnRecord, Ids, TypedColumn]],
+        counts: Mapping[str, int],
+        listed: Sequence[str],
+    ) -> CorpusRecord:
+        before = w.corpora.get(self.corpus.id)
+        old = w.corpora.article_ids(self.corpus.id)
+        report = dict(before.report)
+        report["digest"] = _joint(str(report.get("digest", "")), self.digest)
+        record = w.corpora.absorb(self.corpus.id, self.staged, without, report)
+        new = w.corpora.article_ids(self.corpus.id)[len(old) :]
+        for target, ids, found in grown:
+            w.columns.extend(target, merged_about(target.about, found.about), packed_blocks(ids, found))
+        for name, level, ids, found in added:
+            w.columns.add(self.corpus.id, level, name, found, packed_blocks(ids, found))
+        names = self._write_wave(w, old, new)
+        account = self.sources.report()
+        waves = waves_of(before) or [first_wave(before)]
+        wave = {
+            "name": self.args.wave.strip(),
+            "date": self.args.date.strip(),
+            "first": before.articles,
+            "added": now().isoformat(),
+            "job": self.job,
+            **{part: getattr(record, part) - getattr(before, part) for part in COUNTS},
+            **{name: account[name] for name in ("files", "file_digests", "readers", "skipped", "changed", "notes")},
+            "new_columns": [name for name, *_ in added],
+            "missing_columns": self._missing_columns(grown, names),
+            "duplicates": dict(counts),
+            "duplicate_texts": list(listed),
+            "left_out": len(without[0]) + len(without[1]),
+        }
+        w.corpora.add_entries(self.corpus.id, self.sources.account.entries)
+        return w.corpora.finish(self.corpus.id, report | {WAVES: [*waves, wave], "wave_columns": names})
+
+    def _missing_columns(self, grown: Iterable[tuple[ColumnRecord, Ids, TypedColumn]], own: Sequence[str]) -> list[str]:
+        filled = {target.id for target, *_ in grown}
+        return [column.name for column in self.known if column.id not in filled and column.name not in own]
+
+    def _write_wave(self, w: Unit, old: Ids, new: Ids) -> list[str]:
+        """Store name and date of the wave as columns of the articles; return the names of the two columns."""
+        columns = w.columns.list(self.corpus.id)
+        names = list(self.corpus.report.get("wave_columns", ()))
+        if not names:
+            taken = {column.name for column in columns}
+            names = [f"{name} of import" if name in taken else name for name in (WAVE, WAVE_DATE)]
+        there = {column.name: column for column in columns if column.level is ColumnLevel.ARTICLE}
+        known = there.get(names[0])
+        categories = [*(known.categories if known else [FIRST]), self.args.wave.strip()]
+        codes = np.full(len(new), len(categories) - 1, np.int32)
+        if known is None:
+            codes = np.concatenate([np.zeros(len(old), np.int32), codes])
+        numbers = np.bincount(codes, minlength=len(categories)).tolist()
+        about = {"missing": 0, "categories": categories, "counts": numbers}
+        _put(w, self.corpus.id, names[0], known, new if known else np.concatenate([old, new]),
+             TypedColumn(ColumnType.CATEGORY, codes, about))  # fmt: skip
+        if self.args.date:
+            dates = np.full(len(new), typed_date(self.args.date))
+            found = TypedColumn(ColumnType.DATE, dates, summary(ColumnType.DATE, dates))
+            _put(w, self.corpus.id, names[1], there.get(names[1]), new, found)
+        return names
+
+
+def _put(w: Unit, corpus_id: int, name: str, known: ColumnRecord | None, ids: Ids, found: TypedColumn) -> None:
+    """Store values of a column of articles, and the column if it is not ``known``."""
+    blocks = packed_blocks(ids, found)
+    if known is None:
+        w.columns.add(corpus_id, ColumnLevel.ARTICLE, name, found, blocks)
+    else:
+        w.columns.extend(known, merged_about(known.about, found.about), blocks)
+
+
+def _ids(values: Iterable[int]) -> Ids:
+    return np.array(sorted(values), np.int64)
+
+
+def _joint(old: str, new: str) -> str:
+    return hashlib.blake2b(f"{old} {new}".encode(), digest_size=8).hexdigest()
+
+
+def _result(corpus: CorpusRecord, wave: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of the job: what the wave added, left out, changed, and has twice."""
+    shown = {name: value for name, value in wave.items() if name not in ("job", "first", "name", "file_digests")}
+    return {"corpus": corpus.name, "corpus_id": corpus.id, "wave": wave["name"], **shown}

@@ -1,0 +1,255 @@
+"""Files added to a corpus as a wave: nothing that is stored changes, columns are mapped, duplicates are found."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.helpers import run_job, write_articles
+from tests.jobs.test_columns import columns_of
+from themescope.core.columns import ColumnType, summary
+from themescope.core.errors import ConfigError, DataError, DuplicateNameError, ReadError
+from themescope.db import label_tables as lt
+from themescope.db import tables as t
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.common.importing.waves import merged_about, normalised, waves_of
+from themescope.jobs.queue.control import enqueue
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
+from themescope.jobs.services.labelling import starts
+
+OLD = [
+    ("1", "Rents are too high.", "A", "2020-01-05", "4"),
+    ("2", "The trains are late.", "B", "2020-02-01", "2"),
+    ("3", "Schools need teachers.", "A", "2020-02-02", "3"),
+    ("4", "Rents keep rising.", "B", "2020-03-01", "1"),
+]
+NEW = [
+    ("5", "Buses never come.", "C", "2021-01-01", "5"),
+    ("2", "The trains are on time now.", "A", "2021-01-02", "many"),
+    ("6", "rents are  TOO high", "C", "yesterday", "2"),
+    ("7", "Heat pumps are expensive.", "C", "2021-01-04", ""),
+]
+
+
+def do(store: Store, kind: str, /, **args: Any) -> dict[str, Any]:
+    return run_here(store, kind, args, quiet=True)
+
+
+def write(folder: Path, name: str, rows: list[tuple[str, ...]], header: str = "id text party day score") -> str:
+    path = folder / name
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([header.split(), *rows])
+    return str(path)
+
+
+SETTINGS = {"text": "text", "rows": "sentences"}
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the list of answers "C" and a labelling of it."""
+    file = write(tmp_path_factory.mktemp("old"), "answers.csv", OLD)
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[file], corpus="C", reader="table", settings=SETTINGS,
+           types={"party": "category", "id": "number"})  # fmt: skip
+        with store.reading() as r:
+            corpus = r.corpora.by_name("C")
+        starts.begin(store, NewLabelling(corpus.id, "L", "ann"), starts.from_nothing)
+
+    return make_home(fill)
+
+
+@pytest.fixture
+def survey(copy_home: CopyHome, home: Path) -> Store:
+    return copy_home(home)
+
+
+def append(store: Store, *files: str, **args: Any) -> dict[str, Any]:
+    return do(store, "append-corpus", files=list(files), corpus="C", wave="spring", **args)
+
+
+_TEXT = (t.article, t.section, t.sentence, t.column_block, lt.label, lt.labelling, lt.label_step, t.embedding, t.map_)
+
+
+def stored(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of everything that a wave must not change."""
+    with store.reading() as r:
+        return {table.name: [tuple(row) for row in r.corpora.connection.execute(sa.select(table))] for table in _TEXT}
+
+
+def texts(store: Store) -> list[str]:
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        return [s.text for _, _, sentences in r.corpora.iterate(corpus.id) for s in sentences]
+
+
+def test_nothing_that_is_stored_changes(survey: Store, tmp_path: Path) -> None:
+    before, old_columns = stored(survey), columns_of(survey, "C")
+    result = append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS, date="2021-05-01")
+    after = stored(survey)
+    for table, rows in before.items():
+        assert after[table][: len(rows)] == rows or set(rows) <= set(after[table]), table
+    assert after["label"] == before["label"]
+    assert (result["articles"], result["sentences"], result["wave"]) == (1, 4, "spring")
+    assert texts(survey) == [" ".join(text.split()) for _, text, *_ in OLD + NEW]
+    for name, (level, type, values) in columns_of(survey, "C").items():
+        if name in old_columns:
+            assert (level, type, values[:4]) == old_columns[name]
+
+
+def test_columns_are_mapped_by_name_and_keep_their_types(survey: Store, tmp_path: Path) -> None:
+    rows = [(*row, "x") for row in NEW]
+    result = append(survey, write(tmp_path, "new.csv", rows, "id text Partei day score extra"), reader="table",
+                    settings=SETTINGS, columns={"Partei": "party"}, date="2021-05-01")  # fmt: skip
+    found = columns_of(survey, "C")
+    assert found["party"] == ("sentence", "category", ["A", "B", "A", "B", "C", "A", "C", "C"])
+    assert found["score"][1:] == ("number", [4, 2, 3, 1, 5, None, 2, None])
+    assert found["extra"][2] == [None] * 4 + ["x"] * 4
+    assert found["wave"] == ("article", "category", ["wave 1", "spring"])
+    assert [value and value.year for value in found["wave date"][2]] == [None, 2021]
+    assert result["skipped"] == {
+        "value of “day” that is no date": 1, "value of “score” that is no number": 1,
+    }  # fmt: skip
+    assert (result["new_columns"], result["missing_columns"]) == (["extra"], [])
+    with survey.reading() as r:
+        corpus = r.corpora.by_name("C")
+        assert {entry.text for entry in r.corpora.entries(corpus.id)} == {"yesterday", "many"}
+        party, score = (next(c for c in r.columns.list(corpus.id) if c.name == name) for name in ("party", "score"))
+        assert dict(zip(party.categories, party.about["counts"], strict=True)) == {"A": 3, "B": 2, "C": 3}
+        assert (score.about["low"], score.about["high"], score.about["missing"]) == (1, 5, 2)
+        assert corpus.sentences == 8 and corpus.articles == 2
+        assert [(wave["name"], wave["first"], wave["sentences"]) for wave in waves_of(corpus)] == [
+            ("wave 1", 0, 4), ("spring", 1, 4),
+        ]  # fmt: skip
+
+
+def test_duplicates_are_reported_and_left_out_only_if_asked(survey: Store, tmp_path: Path) -> None:
+    file = write(tmp_path, "new.csv", NEW)
+    kept = append(survey, file, reader="table", settings=SETTINGS)
+    assert kept["duplicates"] == {"id": 1, "text": 1, "rows": 4, "either": 2}
+    assert kept["left_out"] == 0 and len(texts(survey)) == 8
+    with pytest.raises(DataError, match="Nothing was added"):
+        do(survey, "append-corpus", files=[file], corpus="C", wave="again", duplicates="omit", reader="table",
+           settings=SETTINGS)  # fmt: skip
+    with survey.reading() as r:
+        assert [c.name for c in r.corpora.list(include_unready=True)] == ["C"]
+
+
+def test_left_out_rows_leave_no_gap(survey: Store, tmp_path: Path) -> None:
+    result = append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS, duplicates="omit")
+    assert result["left_out"] == 2 and result["skipped"]["duplicate"] == 2
+    assert texts(survey)[4:] == [NEW[0][1], NEW[3][1]]
+    with survey.reading() as r:
+        corpus = r.corpora.by_name("C")
+        article = r.corpora.articles(corpus.id)[-1]
+        assert [s.position for s in r.corpora.sentences(article.id)] == [0, 1] and article.sentences == 2
+        assert (corpus.sentences, corpus.paragraphs) == (6, 6)
+    assert columns_of(survey, "C")["score"][2] == [4, 2, 3, 1, 5, None]
+
+
+def test_documents_are_compared_as_a_whole(sqlite_store: Store, tmp_path: Path) -> None:
+    old, new = write_articles(tmp_path, 3), write_articles(tmp_path, 5)
+    do(sqlite_store, "import-corpus", files=[str(old)], corpus="C")
+    result = do(sqlite_store, "append-corpus", files=[str(new)], corpus="C", wave="two", duplicates="omit")
+    assert result["duplicates"] == {"id": 0, "text": 3, "rows": 5, "either": 3}
+    with sqlite_store.reading() as r:
+        corpus = r.corpora.by_name("C")
+        assert [a.title for a in r.corpora.articles(corpus.id)] == [f"Article {n}" for n in range(5)]
+        assert [a.position for a in r.corpora.articles(corpus.id)] == [*range(5)]
+        assert (corpus.articles, corpus.paragraphs) == (5, 5 * 25)
+
+
+def test_a_killed_job_goes_on(survey: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after the articles are stored, and again after the wave is: it is added once."""
+    args = {"files": [write(tmp_path, "new.csv", NEW)], "corpus": "C", "wave": "spring", "reader": "table",
+            "settings": SETTINGS}  # fmt: skip
+    job = enqueue(survey, "append-corpus", args)
+    with monkeypatch.context() as killed:
+        killed.setattr("themescope.jobs.kinds.append_corpus.typed_column", _kill)
+        with pytest.raises(SystemExit):
+            run_job(survey, job.id)
+    with survey.reading() as r:
+        assert {c.name: c.ready for c in r.corpora.list(include_unready=True)} == {
+            "C": True, f"wave of job {job.id}": False,
+        }  # fmt: skip
+    monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
+    assert remove_leftovers(survey) == []
+    with survey.writing() as w:
+        w.jobs.requeue(job.id)
+    with monkeypatch.context() as killed:
+        killed.setattr("themescope.jobs.kinds.append_corpus._result", _kill)
+        with pytest.raises(SystemExit):
+            run_job(survey, job.id)
+    with survey.writing() as w:
+        w.jobs.requeue(job.id)
+    run_job(survey, job.id)
+    with survey.reading() as r:
+        assert r.jobs.get(job.id).result["sentences"] == 4
+        assert [wave["name"] for wave in waves_of(r.corpora.by_name("C"))] == ["wave 1", "spring"]
+    assert len(texts(survey)) == 8
+
+
+def _kill(*_: object, **__: object) -> None:
+    raise SystemExit
+
+
+def test_what_fails_leaves_the_corpus_as_it_was(survey: Store, tmp_path: Path) -> None:
+    before, file = stored(survey), write(tmp_path, "new.csv", NEW)
+    same = {"reader": "table", "settings": SETTINGS}
+    with pytest.raises(DataError, match="no column 'Partei'"):
+        append(survey, file, columns={"Partei": "party"}, **same)
+    with pytest.raises(DataError, match="no column 'key'"):
+        append(survey, file, id_column="key", **same)
+    with pytest.raises(DataError, match="would be 'party'"):
+        append(survey, file, columns={"day": "party"}, **same)
+    with pytest.raises(ReadError):
+        append(survey, str(tmp_path / "none.csv"))
+    with pytest.raises(ConfigError, match="date"):
+        append(survey, file, date="yesterday", **same)
+    assert stored(survey) == before
+    append(survey, file, **same)
+    with pytest.raises(DuplicateNameError):
+        append(survey, file, **same)
+    with pytest.raises(DataError, match="keeps the waves"):
+        do(survey, "append-corpus", files=[write(tmp_path, "w.csv", [("Text.", "3")], "text wave")], corpus="C",
+           wave="next", **same)  # fmt: skip
+
+
+VALUES = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "c", "d"])), min_size=1, max_size=8)
+NUMBERS = st.lists(st.one_of(st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1, max_size=8)
+
+
+@given(NUMBERS, NUMBERS)
+def test_what_is_known_of_a_grown_number_is_that_of_all_values(old: list[float], new: list[float]) -> None:
+    def known(values: list[float]) -> dict[str, Any]:
+        return summary(ColumnType.NUMBER, np.array(values))
+
+    assert merged_about(known(old), known(new)) == known(old + new)
+
+
+@given(VALUES, VALUES)
+def test_categories_keep_their_codes(old: list[str | None], new: list[str | None]) -> None:
+    def about(values: list[str | None], before: list[str]) -> dict[str, Any]:
+        categories = [*before, *sorted({v for v in values if v} - set(before))]
+        counts = [values.count(category) for category in categories]
+        return {"missing": values.count(None), "categories": categories, "counts": counts}
+
+    first = about(old, [])
+    merged = merged_about(first, about(new, first["categories"]))
+    assert merged["categories"][: len(first["categories"])] == first["categories"]
+    assert merged == about(old + new, first["categories"])
+
+
+@pytest.mark.parametrize(("one", "other"), [("Rents  ARE high!", "rents are high"), ("ﬁne", "FINE"), ("…", "…")])
+def test_equal_texts(one: str, other: str) -> None:
+    assert normalised(one) == normalised(other)
+    assert normalised("…") != normalised("!")
