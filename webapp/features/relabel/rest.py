@@ -78,7 +78,7 @@ def show(state: RelabelState) -> None:
         )
         return
     found = _open(state, record)
-    quality, queue = st.columns([2, 3], gap="large")
+    queue, quality = st.columns([3, 2], gap="large")
     with quality:
         _quality(state, found)
     with queue:
@@ -129,10 +129,10 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
     left, right = st.columns(2)
     left.metric("Accuracy", _percent(report.accuracy.value), help=with_interval(report.accuracy))
     right.metric("Macro F1", f"{report.macro_f1.value:.2f}", help=with_interval(report.macro_f1))
-    more = max(20, round(found.record.labels / 2, -1))
+    more = max(20, 10 * round(found.record.labels / 20))
     st.caption(
         f"Measured on {count(found.record.labels, 'label')} held out in turn, whole documents at a time; 95 % "
-        f"intervals. About {more:,} more labels would give +{100 * report.gain(int(more)):.0f} points of accuracy. "
+        f"intervals. About {more:,} more labels would give +{100 * report.gain(more):.0f} points of accuracy. "
         f"Probabilities are off by {100 * report.calibration_error:.0f} points on average."
     )
     threshold = st.slider("Least probability", 0.0, 1.0, 0.5, 0.01, key=f"relabel_rest_least_{state.record.id}")
@@ -303,7 +303,8 @@ def _csv(found: _Predicted, names: dict[int, str]) -> str:
 
 def _report(values: dict[str, Any]) -> PredictionReport:
     def estimate(one: dict[str, Any]) -> Estimate:
-        return Estimate(**{name: np.nan if value is None else value for name, value in one.items()})
+        value, low, high = (np.nan if one[name] is None else one[name] for name in ("value", "low", "high"))
+        return Estimate(value, low, high, one["n"])
 
     return PredictionReport(
         estimate(values["accuracy"]), estimate(values["macro_f1"]), (), values["calibration_error"],
