@@ -1,0 +1,110 @@
+"""Label the rest from few labels, beside logistic regression on the vectors of the base encoder.
+
+    python -m benchmarks.label_the_rest LISTS.json --raw all-MiniLM-L6-v2 --model default --seeds 5
+
+LISTS is a JSON list of [name, sentences, codes]. For each list, size and seed, so many sentences are drawn at random and
+labelled; the codes of the others are predicted. Printed are macro F1, accuracy, and the calibration error (ten groups
+of equal size) of ``learn``, with the accuracy that it had measured on held-out labels, and macro F1 of logistic
+regression (scikit-learn's defaults, and C = 10) on the vectors of ``--raw``. "chosen" labels half of them at random,
+and then the sentences that ``next_sentences`` names, in two rounds. The last line is the time of 100,000 predictions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+
+from themescope import load
+from themescope.core.labelling.prediction import CodeClassifier, learn, next_sentences
+
+SIZES = (20, 50, 100, 300)
+Rows = npt.NDArray[np.int64]
+
+
+def calibration_error(probabilities: npt.NDArray[np.floating], codes: Rows, known: Rows) -> float:
+    """Return the mean distance of confidence and accuracy, over ten groups of equal size."""
+    confidence, right = probabilities.max(1), known[probabilities.argmax(1)] == codes
+    parts = np.array_split(np.argsort(-confidence), 10)
+    return sum(len(p) * abs(confidence[p].mean() - right[p].mean()) for p in parts) / len(codes)
+
+
+class LabelledList:
+    """A list with its vectors by both encoders."""
+
+    def __init__(self, name: str, texts: list[str], codes: list[str], x: npt.NDArray, raw: npt.NDArray) -> None:
+        self.name, self.texts, self.x, self.raw = name, texts, x, raw
+        self.codes = np.unique(codes, return_inverse=True)[1]
+
+    def learned(self, rows: Rows, seed: int) -> tuple[CodeClassifier, float]:
+        """Learn from the labels of ``rows``; return the classifier and the accuracy on held-out labels."""
+        rest = np.setdiff1d(np.arange(len(self.codes)), rows)
+        texts, others = ([self.texts[i] for i in part] for part in (rows, rest))
+        classifier, report = learn(self.x[rows], texts, self.codes[rows], rows, self.x[rest], others, seed)
+        return classifier, report.accuracy.value
+
+    def scores(self, rows: Rows, seed: int) -> list[float]:
+        """Return macro F1, accuracy, calibration error and held-out accuracy on the sentences beside ``rows``."""
+        rest = np.setdiff1d(np.arange(len(self.codes)), rows)
+        classifier, measured = self.learned(rows, seed)
+        made = classifier.probabilities(self.x[rest], [self.texts[i] for i in rest])
+        predicted = classifier.codes[made.argmax(1)]
+        f1 = f1_score(self.codes[rest], predicted, average="macro", zero_division=0)
+        right = float((predicted == self.codes[rest]).mean())
+        return [f1, right, calibration_error(made, self.codes[rest], classifier.codes), measured]
+
+    def plain(self, rows: Rows, strength: float) -> float:
+        """Return macro F1 of logistic regression on the vectors of the base encoder."""
+        rest = np.setdiff1d(np.arange(len(self.codes)), rows)
+        fitted = LogisticRegression(C=strength, max_iter=1_000).fit(self.raw[rows], self.codes[rows])
+        return float(f1_score(self.codes[rest], fitted.predict(self.raw[rest]), average="macro", zero_division=0))
+
+    def chosen(self, rows: Rows, seed: int) -> Rows:
+        """Return as many rows as ``rows``: half of them, and the next ones to label in two rounds."""
+        have, rounds = rows[: len(rows) // 2], np.array_split(rows[len(rows) // 2 :], 2)
+        for part in rounds:
+            rest = np.setdiff1d(np.arange(len(self.codes)), have)
+            made = self.learned(have, seed)[0].probabilities(self.x[rest], [self.texts[i] for i in rest])
+            unsure, sampled = next_sentences(made, self.x[rest], len(part), 0.25, seed)
+            have = np.concatenate([have, rest[unsure], rest[sampled]])
+        return have
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", type=Path)
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--raw", default="all-MiniLM-L6-v2")
+    parser.add_argument("--seeds", type=int, default=5)
+    args = parser.parse_args()
+    model, raw = load(args.model), load(args.raw)
+    print("| list | codes | labels | raw | raw, C = 10 | F1 | chosen | accuracy | held out | calibration error |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    for name, texts, codes in json.loads(args.lists.read_text(encoding="utf-8")):
+        one = LabelledList(name, texts, codes, model.encode(texts), raw.encode(texts))
+        for size in (size for size in SIZES if size <= len(texts) / 2):
+            found = []
+            for seed in range(args.seeds):
+                rows = np.random.default_rng(seed).permutation(len(texts))[:size]
+                f1, *others = one.scores(rows, seed)
+                chosen = one.scores(one.chosen(rows, seed), seed)[0] if size >= 2 * SIZES[0] else np.nan
+                found.append([one.plain(rows, 1.0), one.plain(rows, 10.0), f1, chosen, *others])
+            f = np.mean(found, axis=0)
+            cells = " | ".join(f"{value:.3f}" for value in (*f[:5], f[6], f[5]))
+            print(f"| {name} | {one.codes.max() + 1} | {size} | {cells} |", flush=True)
+    classifier, _ = one.learned(np.arange(min(300, len(texts) // 2)), 0)
+    rows = np.random.default_rng(0).integers(len(texts), size=100_000)
+    before = time.process_time()
+    classifier.probabilities(one.x[rows], [one.texts[i] for i in rows])
+    print(f"\n100,000 predictions: {time.process_time() - before:.1f} CPU s")
+
+
+if __name__ == "__main__":
+    main()
