@@ -9,6 +9,7 @@ documents at a time. Everything that is reported is measured on these held-out l
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -225,7 +226,9 @@ class _Regression:
     def __init__(self, features: Any, y: Index, strength: float) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        self._fitted = LogisticRegression(C=strength, max_iter=300, tol=1e-3).fit(features, y)
+        with warnings.catch_warnings():  # that there are many codes for so few labels
+            warnings.simplefilter("ignore", UserWarning)
+            self._fitted = LogisticRegression(C=strength, max_iter=300, tol=1e-3).fit(features, y)
 
     def __call__(self, features: Any, k: int) -> Floats:
         found = np.full((features.shape[0], k), _FLOOR)

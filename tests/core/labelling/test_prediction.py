@@ -45,6 +45,12 @@ def test_few_labels_reach_the_rest_over_neighbours() -> None:
     assert (probabilities.argmax(1) == truth).mean() > 0.9
 
 
+def test_many_codes_with_a_label_each_are_learned_without_a_warning() -> None:
+    x, texts, _ = drawn(60)
+    classifier, _ = learn(x[:12], texts[:12], np.arange(12) // 2 * 2, np.arange(12), x[12:], texts[12:])
+    assert classifier.probabilities(x[12:], texts[12:]).shape == (48, 6)
+
+
 def test_vectors_without_information_are_not_sure() -> None:
     x, _, codes = drawn(200)
     nothing = np.random.default_rng(1).normal(size=x.shape).astype(np.float32)
