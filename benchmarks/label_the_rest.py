@@ -2,7 +2,7 @@
 
     python -m benchmarks.label_the_rest LISTS.json --raw all-MiniLM-L6-v2 --model default --seeds 5
 
-LISTS is a JSON list of [name, sentences, codes]. For each list, size and seed, so many sentences are drawn at random and
+LISTS is a JSON list of [name, sentences, codes]. For each list, size and seed, so many sentences drawn at random are
 labelled; the codes of the others are predicted. Printed are macro F1, accuracy, and the calibration error (ten groups
 of equal size) of ``learn``, with the accuracy that it had measured on held-out labels, and macro F1 of logistic
 regression (scikit-learn's defaults, and C = 10) on the vectors of ``--raw``. "chosen" labels half of them at random,
