@@ -323,13 +323,15 @@ class Snapshot:
 
     def after(self, step: Step, change_set: ChangeSet) -> Snapshot:
         """Return the snapshot after one more step."""
-        versions = self.versions
-        touched = change_set.sentences()
+        partition = apply(self.partition, change_set)
+        touched, versions = change_set.sentences(), self.versions
         if len(touched):
-            versions = versions.copy()
-            versions[self.partition.rows(touched)] = step.id
+            stay = np.isin(self.partition.ids, partition.ids)
+            versions = np.zeros(len(partition.ids), np.int64)
+            versions[partition.rows(self.partition.ids[stay])] = self.versions[stay]
+            versions[partition.rows(touched[np.isin(touched, partition.ids)])] = step.id
         changed = {c.number: step.id for c in change_set if isinstance(c, ClusterChange)}
-        return Snapshot(apply(self.partition, change_set), versions, {**self.cluster_versions, **changed}, step.id)
+        return Snapshot(partition, versions, {**self.cluster_versions, **changed}, step.id)
 
     def only(self, ids: Ids) -> Snapshot:
         """Return the snapshot restricted to these sentences."""

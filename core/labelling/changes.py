@@ -9,7 +9,7 @@ set again. The undone steps follow from the history alone, so they are the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -26,6 +26,7 @@ from themescope.core.labelling.partition import (
     EntryKind,
     Partition,
     Rows,
+    misplaced,
     renumbered_key,
 )
 from themescope.core.types import Ids
@@ -37,6 +38,8 @@ class Field(StrEnum):
     CLUSTER = "cluster"
     UNCERTAIN = "uncertain"
     NOTE = "note"
+    MEMBER = "member"
+    """Whether the sentence is part of the labelling; it enters unassigned, and leaves only so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,13 +194,9 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
     return after
 
 
-def misplaced(clusters: Mapping[int, Cluster]) -> list[int]:
-    """Return the numbers of the sub-themes whose theme does not exist or is a sub-theme itself."""
-    parents = {number: c.parent for number, c in clusters.items() if c.parent is not None}
-    return sorted(n for n, parent in parents.items() if parent == n or parent not in clusters or parent in parents)
-
-
 def _write(partition: Partition, change: SentenceChanges) -> Partition:
+    if change.field is Field.MEMBER:
+        return _moved_in_or_out(partition, change)
     rows = partition.rows(change.ids)
     differ = np.asarray(values(partition, change.field, rows) != np.asarray(change.old), dtype=bool)
     if differ.any():
@@ -214,6 +213,26 @@ def _write(partition: Partition, change: SentenceChanges) -> Partition:
     return replace(partition, numbers=numbers)
 
 
+def _moved_in_or_out(partition: Partition, change: SentenceChanges) -> Partition:
+    """Return the partition after sentences entered and left; those that leave must be as when they entered."""
+    enter = np.asarray(change.new, dtype=bool)
+    wrong, leave = np.isin(change.ids, partition.ids) == enter, change.ids[~enter]
+    if wrong.any():
+        raise StaleChangeError(change.ids[wrong].tolist())
+    rows, named = partition.rows(leave), [id for entry in partition.entries.values() for id in entry.sentences]
+    used = (partition.numbers[rows] != UNASSIGNED) | partition.uncertain[rows]
+    used |= np.isin(leave, [*partition.notes, *named])
+    if used.any():
+        raise StaleChangeError(leave[used].tolist())
+    return partition.only(np.setdiff1d(partition.ids, leave)).extended(change.ids[enter])
+
+
+def membership(ids: Ids, inside: bool) -> list[Change]:
+    """Return the change by which sentences enter or leave; none without sentences."""
+    new = np.full(len(ids), int(inside), np.int64)
+    return [SentenceChanges(Field.MEMBER, ids, 1 - new, new)] if len(ids) else []
+
+
 def _check_members(after: Partition, change_set: ChangeSet) -> None:
     used = {
         int(n)
@@ -228,13 +247,15 @@ def _check_members(after: Partition, change_set: ChangeSet) -> None:
 
 
 def difference(before: Partition, after: Partition) -> ChangeSet:
-    """Return the shortest change set between two states of a labelling of the same sentences."""
+    """Return the shortest change set between two states of a labelling."""
+    enter, leave = np.setdiff1d(after.ids, before.ids), np.setdiff1d(before.ids, after.ids)
+    before, after = before.extended(enter), after.extended(leave)
     numbers = sorted({*before.clusters, *after.clusters})
     pairs = [(before.clusters.get(n), after.clusters.get(n)) for n in numbers]
     turned = [ClusterChange(old, new) for old, new in pairs if old != new]
     every = np.arange(len(before.ids))
     moved = []
-    for field in Field:
+    for field in (Field.CLUSTER, Field.UNCERTAIN, Field.NOTE):
         old, new = values(before, field, every), values(after, field, every)
         differ = np.flatnonzero(np.asarray(old != new, dtype=bool))
         if len(differ):
@@ -242,7 +263,8 @@ def difference(before: Partition, after: Partition) -> ChangeSet:
     stay, go = [c for c in turned if c.new is not None], [c for c in turned if c.new is None]
     keys = sorted({*before.entries, *after.entries})
     entered = [EntryChange(*key, before.entries.get(key), after.entries.get(key)) for key in keys]
-    return ChangeSet((*stay, *moved, *go, *(change for change in entered if change.old != change.new)))
+    others = (change for change in entered if change.old != change.new)
+    return ChangeSet((*membership(enter, True), *stay, *moved, *go, *others, *membership(leave, False)))
 
 
 def renumbered(change_set: ChangeSet, names: dict[int, int]) -> ChangeSet:
@@ -291,6 +313,10 @@ def rebased(partition: Partition, change_set: ChangeSet) -> ChangeSet:
             there = partition.entries.get((change.kind, change.key))
             if there != change.new:
                 changes.append(replace(change, old=there))
+            continue
+        if change.field is Field.MEMBER:
+            differ = np.isin(change.ids, partition.ids) != np.asarray(change.new, bool)
+            changes += membership(change.ids[differ], bool(change.new[0]))
             continue
         old, new = values(partition, change.field, partition.rows(change.ids)), np.asarray(change.new)
         differ = np.asarray(old != new, dtype=bool)

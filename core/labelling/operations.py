@@ -22,6 +22,7 @@ from themescope.core.labelling.changes import (
     SentenceChanges,
     difference,
     marked,
+    membership,
 )
 from themescope.core.labelling.codebook import entries as codebook
 from themescope.core.labelling.markup import counted
@@ -58,6 +59,7 @@ class OperationKind(StrEnum):
     ANSWER = "answer"
     REOPEN = "take back"
     SMALL_CLUSTERS = "small clusters"
+    EXTEND = "extend"
     APPROVE = "approve"
     """A person confirmed labels, or, in imported histories, marked the sentences as done in a task; nothing moved."""
 
@@ -111,6 +113,13 @@ def create(partition: Partition, number: int, name: str, ids: Ids, colour: int |
     change = marked(partition, Field.CLUSTER, ids, number)
     change_set = _change_set(ClusterChange(None, cluster), change)
     return Operation(OperationKind.CREATE, f"{cluster.name} with {_sentences(change)}", change_set)
+
+
+def extend(partition: Partition, ids: Ids, what: str) -> Operation:
+    """Add sentences to the labelling, unassigned; ``what`` they are, such as the name of a wave."""
+    new = np.setdiff1d(ids, partition.ids)
+    summary = f"{len(new):,} sentence{'s' * (len(new) != 1)} of {what} added, unassigned"
+    return Operation(OperationKind.EXTEND, summary, ChangeSet(tuple(membership(new, True))))
 
 
 def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:

@@ -184,6 +184,14 @@ class Partition:
             self, ids=self.ids[rows], numbers=self.numbers[rows], uncertain=self.uncertain[rows], notes=notes
         )
 
+    def extended(self, ids: Ids) -> Partition:
+        """Return the partition with other sentences besides, unassigned."""
+        joined = np.concatenate([self.ids, ids])
+        order = np.argsort(joined, kind="stable")
+        numbers = np.concatenate([self.numbers, np.full(len(ids), UNASSIGNED, np.int64)])
+        uncertain = np.concatenate([self.uncertain, np.zeros(len(ids), np.bool_)])
+        return replace(self, ids=joined[order], numbers=numbers[order], uncertain=uncertain[order])
+
     def with_clusters(self, clusters: Mapping[int, Cluster]) -> Partition:
         """Return the partition with other clusters."""
         return replace(self, clusters=clusters)
@@ -209,3 +217,9 @@ def start(
     if not set(np.unique(placed).tolist()) <= {*known, UNASSIGNED}:
         raise DataError("Some sentences are in a cluster that does not exist in the labelling.")
     return Partition(given, placed, np.zeros(len(given), dtype=np.bool_), {}, known)
+
+
+def misplaced(clusters: Mapping[int, Cluster]) -> list[int]:
+    """Return the numbers of the sub-themes whose theme does not exist or is a sub-theme itself."""
+    parents = {number: c.parent for number, c in clusters.items() if c.parent is not None}
+    return sorted(n for n, parent in parents.items() if parent == n or parent not in clusters or parent in parents)

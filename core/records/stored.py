@@ -302,6 +302,11 @@ class LabellingRecord(Described):
     created: datetime
     deleted: datetime | None = None
 
+    @property
+    def members(self) -> tuple[datetime, int]:
+        """What tells, with the id, which sentences the labelling has."""
+        return self.created, self.sentences
+
     def editable_by(self, person: str, role: Role) -> bool:
         """Return whether a person with that role may change it: a private one belongs to its owner and to admins."""
         return role is not Role.VIEWER and (self.kind is not Sharing.OWN or self.owner == person or role is Role.ADMIN)

@@ -282,10 +282,13 @@ class Corpora(NamedRepository[CorpusRecord]):
         """Return the sentences of an article, in page order."""
         return self.sentences_of([article_id]).get(article_id, [])
 
-    def sentence_ids(self, corpus_id: int) -> Ids:
-        """Return the ids (n,) of all sentences of a corpus, article by article, in page order."""
+    def sentence_ids(self, corpus_id: int, first: int = 0) -> Ids:
+        """Return the ids (n,) of all sentences of a corpus, article by article, in page order.
+
+        With ``first``, those of the articles from that position on.
+        """
         query = sa.select(t.sentence.c.id).join(t.article, t.article.c.id == t.sentence.c.article_id)
-        query = query.where(t.article.c.corpus_id == corpus_id)
+        query = query.where(t.article.c.corpus_id == corpus_id, t.article.c.position >= first)
         (ids,) = id_columns(self.connection.execute(query.order_by(t.article.c.position, t.sentence.c.position)), 1)
         return ids
 

@@ -22,16 +22,15 @@ from themescope.core.labelling.changes import (
     StaleChangeError,
     Step,
     apply,
-    misplaced,
     renumbered,
 )
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, unpacked
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, misplaced, unpacked
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
 from themescope.db.access import Right
 from themescope.db.label_records import Draft, Snapshot
 from themescope.db.repositories.base import Repository
-from themescope.db.repositories.labellings import Labellings
+from themescope.db.repositories.labellings import LABEL, Labellings
 from themescope.db.sql import bulk_insert, contains, id_chunks, id_columns, now, within
 from themescope.db.types import dump_json
 
@@ -123,7 +122,10 @@ class LabelSteps(Repository):
     def _check(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
         """Check that changed items are as in the snapshot and that no sentence is put into a missing cluster."""
         sentences = change_set.sentences()
-        seen = snapshot.versions[snapshot.partition.rows(sentences)]
+        # A sentence that is not in the snapshot has a version that none has in the table.
+        seen = np.full(len(sentences), -1, np.int64)
+        known = np.isin(sentences, snapshot.partition.ids)
+        seen[known] = snapshot.versions[snapshot.partition.rows(sentences[known])]
         c = t.label.c
         changed: set[int] = set()
         for chunk in id_chunks(sentences):
@@ -199,6 +201,9 @@ class LabelSteps(Repository):
             )
 
     def _write_sentences(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
+        if change.field is Field.MEMBER:
+            self._write_members(labelling_id, change, version)
+            return
         c = t.label.c
         by_value: dict[Any, list[int]] = {}
         for id, value in zip(np.asarray(change.ids).tolist(), np.asarray(change.new).tolist(), strict=True):
@@ -208,6 +213,16 @@ class LabelSteps(Repository):
                 these = (c.labelling_id == labelling_id) & within(self.connection, c.sentence_id, chunk)
                 values = {_COLUMN[change.field].name: value, "version": version}
                 self.connection.execute(t.label.update().where(these).values(**values))
+
+    def _write_members(self, labelling_id: int, change: SentenceChanges, version: int) -> None:
+        enter = np.asarray(change.new, dtype=bool)
+        rows = ((labelling_id, id, UNASSIGNED, 0, "", version) for id in change.ids[enter].tolist())
+        bulk_insert(self.connection, t.label, LABEL, rows)
+        for chunk in id_chunks(change.ids[~enter]):
+            these = (t.label.c.labelling_id == labelling_id) & within(self.connection, t.label.c.sentence_id, chunk)
+            self.connection.execute(t.label.delete().where(these))
+        number = t.labelling.c.sentences + int(enter.sum()) - int((~enter).sum())
+        self.connection.execute(t.labelling.update().where(t.labelling.c.id == labelling_id).values(sentences=number))
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

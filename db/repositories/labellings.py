@@ -24,7 +24,7 @@ from themescope.db.repositories.people import People
 from themescope.db.sql import bulk_insert, from_bytes, id_columns, now, to_bytes
 from themescope.db.types import clean_text, dump_json
 
-_LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
+LABEL = ("labelling_id", "sentence_id", "number", "uncertain", "note", "version")
 _CLUSTER = ("labelling_id", "number", "name", "colour", "deleted", "version", "parent")
 _ENTRY = ("labelling_id", "kind", "key", "value")
 _START = ("labelling_id", "sentence_id", "source", "coder", "probability")
@@ -60,7 +60,7 @@ class Labellings(NamedRepository[LabellingRecord]):
         bulk_insert(self.connection, t.label_entry, _ENTRY, entries)
         columns = (start.ids.tolist(), start.numbers.tolist(), start.uncertain.astype(np.int64).tolist())
         rows = ((id, i, number, mark, start.notes.get(i, ""), 0) for i, number, mark in zip(*columns, strict=True))
-        bulk_insert(self.connection, t.label, _LABEL, rows)
+        bulk_insert(self.connection, t.label, LABEL, rows)
         if labels is not None:
             made_rows = np.flatnonzero((labels.maker >= 0) & (start.numbers != UNASSIGNED)).tolist()
             cells = ((start.ids[row], *labels.cells(row)) for row in made_rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
@@ -27,7 +27,6 @@ from themescope.core.labelling.changes import (
     Kind,
     SentenceChanges,
     Step,
-    misplaced,
     replay,
     rewind,
 )
@@ -40,6 +39,7 @@ from themescope.core.labelling.partition import (
     EntryKey,
     EntryKind,
     Partition,
+    misplaced,
     unpacked,
 )
 from themescope.core.labelling.partition import start as begun
@@ -86,7 +86,8 @@ def export_document(store: Store, labelling_id: int) -> LabellingDocument:
         record, snapshot = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id)
         log, approvals = tuple(r.label_steps.since(labelling_id, 0)), approvals_of(r, record)
         labels = start_provenance(r, record, snapshot.partition.ids)
-        sentences = r.corpora.sentences_by_id(snapshot.partition.ids)
+        touched = [change_set.sentences() for _, change_set in log]
+        sentences = r.corpora.sentences_by_id(np.unique(np.concatenate([snapshot.partition.ids, *touched])))
         titles = r.corpora.articles_by_id({s.article_id for s in sentences.values()})
         corpus = r.corpora.get(record.corpus_id).name
     about = {
@@ -141,6 +142,8 @@ def to_lines(document: LabellingDocument) -> Iterator[str]:
         if document.labels is not None and number != UNASSIGNED:
             about |= {"made_by": document.labels.cells(row)}
         yield _line({"sentence": sentence, **about})
+    for id in sorted(document.places.keys() - set(start.ids.tolist())):  # those that a step added
+        yield _line({"later": {"id": id, **asdict(document.places[id])}})
     for step, change_set in document.log:
         facts: dict[str, Any] = {"coder": step.coder} if step.coder else {}
         facts |= {key: getattr(step, name) for key, name in _STEP.items()} | {
@@ -163,6 +166,7 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Labelling
     clusters: list[Cluster] = []
     entries: dict[EntryKey, Entry] = {}
     sentences: list[_Sentence] = []
+    later: dict[int, SentencePlace] = {}
     log: list[tuple[Step, ChangeSet]] = []
     steps: set[int] = set()
     for number, line in enumerate(_decoded(lines, path), 1):
@@ -178,6 +182,8 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Labelling
                 _add_entry(entries, entry["entry"])
             elif "sentence" in entry:
                 sentences.append(_sentence(entry))
+            elif "later" in entry:
+                later[whole_number(entry["later"]["id"])] = _place(entry["later"])
             else:
                 log.append((_step(entry["step"], steps), ChangeSet(tuple(_unpacked(c) for c in entry["changes"]))))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -185,7 +191,11 @@ def from_lines(lines: Iterable[str], path: Path | str = "the file") -> Labelling
             raise ReadError(path, problem, f"line {number}", "Export it again.") from error
     if not head:
         raise ReadError(path, "the file is empty.", "", "Export the labelling again.")
-    document = _assembled(head["about"], _start(clusters, entries, sentences), sentences, log)
+    first = _start(clusters, entries, sentences)
+    made = {s.id: s.made_by for s in sentences if s.made_by is not None}
+    places = dict(sorted((later | {s.id: s.place for s in sentences}).items()))
+    labels = of_rows(first.ids, made) if made else None
+    document = LabellingDocument(head["about"], first, tuple(log), places, labels)
     _check(document, head["end"], path)
     return document
 
@@ -207,16 +217,6 @@ def _head(entry: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(about["blind"], bool) or not isinstance(about["origin"], dict):
         raise TypeError(entry)
     return {"about": about, "end": string(entry["end"])}
-
-
-def _assembled(
-    about: dict[str, Any], first: Partition, sentences: list[_Sentence], log: list[tuple[Step, ChangeSet]]
-) -> LabellingDocument:
-    made = {s.id: s.made_by for s in sentences if s.made_by is not None}
-    labels = of_rows(first.ids, made) if made else None
-    return LabellingDocument(
-        about, first, tuple(log), {s.id: s.place for s in sorted(sentences, key=lambda s: s.id)}, labels
-    )
 
 
 def _start(clusters: list[Cluster], entries: dict[EntryKey, Entry], sentences: list[_Sentence]) -> Partition:
@@ -354,11 +354,15 @@ class _Sentence:
     made_by: tuple[Maker, float | None] | None
 
 
+def _place(facts: dict[str, Any]) -> SentencePlace:
+    return SentencePlace(string(facts["article"]), whole_number(facts["position"]), string(facts["text"]))
+
+
 def _sentence(entry: dict[str, Any]) -> _Sentence:
     facts, uncertain = entry["sentence"], entry["uncertain"]
     if not isinstance(uncertain, bool):
         raise TypeError(uncertain)
-    place = SentencePlace(string(facts["article"]), whole_number(facts["position"]), string(facts["text"]))
+    place = _place(facts)
     number = whole_number(entry["cluster_number"])
     made_by = None
     if "made_by" in entry:

@@ -28,6 +28,7 @@ from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRec
 from themescope.core.types import Sentence, Split
 from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
+from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.models import find_model
 from themescope.jobs.common.naming.language_model import Endpoint, LanguageModel, Message, ModelError
@@ -84,6 +85,8 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     articles = _articles(store, corpus, args)
     if len(articles) < corpus.articles:
         inputs["articles"] = [article.id for article in articles]
+    elif waves_of(corpus):
+        inputs["text"] = corpus.report["digest"]
     digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)
     with store.reading() as r:
         existing = r.runs.by_digest(digest)

@@ -15,15 +15,20 @@ from tests.jobs.helpers import run_job, write_articles
 from tests.jobs.test_columns import columns_of
 from themescope.core.columns import ColumnType, summary
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, ReadError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.changes import StaleChangeError
 from themescope.db import label_tables as lt
 from themescope.db import tables as t
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.bundles.labellings import export_document, from_lines, store_document, to_lines
 from themescope.jobs.common.importing.waves import merged_about, normalised, waves_of
+from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.queue.control import enqueue
 from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
 
 OLD = [
     ("1", "Rents are too high.", "A", "2020-01-05", "4"),
@@ -253,3 +258,45 @@ def test_categories_keep_their_codes(old: list[str | None], new: list[str | None
 def test_equal_texts(one: str, other: str) -> None:
     assert normalised(one) == normalised(other)
     assert normalised("…") != normalised("!")
+
+
+def test_new_sentences_enter_a_labelling_by_a_step(survey: Store, tmp_path: Path) -> None:
+    with survey.reading() as r:
+        labelling = r.labellings.list()[0]
+    session, other = (LabellingSession(survey, labelling.id, person) for person in ("ann", "ann"))
+    old = session.partition
+    assert session.extend() is None
+    append(survey, write(tmp_path, "new.csv", NEW), reader="table", settings=SETTINGS)
+    assert session.new_sentences().tolist() == [5, 6, 7, 8]
+    step = session.extend()
+    assert step is not None and step.summary == "4 sentences of “spring” added, unassigned"
+    with survey.reading() as r:
+        assert r.labellings.get(labelling.id).sentences == 8
+        assert r.labellings.snapshot(labelling.id).partition.to_bytes() == session.partition.to_bytes()
+    with pytest.raises(StaleChangeError):
+        other.extend()
+    other.sync()
+    assert other.partition.to_bytes() == session.partition.to_bytes() and other.extend() is None
+    session.do(op.create(session.partition, session.next_number, "Prices", np.array([1, 7])))
+    assert len(session.texts) == 8
+    with pytest.raises(StaleChangeError):
+        session.undo(step.id)
+    document = export_document(survey, labelling.id)
+    read = from_lines(to_lines(document))
+    assert read.end().to_bytes() == session.partition.to_bytes() and read.start.to_bytes() == old.to_bytes()
+    assert read.places == document.places
+    session.back_to(0)
+    assert session.partition.to_bytes() == old.to_bytes()
+    session.undo()
+    session.undo()
+    session.undo()
+    assert session.partition.to_bytes() == old.to_bytes()
+    read = from_lines(to_lines(export_document(survey, labelling.id)))
+    with survey.writing() as w:
+        copy = store_document(w, labelling.corpus_id, read, None)
+    with survey.reading() as r:
+        assert (copy.sentences, r.labellings.get(copy.id).sentences) == (4, 4)
+    session.redo()
+    with survey.reading() as r:
+        found = provenance_of(r, r.labellings.get(labelling.id), session.partition)
+    assert len(session.partition.ids) == 8 and (found.maker == -1).all()

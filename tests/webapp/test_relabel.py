@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.webapp.filled import HOSTILE, danube
+from tests.webapp.filled import CORPUS, HOSTILE, danube
 from tests.webapp.hands import words_of
 from tests.webapp.listed import listed, listing
 from themescope.core.labelling import operations as op
@@ -16,6 +17,7 @@ from themescope.core.labelling.selections import Origin, selected
 from themescope.core.records.stored import LabellingRecord, Role, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.actions import ACTIONS, dispatch
@@ -282,3 +284,20 @@ def test_blind_work_shows_no_sections_and_no_opinions(
     assert {"uncertain", "merge"} <= offered
     assert not offered & {"accept", "recluster", "similar"}
     assert "Differs from model" not in at.selectbox(key="relabel_filter").options
+
+
+def test_sentences_of_a_later_wave_are_offered(filled_store: Store, open_page: Open, tmp_path: Path) -> None:
+    with filled_store.reading() as r:
+        corpus = r.corpora.by_name(CORPUS)
+    labelling = starts.begin(filled_store, NewLabelling(corpus.id, "whole", ""), starts.from_nothing)
+    at = open_page("relabel", labelling="whole")
+    assert not at.exception and "relabel_extend" not in {button.key for button in at.button}
+    file = tmp_path / "more.txt"
+    file.write_text("= Oder =\n\nThe Oder is long. It ends in the Baltic Sea.\n", encoding="utf-8")
+    run_here(filled_store, "append-corpus", {"files": [str(file)], "corpus": CORPUS, "wave": "more"}, quiet=True)
+    at.run()
+    assert "2 new sentences" in words_of(at)
+    at.button(key="relabel_extend").click().run()
+    assert not at.exception and "relabel_extend" not in {button.key for button in at.button}
+    with filled_store.reading() as r:
+        assert r.labellings.get(labelling.id).sentences == corpus.sentences + 2

@@ -39,6 +39,12 @@ def waves_of(corpus: CorpusRecord) -> list[dict[str, Any]]:
     return list(corpus.report.get(WAVES, ()))
 
 
+def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:
+    """Return the ids (n,) of the sentences of all waves after the first one."""
+    waves = waves_of(corpus)
+    return r.corpora.sentence_ids(corpus.id, waves[1]["first"]) if waves else np.empty(0, np.int64)
+
+
 def first_wave(corpus: CorpusRecord) -> dict[str, Any]:
     """Return the wave of the articles that were there before the first one that is added."""
     counts = {name: getattr(corpus, name) for name in COUNTS}

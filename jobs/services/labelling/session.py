@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +36,8 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
 from themescope.db.label_records import Draft, Snapshot
 from themescope.db.store import Store
+from themescope.jobs.common.importing.waves import added_sentences, waves_of
+from themescope.jobs.services.labelling.starts import MOST_SENTENCES
 
 UNASSIGNED_NAME = "unassigned"
 
@@ -74,18 +75,21 @@ class LabellingSession:
             self.record: LabellingRecord = r.labellings.get(labelling_id)
             self.snapshot: Snapshot = r.labellings.snapshot(labelling_id)
             self.steps: list[Step] = r.label_steps.list(labelling_id)
+        self._texts: dict[int, str] = {}
 
     @property
     def partition(self) -> Partition:
         """State of the labelling in this session."""
         return self.snapshot.partition
 
-    @cached_property
+    @property
     def texts(self) -> dict[int, str]:
         """Sentence id → text, for every sentence of the labelling; sentences never change."""
-        with self._store.reading() as r:
-            found = r.corpora.sentences_by_id(self.partition.ids)
-        return {i: sentence.text for i, sentence in found.items()}
+        if len(self._texts) != len(self.partition.ids):
+            with self._store.reading() as r:
+                found = r.corpora.sentences_by_id(self.partition.ids)
+            self._texts = {i: sentence.text for i, sentence in found.items()}
+        return self._texts
 
     @property
     def undo_state(self) -> UndoState:
@@ -118,6 +122,22 @@ class LabellingSession:
             return None
         about = (self.person, None, reason, selection_method, operation.coder)
         return self._write(Draft(Kind.DO, operation.kind.value, operation.summary, *about), operation.change_set)
+
+    def new_sentences(self) -> Ids:
+        """Return the sentences of later waves of the corpus that are not in the labelling of more than one article."""
+        if self.record.article_id is not None:
+            return np.empty(0, np.int64)
+        with self._store.reading() as r:
+            return np.setdiff1d(added_sentences(r, r.corpora.get(self.record.corpus_id)), self.partition.ids)
+
+    def extend(self) -> Step | None:
+        """Add the new sentences to the labelling, unassigned; None if there are none."""
+        with self._store.reading() as r:
+            waves = waves_of(r.corpora.get(self.record.corpus_id))
+        new = self.new_sentences()
+        if len(new) + len(self.partition.ids) > MOST_SENTENCES:
+            raise DataError(f"With {len(new):,} more sentences the labelling would have more than {MOST_SENTENCES:,}.")
+        return self.do(op.extend(self.partition, new, f"“{waves[-1]['name']}”")) if len(new) else None
 
     def undo(self, step_id: int | None = None) -> Step | None:
         """Undo this user's last step, or the given one; None if there is none."""

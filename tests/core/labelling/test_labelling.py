@@ -22,7 +22,6 @@ from themescope.core.labelling.changes import (
     UndoState,
     apply,
     difference,
-    misplaced,
     rebased,
     renumbered,
     replay,
@@ -31,7 +30,7 @@ from themescope.core.labelling.changes import (
 )
 from themescope.core.labelling.cluster_changes import ClusterChanges
 from themescope.core.labelling.metric_learning import stop_metric, use_metric
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, start
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, misplaced, start
 from themescope.core.labelling.suggestions import adopted
 from themescope.core.types import Ids
 
@@ -351,3 +350,29 @@ def test_several_clusters_are_renamed_in_one_step() -> None:
     assert [after.clusters[n].name for n in (1, 2)] == ["Past", "Economy"] and operation.summary == "1 cluster renamed"
     with pytest.raises(DuplicateNameError):
         op.rename_all(made(), {1: "Economy"})
+
+
+NEW = np.array([1, 7, 50, 120])
+
+
+@given(st.lists(st.sampled_from(NEW.tolist()), unique=True, min_size=1), some_labels)
+def test_sentences_enter_and_leave_exactly(ids: list[int], labels: list[int]) -> None:
+    """They enter unassigned and leave as they entered; a state with other sentences is reached, and left again."""
+    first = made()
+    entered = op.extend(first, np.array(sorted(ids), np.int64), "wave 2").change_set
+    grown = apply(first, entered)
+    assert grown.ids.tolist() == sorted([*IDS.tolist(), *ids])
+    assert grown.only(first.ids).to_bytes() == first.to_bytes()
+    assert apply(grown, entered.inverse()).to_bytes() == first.to_bytes()
+    assert not op.extend(grown, np.array(sorted(ids), np.int64), "wave 2").change_set
+    numbers = np.array((labels * 2)[: len(grown.ids)])
+    later = replace(grown, numbers=np.where(numbers > 0, 1, UNASSIGNED), notes={int(ids[0]): "new"})
+    for before, after in ((first, later), (later, first)):
+        assert apply(before, difference(before, after)).to_bytes() == after.to_bytes()
+        assert apply(after, difference(before, after).inverse()).to_bytes() == before.to_bytes()
+    with pytest.raises(StaleChangeError) as stale:
+        apply(later, entered.inverse())
+    assert ids[0] in stale.value.sentences
+    with pytest.raises(StaleChangeError):
+        apply(grown, entered)
+    assert not rebased(grown, entered) and apply(first, rebased(first, entered)).to_bytes() == grown.to_bytes()

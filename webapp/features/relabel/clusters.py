@@ -269,7 +269,7 @@ def _outlier_table(state: RelabelState, ids: Ids, density: npt.NDArray[np.float6
             "Sentence": [state.session.texts[i] for i in ids.tolist()],
             "Cluster": [names[int(n)] for n in p.numbers[rows]],
             "Suggested": [names[int(n)] for n in nearest],
-            "By": queries.made_by(p, state.record.id, state.record.created, state.session.snapshot.step, ids),
+            "By": queries.made_by(p, state.record.id, state.record.members, state.session.snapshot.step, ids),
         }
     )
     with st.container(horizontal=True):

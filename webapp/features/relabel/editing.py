@@ -120,7 +120,7 @@ class RelabelState:
     @cached_property
     def texts(self) -> page_queries.Texts:
         """The sentences of the labelling, which never change."""
-        return page_queries.texts(self.record.id, self.record.created)
+        return page_queries.texts(self.record.id, self.record.members)
 
     def report_presence(self, after_s: float) -> None:
         """Report that the person has the labelling open, unless that was done within the last ``after_s`` seconds.
@@ -304,14 +304,14 @@ class RelabelState:
     def vectors(self) -> Matrix | None:
         """Vectors of the chosen model, of shape (n, dim), in the order of the partition's ids; None without a model."""
         model = self.model
-        return page_queries.matrix(model.id, model.digest, self.record.id, self.record.created) if model else None
+        return page_queries.matrix(model.id, model.digest, self.record.id, self.record.members) if model else None
 
     def similarities(self, query: str | int) -> npt.NDArray[np.float32] | None:
         """Return (n,) cosines to typed words or to a sentence by its id; None without a model."""
         model = self.model
         if model is None:
             return None
-        return page_queries.similarities(model, model.digest, self.record.id, self.record.created, query)
+        return page_queries.similarities(model, model.digest, self.record.id, self.record.members, query)
 
     def show_similar(self, sentence: int | None) -> None:
         """Show the nearest neighbours of a sentence, or with None all sentences again."""

@@ -236,7 +236,7 @@ def show_metric(state: RelabelState) -> None:
                 ):
                     state.apply(metrics.stop, keep_selection=True)
                     st.rerun()
-        models = metrics.usable_bases(page_queries.models_for(state.record.id, state.record.created))
+        models = metrics.usable_bases(page_queries.models_for(state.record.id, state.record.members))
         if state.record.blind or not models:
             if state.record.blind:
                 st.caption("Blind labellings use no model.")
@@ -260,7 +260,7 @@ def show_metric(state: RelabelState) -> None:
 def _learn(state: RelabelState, base: ModelRecord) -> _Result:
     store, record = queries.store(), state.record
     learned = metrics.learn_from_labels(store, record, state.partition, base)
-    x = page_queries.matrix(base.id, base.digest, record.id, record.created)
+    x = page_queries.matrix(base.id, base.digest, record.id, record.members)
     placed = judged_pairs(store, record, state.partition).placed
     after = metrics.preview(state.partition, x, learned, placed)
     return _Result(state.session.snapshot.step, learned, after)

@@ -171,6 +171,8 @@ def _value(field: Field, value: object, names: dict[int, str]) -> str:
         return names.get(int(value), "a deleted cluster")  # type: ignore[call-overload]
     if field is Field.UNCERTAIN:
         return "uncertain" if value else "certain"
+    if field is Field.MEMBER:
+        return "part of the labelling" if value else "not part of it"
     return f"“{shorten(str(value), _MAX_NOTE)}”" if value else "no note"
 
 

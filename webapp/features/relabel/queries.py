@@ -64,8 +64,12 @@ class Texts:
         return {s.article_id for s in self.sentences}
 
 
+Members = tuple[datetime, int]
+"""What identifies the sentences of a labelling, with its id, see :attr:`LabellingRecord.members`."""
+
+
 @st.cache_resource(show_spinner="Reading sentences …", max_entries=6)
-def texts(labelling_id: int, created: datetime) -> Texts:
+def texts(labelling_id: int, members: Members) -> Texts:
     """Return the sentences of a labelling."""
     with queries.store().reading() as r:
         ids = r.labellings.snapshot(labelling_id).partition.ids
@@ -86,22 +90,22 @@ def texts(labelling_id: int, created: datetime) -> Texts:
 
 
 @st.cache_data(show_spinner=False, ttl=30, max_entries=32)
-def models_for(labelling_id: int, created: datetime) -> list[ModelRecord]:
+def models_for(labelling_id: int, members: Members) -> list[ModelRecord]:
     """Return the models with vectors of all articles of a labelling, newest first; at most 30 seconds old."""
     corpus = queries.read(lambda r: r.labellings.get(labelling_id).corpus_id)
-    return search.models_for(queries.store(), corpus, texts(labelling_id, created).article_ids())
+    return search.models_for(queries.store(), corpus, texts(labelling_id, members).article_ids())
 
 
 @st.cache_resource(show_spinner="Reading vectors …", max_entries=3)
-def matrix(model_id: int, digest: str, labelling_id: int, created: datetime) -> Matrix:
+def matrix(model_id: int, digest: str, labelling_id: int, members: Members) -> Matrix:
     """Return (n, dim) vectors of the sentences of a labelling, in the order of their ids."""
     return search.vectors_of(queries.store(), model_id, _ids(labelling_id))
 
 
 @st.cache_resource(show_spinner="Preparing questions …", max_entries=3)
-def question_vectors(_model: ModelRecord, digest: str, labelling_id: int, created: datetime) -> QuestionVectors:
+def question_vectors(_model: ModelRecord, digest: str, labelling_id: int, members: Members) -> QuestionVectors:
     """Return the vectors of the sentences of a labelling, in the order of their ids, prepared for questions."""
-    return prepare_vectors(queries.store(), _model, matrix(_model.id, digest, labelling_id, created))
+    return prepare_vectors(queries.store(), _model, matrix(_model.id, digest, labelling_id, members))
 
 
 def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str, ModelRecord]:
@@ -110,7 +114,7 @@ def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str
     Without vectors, or with too many sentences, there are none.
     """
     fits = len(partition.ids) <= search.MOST_WITH_VECTORS
-    embedded = models_for(record.id, record.created) if fits else []
+    embedded = models_for(record.id, record.members) if fits else []
     if not embedded:
         return {}
     corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
@@ -123,7 +127,7 @@ def suggesting_models(record: LabellingRecord, partition: Partition) -> dict[str
 
 @st.cache_data(show_spinner="Searching …", max_entries=32)
 def similarities(
-    _model: ModelRecord, digest: str, labelling_id: int, created: datetime, query: str | int
+    _model: ModelRecord, digest: str, labelling_id: int, members: Members, query: str | int
 ) -> npt.NDArray[np.float32]:
     """Return (n,) cosines of the sentences of a labelling, in the order of their ids, to words or to one of them.
 
@@ -132,14 +136,14 @@ def similarities(
     ThemescopeError
         If the model knows none of the words.
     """
-    x = matrix(_model.id, digest, labelling_id, created)
+    x = matrix(_model.id, digest, labelling_id, members)
     return assistance.similarities(queries.store(), _model, x, _ids(labelling_id), query)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def quick_map(model_id: int, digest: str, labelling_id: int, created: datetime) -> Points:
+def quick_map(model_id: int, digest: str, labelling_id: int, members: Members) -> Points:
     """Return (n, 2) principal components of the vectors of a labelling's sentences."""
-    return assistance.principal_components(matrix(model_id, digest, labelling_id, created))
+    return assistance.principal_components(matrix(model_id, digest, labelling_id, members))
 
 
 def _ids(labelling_id: int) -> Ids:
@@ -164,7 +168,7 @@ def presence(labelling_id: int, step_id: int) -> tuple[list[Presence], int]:
 
 
 @st.cache_data(show_spinner=False, max_entries=200, ttl=30)
-def made_by(_partition: Partition, labelling_id: int, created: datetime, step: int, ids: Ids) -> list[str]:
+def made_by(_partition: Partition, labelling_id: int, members: Members, step: int, ids: Ids) -> list[str]:
     """Return who or what gave each of some sentences its label; "" for unassigned ones."""
     shown = _partition.only(ids)
     found = queries.read(lambda r: provenance_of(r, r.labellings.get(labelling_id), shown))
@@ -198,7 +202,7 @@ _PAIRS = 10
 
 _STATE = "themescope.webapp.features.relabel.editing.RelabelState"
 _OF_MODEL: dict[str | type[Any], Callable[[Any], Any]] = {
-    _STATE: lambda state: (getattr(model_of(state), "digest", ""), state.record.id, state.record.created)
+    _STATE: lambda state: (getattr(model_of(state), "digest", ""), state.record.id, state.record.members)
 }
 """What identifies a state where the partition makes no difference (``hash_funcs``)."""
 _OF_STEP: dict[str | type[Any], Callable[[Any], Any]] = {
@@ -208,7 +212,7 @@ _OF_STEP: dict[str | type[Any], Callable[[Any], Any]] = {
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _changes(labelling_id: int, created: datetime) -> tuple[ClusterChanges, Lock]:
+def _changes(labelling_id: int, members: Members) -> tuple[ClusterChanges, Lock]:
     return ClusterChanges(), Lock()
 
 
@@ -220,7 +224,7 @@ def _updated(record: LabellingRecord, changes: ClusterChanges) -> ClusterChanges
 
 def stale_names(state: RelabelState) -> dict[int, float]:
     """Return the clusters whose names may be out of date, with the share of changed sentences."""
-    changes, lock = _changes(state.record.id, state.record.created)
+    changes, lock = _changes(state.record.id, state.record.members)
     with lock:
         return _updated(state.record, changes).stale_names(state.partition)
 
@@ -230,7 +234,7 @@ def suggested_pairs(state: RelabelState) -> list[ClusterPair]:
     found = centres(state)
     if found is None:
         return []
-    changes, lock = _changes(state.record.id, state.record.created)
+    changes, lock = _changes(state.record.id, state.record.members)
     with lock:
         known = _updated(state.record, changes)
         dismissed = sum(kind is EntryKind.DISMISSED for kind, _ in state.partition.entries)
@@ -243,7 +247,7 @@ def model_of(state: RelabelState) -> ModelRecord | None:
     if state.record.blind or len(state.partition.ids) <= MOST_WITH_VECTORS:
         return state.model
     corpus = queries.read(lambda r: r.corpora.get(state.record.corpus_id))
-    embedded = models_for(state.record.id, state.record.created)
+    embedded = models_for(state.record.id, state.record.members)
     return next(iter(queries.best_first(corpus_shares(corpus), corpus.id, embedded, corpus.articles > 1)), None)
 
 

@@ -81,7 +81,7 @@ def _settings(state: RelabelState) -> Asking | None:
         model = state.model or next(iter(models.values()), None)
         if model is None:
             return None
-        vectors = queries.question_vectors(model, model.digest, state.record.id, state.record.created)
+        vectors = queries.question_vectors(model, model.digest, state.record.id, state.record.members)
         if state.asking is None or state.asking.vectors is not vectors or state.asking.strategy != chosen:
             state.asking = Asking(chosen, vectors)
         if notes[chosen].small_clusters or len(state.partition.clusters) < 2:

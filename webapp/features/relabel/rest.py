@@ -246,12 +246,12 @@ def _queue(state: RelabelState, found: _Predicted) -> list[tuple[int, str]]:
 def _vectors(state: RelabelState, found: _Predicted) -> Matrix:
     """Return the vectors of the model where a page may hold them, else the probabilities, which tell alike ones too."""
     model = next(
-        (m for m in page_queries.models_for(state.record.id, state.record.created) if m.name == found.record.model),
+        (m for m in page_queries.models_for(state.record.id, state.record.members) if m.name == found.record.model),
         None,
     )
     if model is None or len(state.partition.ids) > page_queries.MOST_WITH_VECTORS:
         return found.probabilities
-    x = page_queries.matrix(model.id, model.digest, state.record.id, state.record.created)
+    x = page_queries.matrix(model.id, model.digest, state.record.id, state.record.members)
     return x[state.partition.rows(found.ids)]
 
 

@@ -131,7 +131,7 @@ def _coordinates(state: RelabelState) -> tuple[Ids, Points] | None:
         found = queries.map_points(maps[chosen].id)
         return found.sentence_ids, found.points
     assert model is not None
-    points = page_queries.quick_map(model.id, model.digest, record.id, record.created)
+    points = page_queries.quick_map(model.id, model.digest, record.id, record.members)
     return state.partition.ids, points
 
 

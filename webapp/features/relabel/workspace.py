@@ -127,12 +127,30 @@ _CLEAR_MARGIN = 0.1
 _STYLE = Path(__file__).parent / "assets" / "layout.css"
 
 
+def _offer_new_sentences(state: RelabelState) -> None:
+    """Offer to add the sentences of later waves of the project, which the labelling does not have."""
+    new = len(state.session.new_sentences())
+    if new and not state.read_only and task_queries.of_labelling(state.record) is None:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f":material/library_add: {count(new, 'new sentence')} of the project are not in this labelling."
+            )
+            st.button(
+                "Add them, unassigned",
+                key="relabel_extend",
+                on_click=state.travel,
+                args=(lambda session: session.extend(), "There are no new sentences."),
+                help="A step that can be undone. Earlier predictions, themes and maps do not cover them.",
+            )
+
+
 @st.fragment
 def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.session.sync()
     st.html(_STYLE)
     show_task_bar(state)
+    _offer_new_sentences(state)
     if state.read_only:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             viewer = not people.may(Right.LABEL)
@@ -283,7 +301,7 @@ def show_sentence_card(state: RelabelState) -> None:
         number = int(p.numbers[row])
         parts = ["unassigned" if number == UNASSIGNED else f"in {p.clusters[number].name}"]
         if number != UNASSIGNED and not state.record.blind:
-            (by,) = queries.made_by(p, state.record.id, state.record.created, state.session.snapshot.step, p.ids[[row]])
+            (by,) = queries.made_by(p, state.record.id, state.record.members, state.session.snapshot.step, p.ids[[row]])
             parts[0] += f", by {by}"
         if p.uncertain[row]:
             parts.append("marked as uncertain")
