@@ -254,7 +254,7 @@ class _Wave:
                 if target in named
                 for id, value in zip(values[column.id][0].tolist(), plain_cells(values[column.id][1]), strict=True)
             }
-            found, counts, listed = [], Counter[str](), []
+            found, counts, listed = list[Row](), Counter[str](), list[str]()
             for row in rows(r, self.staged.id, lists):
                 id, text = new.get((row.level, row.id), ""), normalised(row.text)
                 same_id = bool(id) and (row.level, id) in ids

@@ -1,0 +1,199 @@
+"""Sentences of a later wave: the themes that they belong to, and what is new.
+
+A sentence gets the theme with the most similar centre. Temperature and fit are calibrated on the sentences that have
+themes, each compared with the centre of its own theme without itself. A sentence *fits no theme* if fewer than one in
+ten of those is as far from all centres (conformal p-value, Vovk et al. 2005).
+
+A *new theme* is a region of the vectors where the wave is denser than before: the spatial scan statistic for two kinds
+of points (Kulldorff 1997, "A spatial scan statistic"), whose regions are here the nearest neighbours of a sentence of
+the wave. Its distribution without anything new comes from drawing the wave at random from all sentences. A theme that
+has only grown is denser too, so a region also needs :data:`ODDS` times the odds of the whole, and must fit no theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.clustering.inputs import unit_rows
+from themescope.core.errors import DataError
+from themescope.core.types import Float32, Floats, Ids, Index, Matrix
+
+UNUSUAL = 0.1
+"""Share of the sentences with themes that fit no better than one that fits no theme."""
+ODDS = 5.0
+"""Minimum odds of the wave in a new theme, as a multiple of those among all sentences."""
+FEWEST = 5
+"""Minimum number of sentences of a new theme."""
+_WIDEST = 200
+"""Maximum number of sentences of a region."""
+_DRAWS, _OLD, _MOST = 199, 10_000, 20
+"""Random waves, old sentences that are compared at most, and new themes."""
+_TEMPERATURES = np.geomspace(0.005, 0.5, 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Themes of n sentences."""
+
+    labels: Ids
+    """(n,) theme with the most similar centre."""
+    probability: Floats
+    """(n,) calibrated probability of that theme, given that the sentence has one of them."""
+    fit: Floats
+    """(n,) share of the sentences with themes that are as far from all centres, 0…1."""
+
+    @property
+    def unusual(self) -> npt.NDArray[np.bool_]:
+        """Which sentences fit no theme."""
+        return self.fit <= UNUSUAL
+
+
+class ThemeCentres:
+    """Centres of themes, calibrated on the (m, dim) vectors of sentences with (m,) themes; -1 for none.
+
+    Raises :class:`DataError` unless two themes have at least two sentences each.
+    """
+
+    def __init__(self, x: Matrix, labels: Sequence[int] | Ids) -> None:
+        given = np.asarray(labels, dtype=np.int64)
+        self.themes, place, sizes = np.unique(given[given >= 0], return_inverse=True, return_counts=True)
+        if (sizes > 1).sum() < 2:
+            raise DataError("New sentences can be assigned only if two themes have at least two sentences each.")
+        unit = _dense(x)[given >= 0]
+        sums = np.zeros((len(self.themes), unit.shape[1]))
+        np.add.at(sums, place, unit)
+        self._centres = _normalised(sums)
+        cosines = unit @ self._centres.T
+        own = _normalised(sums[place] - unit)  # without the sentence itself
+        rows = np.flatnonzero(sizes[place] > 1)
+        cosines[np.arange(len(place)), place] = np.einsum("ij,ij->i", own, unit)
+        self._known = np.sort(cosines[rows].max(axis=1))
+        losses = [_loss(cosines[rows] / temperature, place[rows]) for temperature in _TEMPERATURES]
+        self.temperature = float(_TEMPERATURES[int(np.argmin(losses))])
+
+    def assign(self, x: Matrix) -> Assigned:
+        """Return the themes of (n, dim) vectors."""
+        cosines = _dense(x) @ self._centres.T
+        best = cosines.argmax(axis=1)
+        logs = cosines / self.temperature
+        probability = np.exp(logs.max(axis=1) - _log_sum(logs))
+        below = np.searchsorted(self._known, cosines.max(axis=1), side="right")
+        return Assigned(self.themes[best], probability, (1 + below) / (1 + len(self._known)))
+
+
+@dataclass(frozen=True, slots=True)
+class NewTheme:
+    """Sentences of a wave that are a theme of their own."""
+
+    rows: Index
+    """(s,) rows of its sentences in the wave, the central one first."""
+    old: int
+    """Number of old sentences of the sample in the same region."""
+    statistic: float
+    """Scan statistic: log of the likelihood ratio of a region with its own share of the wave."""
+
+
+def new_themes(wave: Matrix, old: Matrix, fit: Floats, seed: int = 0, draws: int = _DRAWS) -> list[NewTheme]:
+    """Return the new themes among (n, dim) sentences of a wave, beside (m, dim) old ones; the clearest one first.
+
+    ``fit`` (n,) are those of :class:`Assigned`. The probability to find any where nothing is new is at most
+    1 / (``draws`` + 1).
+    """
+    rng = np.random.default_rng(seed)
+    before = _dense(old)
+    before = before[np.sort(rng.permutation(len(before))[:_OLD])]
+    unit = np.concatenate([_dense(wave), before])
+    n = len(unit) - len(before)
+    if n < FEWEST or not len(before):
+        return []
+    inside = np.arange(len(unit)) < n
+    limit = max(_best(unit, rng.permutation(inside)) for _ in range(draws))
+    found: list[NewTheme] = []
+    left = inside.copy()
+    while len(found) < _MOST:
+        region = _densest(unit, left, inside, fit)
+        if region is None or region.statistic <= limit:
+            break
+        found.append(region)
+        left[region.rows] = False
+    return found
+
+
+def _best(unit: Float32, inside: npt.NDArray[np.bool_]) -> float:
+    """Return the largest scan statistic of a wave."""
+    _, counts = _neighbours(unit, np.flatnonzero(inside), inside)
+    return float(_ratios(counts, int(inside.sum()), len(unit)).max(initial=0))
+
+
+def _densest(unit: Float32, left: npt.NDArray[np.bool_], inside: npt.NDArray[np.bool_], fit: Floats) -> NewTheme | None:
+    """Return the densest region around a sentence that is ``left``; None without any."""
+    centres = np.flatnonzero(left)
+    if len(centres) < FEWEST:
+        return None
+    near, counts = _neighbours(unit, centres, left)
+    sizes = np.arange(1, near.shape[1] + 1)
+    n, whole = int(inside.sum()), len(unit)
+    others = sizes - counts
+    ratios = _ratios(counts, n, whole)
+    unusual = np.append(fit <= UNUSUAL * 2, np.zeros(whole - len(fit), bool))
+    strange = np.cumsum(unusual[near] & left[near], axis=1)
+    ratios[(counts < FEWEST) | (counts * (whole - n) < ODDS * others * n) | (strange * 2 < counts)] = 0
+    centre, size = np.unravel_index(int(ratios.argmax()), ratios.shape)
+    if not ratios[centre, size]:
+        return None
+    members = near[centre, : size + 1]
+    rows = members[left[members]]
+    return NewTheme(rows, int((~inside[members]).sum()), float(ratios[centre, size]))
+
+
+def _neighbours(unit: Float32, centres: Index, counted: npt.NDArray[np.bool_]) -> tuple[Index, Ids]:
+    """Return the (c, w) nearest sentences of each centre, itself first, and how many of them are counted so far."""
+    width = min(_WIDEST, len(unit))
+    near = np.empty((len(centres), width), np.intp)
+    for start in range(0, len(centres), 1_024):
+        cosines = unit[centres[start : start + 1_024]] @ unit.T
+        part = np.argpartition(-cosines, width - 1, axis=1)[:, :width]
+        order = np.argsort(-np.take_along_axis(cosines, part, axis=1), axis=1, kind="stable")
+        near[start : start + 1_024] = np.take_along_axis(part, order, axis=1)
+    return near, np.cumsum(counted[near], axis=1)
+
+
+def _ratios(counts: Ids, n: int, whole: int) -> Floats:
+    """Return the log-likelihood ratios of regions with ``counts`` (c, w) of the wave; 0 where it is not denser.
+
+    Kulldorff 1997, equation for the Bernoulli model: n of ``whole`` points are of the wave.
+    """
+    sizes = np.arange(1, counts.shape[1] + 1)
+    out, rest = n - counts, whole - sizes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = _entropy(counts, sizes) + _entropy(out, rest) - _entropy(np.array(n), np.array(whole))
+    return np.where(counts * whole > n * sizes, ratio, 0.0)
+
+
+def _entropy(hits: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Floats:
+    """Return the log-likelihood of ``hits`` of ``sizes`` points at their own rate."""
+    share = hits / np.maximum(sizes, 1)
+    inside, outside = np.where(hits > 0, hits * np.log(share), 0.0), np.where(share < 1, np.log1p(-share), 0.0)
+    return np.asarray(inside + (sizes - hits) * outside)
+
+
+def _dense(x: Matrix) -> Float32:
+    unit = unit_rows(x)
+    return np.asarray(unit.toarray() if hasattr(unit, "toarray") else unit, np.float32)
+
+
+def _normalised(rows: Floats) -> Floats:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+
+
+def _log_sum(logs: Floats) -> Floats:
+    top = logs.max(axis=1)
+    return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
+
+
+def _loss(logs: Floats, place: Index) -> float:
+    return float((_log_sum(logs) - logs[np.arange(len(place)), place]).mean())
