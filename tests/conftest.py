@@ -37,6 +37,7 @@ hypothesis.settings.register_profile(
     max_examples=50,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
 )
+hypothesis.settings.register_profile("account", hypothesis.settings.get_profile("themescope"), max_examples=2_500)
 hypothesis.settings.load_profile("themescope")
 
 

@@ -179,6 +179,7 @@ REGISTRY = Registry(
             detector="themescope.core.readers.jsonl:has_summaries",
             sample="themescope.core.readers.jsonl:SUMMARIES_SAMPLE",
             suffixes=("jsonl",),
+            revision=2,
         ),
         ReaderCard(
             id="newsgroups",
@@ -189,6 +190,7 @@ REGISTRY = Registry(
             config="themescope.core.readers.newsgroups:NewsgroupsConfig",
             tags=frozenset({"topics"}),
             suffixes=("tar", "jsonl", "txt"),
+            revision=2,
         ),
         ReaderCard(
             id="subtitles",

@@ -6,15 +6,15 @@ label of the document) and ``part`` ("train" or "test") are optional. Other keys
 
 Summaries: ``{"id", "title", "sections": [{"title", "sentences": [...]}], "summary"}``, or with ``"text"`` instead of
 sections; ``summary`` is a text or the list of its sentences, ``summaries`` a list of texts. A corpus contains the
-documents only. Other keys are ignored, in particular abstracts, because the summaries of scisummnet were written from
-them.
+documents only. Other keys are listed, in particular summaries, and abstracts, because the summaries of scisummnet were
+written from them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ from themescope.core.columns import plain_value
 from themescope.core.config import Config, option
 from themescope.core.errors import ReadError
 from themescope.core.protocols import Report
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.outline import BasePiecewiseReader, BaseReader, Outline
 from themescope.core.readers.streams import FileHead, lines
-from themescope.core.types import PARTS, Article
+from themescope.core.types import PARTS, Article, Value
 
 _KEYS = frozenset({"title", "url", "source", "topic", "part", "sections"})
+_SECTION_KEYS = frozenset({"title", "level", "paragraphs"})
 _JSON = re.compile(r'\{\s*(?:"|\}|\n|$)')
 
 SAMPLE = b"".join(
@@ -90,19 +92,22 @@ class Jsonl(BasePiecewiseReader):
         """Return the article of a line. Raises :class:`ReadError` with the number of an invalid one."""
         number, line = piece
         record = json_value(path, number, line, check_escapes=True)
+        place = f"line {number:,}"
         try:
-            article = _article(record)
+            outline, values = _outline(record, self.account, place)
         except _Shape as error:
             advice = 'Each line needs "title" and "sections" with "title", "level" and "paragraphs".'
-            raise ReadError(path, f"{error}.", f"line {number:,}", advice) from None
-        return article or "no text"
+            raise ReadError(path, f"{error}.", place, advice) from None
+        article = outline.article()
+        return self._without_text(outline, place) if article is None else replace(article, values=values)
 
 
 class _Shape(Exception):
     """A JSON line that is not a valid document."""
 
 
-def _article(record: Any) -> Article | None:
+def _outline(record: Any, account: ReadAccount, place: str) -> tuple[Outline, dict[str, Value]]:
+    """Return the outline of an article, and the values of its other keys."""
     if not isinstance(record, dict):
         raise _Shape("the line is not a JSON object")
     title = _get(record, "title", str)
@@ -129,10 +134,19 @@ def _article(record: Any) -> Article | None:
                 outline.paragraph(paragraph)
         except _Shape as error:
             raise _Shape(f"section {index + 1}: {error}") from None
-    article = outline.article()
-    further = {key: plain_value(value) for key, value in record.items() if key not in _KEYS}
-    values = {key: value for key, value in further.items() if value is not None and value != ""}
-    return None if article is None else replace(article, values=values)
+        for key, text in _others(section, _SECTION_KEYS):
+            account.skip(f"key “{key}” of a section", f"{place}, section {index + 1}", text)
+    further = {str(key): plain_value(value) for key, value in record.items() if key not in _KEYS}
+    values: dict[str, Value] = {key: value for key, value in further.items() if value is not None and value != ""}
+    return outline, values
+
+
+def _others(record: Mapping[str, Any], known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield key → text of the values that are not blank and whose key is not known."""
+    for key, value in record.items():
+        if key not in known and value not in (None, "", [], {}):
+            texts = value if isinstance(value, list) and all(isinstance(one, str) for one in value) else None
+            yield key, value if isinstance(value, str) else "\n".join(texts or [json.dumps(value, ensure_ascii=False)])
 
 
 _KINDS = {str: "a string", int: "a whole number", list: "a list"}
@@ -156,6 +170,7 @@ def recognises(head: FileHead) -> bool:
 
 
 _DOCUMENT = re.compile(r'\A\s*\{[^\n]*?"(?:text|sections)"\s*:')
+_DOCUMENT_KEYS = frozenset({"id", "title", "sections", "text"})
 _SUMMARY = re.compile(r'"(?:summary|summaries)"\s*:')
 # A blank line, or a line that begins with the number of an item, as in bills.
 _BREAK = re.compile(r"\n\s*\n|\n\s+(?=\(?[0-9A-Za-z]{1,4}\)\s)")
@@ -187,6 +202,8 @@ class SummaryRecord:
     article: Article | None
     """None if the document has no text."""
     references: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """Reason → text of what is in the line, but not in the article."""
 
 
 class Summaries(BaseReader):
@@ -198,9 +215,9 @@ class Summaries(BaseReader):
         """Yield documents in line order. Raises :class:`ReadError` with the number of an invalid line."""
         self.account.clear()
         for record in summary_records(path, report, self.config.headings):
-            if record.article is None:
-                self.account.skip("no text")
-            else:
+            for reason, text in record.left_out:
+                self.account.skip(reason, record.id, text)
+            if record.article is not None:
                 yield record.article
 
 
@@ -224,12 +241,14 @@ def _record(record: Any, source: str, headings: bool) -> SummaryRecord:
     if not id.strip():
         raise _Shape('the document has an empty "id"')
     outline = Outline(f"{title.strip()} ({id})" if title.strip() else id, source=source)
+    left_out = [(f"key “{key}”", text) for key, text in _others(record, _DOCUMENT_KEYS)]
     for section in _list(record, "sections", dict):
         heading = _text(section, "title", "").strip()
         if heading:
             outline.heading(heading, 2)
         sentences = tuple(clean for s in _list(section, "sentences", str) if (clean := " ".join(s.split())))
         outline.paragraph(" ".join(sentences), sentences)
+        left_out += [(f"key “{key}” of a section", text) for key, text in _others(section, ("title", "sentences"))]
     for block in _BREAK.split(_text(record, "text", "")):
         text = " ".join(block.split())
         numbered = _NUMBERED.match(text)
@@ -237,7 +256,10 @@ def _record(record: Any, source: str, headings: bool) -> SummaryRecord:
             outline.heading(text, 2)
         else:
             outline.paragraph(text, (text,) if numbered else ())
-    return SummaryRecord(id, outline.article(), _references(record))
+    article = outline.article()
+    if article is None:
+        left_out.append(("no text", " ".join([outline.title, *outline.headings])))
+    return SummaryRecord(id, article, _references(record), tuple(left_out))
 
 
 def _references(record: dict[str, Any]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Document type declarations are rejected, so that no entity can be declared, expa
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -112,11 +113,15 @@ class MediawikiDump(BasePiecewiseReader):
             return reason
         outline = Outline(page.title, site.address(page), site.name)
         links = _links(site.files, site.categories)
-        for name, n in read_page(page.text, outline, links, self.config.keep_lists, site.language).items():
+        left_out: Counter[str] = Counter()
+        removed = read_page(page.text, outline, links, self.config.keep_lists, site.language, left_out)
+        for reason, n in left_out.items():
+            self.account.skip(reason, n=n)
+        for name, n in removed.items():
             if name.startswith(_SETTINGS):
                 continue
             self.account.skip(_NOTE if _NOTES.fullmatch(name) else f"template “{name}” inside a text", n=n)
-        return outline.article() or "no text"
+        return outline.article() or self._without_text(outline, page.title)
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ from typing import Any
 
 from themescope.core.protocols import Report
 from themescope.core.readers.account import ReadAccount
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.types import Article, Paragraph, ReadEntry, Section
 
 
 class Outline:
@@ -25,6 +25,8 @@ class Outline:
         self._above: list[tuple[int, str]] = []
         self._title, self._level = "", 1
         self._paragraphs: list[Paragraph] = []
+        self.headings: list[str] = []
+        """Every heading so far."""
 
     def heading(self, title: str, level: int) -> None:
         """Open a section; ``level`` is 2 for a top-level heading, as in HTML and wikis where 1 is the title."""
@@ -32,6 +34,7 @@ class Outline:
         while self._above and self._above[-1][0] >= level:
             self._above.pop()
         self._above.append((level, title))
+        self.headings.append(title)
         self._title, self._level = title, level
 
     def paragraph(self, text: str, sentences: tuple[str, ...] = ()) -> None:
@@ -74,12 +77,12 @@ class BaseReader:
         return dict(self.account.skipped)
 
     def _finished(self, outline: Outline, counted: bool = True) -> Iterator[Article]:
-        """Yield the article of ``outline``; without text, count it as skipped if ``counted``."""
+        """Yield the article of ``outline``; without text, list its headings if there are any, or if ``counted``."""
         article = outline.article()
         if article is not None:
             yield article
-        elif counted:
-            self.account.skip("no text", outline.title)
+        elif counted or outline.headings:
+            self.account.skip("no text", outline.title, " ".join([outline.title, *outline.headings]))
 
 
 class BasePiecewiseReader(BaseReader, ABC):
@@ -91,7 +94,13 @@ class BasePiecewiseReader(BaseReader, ABC):
 
     @abstractmethod
     def parse(self, path: Path, piece: Any) -> Article | str:
-        """Return the article of a piece, or the reason to skip it."""
+        """Return the article of a piece, or the reason to skip it, which the caller counts."""
+
+    def _without_text(self, outline: Outline, place: str) -> str:
+        """List the headings of a piece without text, and return the reason to skip it."""
+        reason = "no text"
+        self.account.entries.append(ReadEntry(False, reason, place, " ".join([outline.title, *outline.headings])))
+        return reason
 
     def read(self, path: Path, report: Report) -> Iterator[Article]:
         """Yield the articles of a file in order."""

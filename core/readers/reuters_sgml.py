@@ -32,6 +32,7 @@ _TOPIC = re.compile(r"<D>([^<\n]*+)</D>")
 _TEXT = re.compile(r"<TEXT[^<>]*+>(.*?)(?:</TEXT>|\Z)", re.S)
 _NAMES = "TITLE|DATELINE|AUTHOR|BODY"
 _FIELD = regex.compile(rf"<({_NAMES})>((?:[^<]++|<(?!/?(?:{_NAMES})>))*+)</\1>")
+_MARK = re.compile(rf"</?(?:{_NAMES})>")
 _CONTROL = re.compile(r"&#\d+;|[\x00-\x09\x0b-\x1f\x7f]")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&"}
 # Text of the agency at the end of a story, and instead of a story.
@@ -101,11 +102,12 @@ class ReutersSgml(BaseReader):
             if "NEWID" not in attributes:
                 raise ReadError(path, "the document has no NEWID.", f"line {number:,}", "Use the original file.")
             topic, reason = self._topic(attributes, text)
-            article = None if reason else self._article(path, attributes, text, topic)
-            if article is not None:
-                yield article
+            found = _TEXT.search(text)
+            inner, name = found.group(1) if found else "", f"Reuters {attributes['NEWID']}"
+            if reason:
+                self.account.skip(reason, name, " ".join(_plain(_MARK.sub(" ", inner)).split()))
             else:
-                self.account.skip(reason or "no text")
+                yield from self._article(path, attributes, inner, topic, name)
 
     def _topic(self, attributes: dict[str, str], text: str) -> tuple[str, str]:
         if attributes.get("LEWISSPLIT") not in _PARTS or attributes.get("TOPICS") != "YES":
@@ -119,13 +121,12 @@ class ReutersSgml(BaseReader):
             return "", f"{' or '.join(LEFT_OUT)} listed first"
         return topic, "" if topic else "none of the topics"
 
-    def _article(self, path: Path, attributes: dict[str, str], text: str, topic: str) -> Article | None:
-        found = _TEXT.search(text)
-        inner = found.group(1) if found else ""
+    def _article(self, path: Path, attributes: dict[str, str], inner: str, topic: str, name: str) -> Iterator[Article]:
         fields = {name: _plain(value) for name, value in _FIELD.findall(inner)}
         headline, dateline = " ".join(fields.get("TITLE", "").split()), fields.get("DATELINE", "").strip()
         body = _FILLER.sub(" ", fields.get("BODY") or _plain(_FIELD.sub(" ", inner)))
-        name = f"Reuters {attributes['NEWID']}"
+        if author := " ".join(fields.get("AUTHOR", "").split()):
+            self.account.skip("author", name, author)
         title = f"{headline} ({name})" if headline else name
         outline = Outline(title, source=path.name, topic=topic, part=_PARTS[attributes["LEWISSPLIT"]])
         if self.config.paragraphs == "indented":
@@ -135,7 +136,7 @@ class ReutersSgml(BaseReader):
             blocks = _BLANK.split(f"{headline} {dateline} {body}")
         for block in blocks:
             outline.paragraph(" ".join(block.split()))
-        return outline.article()
+        yield from self._finished(outline)
 
 
 def _documents(path: Path, report: Report) -> Iterator[tuple[int, str]]:

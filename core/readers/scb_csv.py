@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from themescope.core.config import Config
@@ -39,12 +39,13 @@ class _Row:
     sentence: str
     section: str
     link: str
+    others: dict[str, str]
 
 
 @dataclass(slots=True)
 class _Open:
     link: str
-    sections: dict[str, list[str]] = field(default_factory=dict)
+    sections: dict[str, list[_Row]] = field(default_factory=dict)
     rows: int = 0
     size: int = 0
 
@@ -65,10 +66,13 @@ class ScbCsv(BaseReader):
         held = 0
         for row in _rows(path, report):
             if not row.sentence:
-                self.account.skip("no sentence")
+                others = " ".join(filter(None, (row.article, row.section, *row.others.values())))
+                self.account.skip("no sentence", f"line {row.line:,}", others)
                 continue
             article = waiting.setdefault(row.article, _Open(row.link))
-            article.sections.setdefault(row.section, []).append(row.sentence)
+            if row.link != article.link:
+                self.account.skip("another link of the same article", f"line {row.line:,}", row.link)
+            article.sections.setdefault(row.section, []).append(row)
             article.rows += 1
             article.size += len(row.sentence)
             held += len(row.sentence)
@@ -83,15 +87,18 @@ class ScbCsv(BaseReader):
 def _article(title: str, rows: _Open, source: str) -> Article:
     """Return the article with sections in the order of their first rows; rows without a section form the lead."""
     outline = Outline(title, rows.link, source)
-    for sentence in rows.sections.pop("", ()):
-        outline.paragraph(sentence, (sentence,))
-    for section, sentences in rows.sections.items():
-        outline.heading(section, 2)
-        for sentence in sentences:
-            outline.paragraph(sentence, (sentence,))
+    stored: list[_Row] = []
+    for section in sorted(rows.sections, key=bool):
+        if section:
+            outline.heading(section, 2)
+        for row in rows.sections[section]:
+            outline.paragraph(row.sentence, (row.sentence,))
+            stored.append(row)
     article = outline.article()
     assert article is not None  # an article has at least one sentence
-    return article
+    return replace(
+        article, sentence_values={name: [row.others[name] or None for row in stored] for name in stored[0].others}
+    )
 
 
 def fold(column: str) -> str:
@@ -111,16 +118,18 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
             what = f"the columns {names} are" if len(missing) > 1 else f"the column {names} is"
             raise ReadError(path, f"{what} missing; found {have}.", "line 1", "Name the columns in line 1.")
         places = [found.get(fold(name), -1) for name in COLUMNS]
+        others = {name or f"column {at + 1}": at for at, name in enumerate(header) if at not in places}
         for cells in reader:
             if not cells:
                 continue
-            if len(cells) < len(header):
+            if len(cells) != len(header):
                 problem = f"the row has {len(cells)} cells, the first line has {len(header)}."
                 raise ReadError(path, problem, f"line {reader.line_num:,}", "Enclose texts with commas in quotes.")
             article, sentence, section, link = (cells[at].strip() if at >= 0 else "" for at in places)
             if not article:
                 raise ReadError(path, "the row has no Article Title.", f"line {reader.line_num:,}", "Fill it in.")
-            yield _Row(reader.line_num, article, sentence, section, link)
+            further = {name: cells[at].strip() for name, at in others.items()}
+            yield _Row(reader.line_num, article, sentence, section, link, further)
     except csv.Error as error:
         advice = "Probably a quotation mark is not closed, or not doubled inside a text."
         raise ReadError(path, f"not valid CSV ({error}).", f"line {reader.line_num:,}", advice) from None

@@ -14,6 +14,7 @@ import regex  # type: ignore[import-untyped]
 from themescope.core.config import option
 from themescope.core.errors import ReadError, optional_module
 from themescope.core.protocols import Report
+from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.blocks import (
     HEADING,
     LIST,
@@ -48,7 +49,7 @@ _FILES = {
 """Macros whose content is in another file, which is named."""
 _ARGUMENTS = {
     "subfile": "{", "import": "{{", "subimport": "{{", "verbatiminput": "{", "lstinputlisting": "[{",
-    "addbibresource": "[{", "newtheorem": "*{[{[",
+    "addbibresource": "[{", "newtheorem": "*{[{[", "href": "[{{",
 }  # fmt: skip
 """Macros that pylatexenc does not know → their arguments."""
 _WITHOUT_TEXT = frozenset([
@@ -123,7 +124,7 @@ class Latex(DocumentReader):
         parser = walker.LatexWalker(text, latex_context=known, tolerant_parsing=True)
         nodes, _, _ = _limit(parser, path, len(text)).get_latex_nodes()
         symbols = to_text.LatexNodes2Text(math_mode="verbatim", keep_comments=False)
-        yield Document("", _Text(walker, symbols).blocks(nodes))
+        yield Document("", _Text(walker, symbols, self.account).blocks(nodes))
 
 
 def _limit(walker: Any, path: Path, size: int) -> Any:
@@ -154,8 +155,8 @@ def _depth(text: str) -> int:
 class _Text:
     """The open paragraph, and the blocks that end it."""
 
-    def __init__(self, walker: Any, symbols: Any) -> None:
-        self._walker, self._symbols = walker, symbols
+    def __init__(self, walker: Any, symbols: Any, account: ReadAccount) -> None:
+        self._walker, self._symbols, self._account = walker, symbols, account
         self._pieces: list[str] = []
         self._kind = PARAGRAPH
         self._notes: list[Block] = []
@@ -252,7 +253,10 @@ class _Text:
         elif name in _SPACED:
             self._pieces.append(" ")
         elif name in _WITHOUT_TEXT:
-            return
+            self._account.skip("command without text", text=node.latex_verbatim())
+        elif name == "href":
+            self._account.skip("web address", text=node.nodeargd.argnlist[1].latex_verbatim())
+            yield from self._read(arguments[-1:])
         elif arguments and name not in ("'", "`", '"', "^", "~", "c", "=", ".", "u", "v", "H", "r", "k", "d", "b", "t"):
             yield from self._read(arguments)
         else:
@@ -260,7 +264,7 @@ class _Text:
 
     def _words(self, nodes: Any) -> str:
         """Return the text of nodes inside one block."""
-        inner = _Text(self._walker, self._symbols)
+        inner = _Text(self._walker, self._symbols, self._account)
         return " ".join(block.text for block in [*inner._read(nodes), *inner._end()])
 
     @staticmethod

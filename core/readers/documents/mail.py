@@ -262,9 +262,11 @@ class SavedPage(DocumentReader):
             )
             for number, part in enumerate(pages[1:], start=1)
         ]
+        plain = [part for part in message.walk() if part.get_content_type() == "text/plain"]
+        texts = [Block("text beside the page", _text(self, part, "")) for part in plain]
         url = str(message["snapshot-content-location"] or pages[0]["content-location"] or "")
         title = page.title or " ".join(str(message["subject"] or "").split())
-        yield Document(title, [*page.blocks, *frames], url=url if url.startswith("http") else "")
+        yield Document(title, [*page.blocks, *frames, *texts], url=url if url.startswith("http") else "")
 
 
 def is_saved_page(head: FileHead) -> bool:

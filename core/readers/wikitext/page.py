@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 
 from themescope.core.readers.html_tokens import unescape
 from themescope.core.readers.outline import Outline
@@ -44,29 +45,35 @@ class LinkRemoval:
     """Removal of the links of one wiki, given its names of the namespaces for files and categories."""
 
     def __init__(self, files: frozenset[str] = FILES, categories: frozenset[str] = CATEGORIES) -> None:
-        self._dropped = files | categories
+        self._dropped, self._categories = files | categories, categories
 
-    def clean(self, text: str) -> str:
-        """Return ``text`` without link markup. Links inside links (captions) are resolved from the inside."""
+    def clean(self, text: str, left_out: Counter[str]) -> str:
+        """Return ``text`` without link markup. Links inside links (captions) are resolved from the inside.
+
+        Pictures, categories and links to other wikis are counted in ``left_out``.
+        """
         if "[" not in text and "]]" not in text:
             return text
         if "//" in text or "mailto:" in text:
             text = _EXTERNAL.sub(r"\1", text)
+        label = partial(self._label, left_out)
         for _ in range(_ROUNDS):
-            text, count = _LINK.subn(self._label, text)
+            text, count = _LINK.subn(label, text)
             if not count:
                 break
         return _STRAY.sub("", text) if "[[" in text or "]]" in text else text
 
-    def _label(self, found: re.Match[str]) -> str:
+    def _label(self, left_out: Counter[str], found: re.Match[str]) -> str:
         target, pipe, label = found.group(1).partition("|")
         if ":" in target:
             prefix, _, rest = target.partition(":")
             name = prefix.strip().lower().replace("_", " ")
             if name in self._dropped:
+                left_out["category" if name in self._categories else "picture"] += 1
                 return ""
             if prefix and not pipe:
                 if name == prefix.strip() and _LANGUAGE.match(name) and rest[:1] != " " and name not in _INTERWIKI:
+                    left_out["link to another language"] += 1
                     return ""
                 if name in _INTERWIKI:
                     return rest.rpartition(":")[2] or rest
@@ -78,9 +85,11 @@ class LinkRemoval:
         return label if label.strip() else _PIPE_TRICK.sub("", target)
 
 
-def drop_addresses(text: str) -> str:
-    """Return the text without bare web addresses."""
-    return _BARE.sub("", text) if "://" in text else text
+def drop_addresses(text: str, left_out: Counter[str]) -> str:
+    """Return the text without bare web addresses, which are counted in ``left_out``."""
+    if "://" in text:
+        text, left_out["web address"] = _BARE.subn("", text)
+    return text
 
 
 # --- page -------------------------------------------------------------------------------------------------------------
@@ -93,30 +102,39 @@ _LEFTOVER = ("|", "!", "----")
 _ITEM_MARKS = re.compile(r"[*#:;]+\s*")
 
 
-def read_page(text: str, outline: Outline, links: LinkRemoval, keep_lists: bool, language: str = "") -> Counter[str]:
+def read_page(
+    text: str,
+    outline: Outline,
+    links: LinkRemoval,
+    keep_lists: bool,
+    language: str = "",
+    left_out: Counter[str] | None = None,
+) -> Counter[str]:
     """Add the running text of a page to ``outline``; return the templates that left a gap in it, by name.
 
-    A paragraph is a block of lines without a blank line. List items (also definitions and indented lines) are skipped,
-    or become a paragraph each with ``keep_lists``.
+    References, tables and everything else that is no running text are counted in ``left_out``. A paragraph is a block
+    of lines without a blank line. List items (also definitions and indented lines) are skipped, or become a paragraph
+    each with ``keep_lists``.
     """
     removed: Counter[str] = Counter()
-    text = drop_templates(drop_hidden(text), expansions(language), removed)
+    left_out = Counter() if left_out is None else left_out
+    text = drop_templates(drop_hidden(text, left_out), expansions(language), removed, left_out)
     if "-{" in text:
         text = one_variant(text)
-    text = drop_addresses(links.clean(text))
+    text = drop_addresses(links.clean(text, left_out), left_out)
     text = drop_tags(text)
     start = 0
     for heading in _HEADING.finditer(text):
-        _paragraphs(text[start : heading.start()], outline, keep_lists)
+        _paragraphs(text[start : heading.start()], outline, keep_lists, left_out)
         title = tidy(heading.group(2).strip("= "))
         if title:
             outline.heading(title, max(len(heading.group(1)), 2))
         start = heading.end()
-    _paragraphs(text[start:], outline, keep_lists)
+    _paragraphs(text[start:], outline, keep_lists, left_out)
     return removed
 
 
-def _paragraphs(text: str, outline: Outline, keep_lists: bool) -> None:
+def _paragraphs(text: str, outline: Outline, keep_lists: bool, left_out: Counter[str]) -> None:
     block: list[str] = []
     for line in text.split("\n"):
         line = line.strip()
@@ -128,6 +146,8 @@ def _paragraphs(text: str, outline: Outline, keep_lists: bool) -> None:
             block = []
         if keep_lists and line and line[0] in _LIST:
             _add(_ITEM_MARKS.sub("", line, count=1), outline)
+        elif line and _LETTER.search(line):
+            left_out["list item" if line[0] in _LIST else "line of a table"] += 1
     if block:
         _add(" ".join(block), outline)
 
@@ -155,15 +175,16 @@ _HTML = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _MARKUP = str.maketrans({c: f"&#{ord(c)};" for c in "[]{}|'=*#:;<>_"})
 
 
-def drop_hidden(text: str) -> str:
+def drop_hidden(text: str, left_out: Counter[str]) -> str:
     """Return the text without comments, references, formulas, galleries and other elements that are not running text.
 
+    They are counted in ``left_out``.
     Text between ``<nowiki>`` tags is kept with its markup characters as entities, so that later passes ignore it.
     """
     if "<" not in text:
         return text
     if "<!--" in text:
-        text = _COMMENT.sub("", text)
+        text, left_out["comment"] = _COMMENT.subn("", text)
     if "<nowiki" in text.lower():
         end = max((found.end() for found in _NOWIKI_END.finditer(text)), default=0)
         text = _NOWIKI.sub(lambda found: found.group(1).translate(_MARKUP), text[:end]) + text[end:]
@@ -173,6 +194,9 @@ def drop_hidden(text: str) -> str:
     index = 0
     while index < len(tags):
         pieces.append(text[kept : tags[index].start()])
+        if index in closing:
+            name = tags[index].group(2).lower()
+            left_out["reference" if name == "ref" else name] += 1
         index = closing.get(index, index)
         kept = tags[index].end()
         index += 1

@@ -222,10 +222,11 @@ class _Stack:
         return "" if self.open or self.pieces[-1] else inside
 
 
-def drop_templates(text: str, expansions: Expansions, removed: Counter[str]) -> str:
+def drop_templates(text: str, expansions: Expansions, removed: Counter[str], left_out: Counter[str]) -> str:
     """Return ``text`` without tables, and with templates replaced by their text.
 
-    Templates without one that stand in a line with other text are counted in ``removed`` by name.
+    Templates without one that stand in a line with other text are counted in ``removed`` by name; others, tables, and
+    what is not closed, in ``left_out``.
     """
     if "{" not in text and "}}" not in text:
         return text
@@ -242,14 +243,18 @@ def drop_templates(text: str, expansions: Expansions, removed: Counter[str]) -> 
             inside = stack.close_braces(len(token))
             if inside and (text[done : done + 1] not in "\n{" or stack.pieces[-2].rstrip(" ")[-1:] not in "\n:*#"):
                 removed[inside.partition("|")[0].strip().replace("_", " ").lower()[:_NAME_LENGTH]] += 1
+            elif inside:
+                left_out["template beside the text"] += 1
         elif token.endswith("{|"):
             stack.push(0)
         else:
             stack.close_table()
+            left_out["table"] += 1
     stack.pieces.append(text[done:])
     tail: list[str] = []  # texts to keep, in reverse order; each begins where a paragraph or section does
     while stack.open:
         start, braces = stack.open.pop()
+        left_out["template or table that is not closed"] += 1
         rest = "".join(stack.pieces[start + 1 :])
         del stack.pieces[start:]
         found = (_BROKEN if braces else _BEFORE_HEADING).search(rest + "\n" if tail else rest)

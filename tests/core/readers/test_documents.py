@@ -1,11 +1,8 @@
 """Documents: what becomes text, in which order, and that nothing is lost without being listed."""
 
-from collections import Counter
 from xml.sax.saxutils import escape
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.core.readers.samples import texts, write
 from themescope.core.errors import ReadError
@@ -17,10 +14,6 @@ from themescope.core.readers.documents.pdf import made_of as pdf_of
 from themescope.core.readers.formats import detect
 from themescope.core.text.splitting import SentenceSplitter, split_article
 
-EXAMPLES = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
-)
-
 
 def read(path, **options):
     """Return the articles of a file and the account of its reader."""
@@ -30,23 +23,6 @@ def read(path, **options):
 
 def listed(account, reason):
     return [entry.text for entry in account.entries if entry.reason == reason]
-
-
-def words(articles, account):
-    """Words that are stored, as text, heading or title, or listed as left out."""
-    found = Counter()
-    for article in articles:
-        found.update(article.title.split())
-        for section in article.sections:
-            found.update(section.title.split())
-            for paragraph in section.paragraphs:
-                found.update(paragraph.text.split())
-        for column in [*article.sentence_values.values(), [*article.values.values()]]:
-            found.update(" ".join(filter(None, map(str, column))).split())
-    for entry in account.entries:
-        if not entry.change:
-            found.update(entry.text.split())
-    return found
 
 
 # --- Word -------------------------------------------------------------------------------------------------------------
@@ -143,30 +119,6 @@ def test_an_archive_that_grows_without_end_is_refused(tmp_path, monkeypatch):
         REGISTRY.build("word").read(write(tmp_path, "a.docx", docx(par("x" * 200))), SILENT).__next__()
 
 
-WORDS = st.text(st.characters(categories=["L", "N"], max_codepoint=0x2FFF), min_size=1, max_size=6)
-TEXT = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
-KINDS = st.sampled_from(["", "T", "H1", "H2", "Mine", "Toc", "table", "footnote", "comment", "header", "del"])
-
-
-@EXAMPLES
-@given(st.lists(st.tuples(KINDS, TEXT), min_size=1, max_size=12))
-def test_every_word_of_a_word_document_is_stored_or_listed(tmp_path, blocks):
-    body, parts = "", {"footnotes": "", "comments": "", "header1": ""}
-    for kind, text in blocks:
-        if kind == "table":
-            body += f"<w:tbl><w:tr><w:tc>{par(text)}</w:tc></w:tr></w:tbl>"
-        elif kind == "del":
-            body += f"<w:p><w:del><w:r><w:delText>{text}</w:delText></w:r></w:del></w:p>"
-        elif kind == "header":
-            parts["header1"] += par(text)
-        elif kind in ("footnote", "comment"):
-            parts[f"{kind}s"] += f"<w:{kind}>{par(text)}</w:{kind}>"
-        else:
-            body += par(text, kind)
-    articles, account = read(write(tmp_path, "a.docx", docx(body, **parts)))
-    assert not Counter(" ".join(text for _, text in blocks).split()) - words(articles, account)
-
-
 # --- OpenDocument -----------------------------------------------------------------------------------------------------
 
 
@@ -186,21 +138,6 @@ def test_open_documents_have_sections_lists_notes_and_comments(tmp_path):
     assert article.title == "Interview" and texts(article) == {"": ["Be fore."], "Bus": ["It is late.", "Item."]}
     assert account.skipped == {"footnote": 1, "comment": 1, "table cell": 1, "deleted text": 1}
     assert listed(account, "comment") == ["Ada: Really?"]
-
-
-@EXAMPLES
-@given(st.lists(st.tuples(st.sampled_from(["p", "h", "list", "table", "note", "annotation"]), TEXT), max_size=12))
-def test_every_word_of_an_open_document_is_stored_or_listed(tmp_path, blocks):
-    forms = {
-        "p": "<text:p>{}</text:p>", "h": '<text:h text:outline-level="2">{}</text:h>',
-        "list": "<text:list><text:list-item><text:p>{}</text:p></text:list-item></text:list>",
-        "table": "<table:table><table:table-row><text:p>{}</text:p></table:table-row></table:table>",
-        "note": "<text:p>a<text:note><text:note-body><text:p>{}</text:p></text:note-body></text:note></text:p>",
-        "annotation": "<text:p><office:annotation><text:p>{}</text:p></office:annotation></text:p>",
-    }  # fmt: skip
-    body = "".join(forms[kind].format(text) for kind, text in blocks)
-    articles, account = read(write(tmp_path, "a.odt", odt_of(body)))
-    assert not Counter(" ".join(text for _, text in blocks).split()) - words(articles, account)
 
 
 # --- PDF --------------------------------------------------------------------------------------------------------------
@@ -277,20 +214,6 @@ def test_a_pdf_without_text_says_what_to_do(tmp_path):
     assert account.skipped == {"page without text": 1} and account.entries[0].place == "page 2"
     with pytest.raises(ReadError, match="damaged, or not a PDF"):
         read(write(tmp_path, "c.pdf", b"%PDF-1.7 text"))
-
-
-ASCII = st.lists(st.text("abcdefgh", min_size=1, max_size=7), min_size=1, max_size=6).map(" ".join)
-
-
-@EXAMPLES
-@given(st.lists(st.lists(st.tuples(st.sampled_from([8, 10, 10, 14]), ASCII), min_size=1, max_size=8), max_size=4))
-def test_every_word_of_a_pdf_is_stored_or_listed(tmp_path, pages):
-    laid = [[(size, 72, 780 - 30 * row, text) for row, (size, text) in enumerate(page)] for page in pages]
-    if not any(laid):
-        return
-    articles, account = read(write(tmp_path, "a.pdf", pdf_of(laid)))
-    want = Counter(" ".join(text for page in pages for _, text in page).split())
-    assert not want - words(articles, account)
 
 
 # --- transcripts ------------------------------------------------------------------------------------------------------
@@ -375,26 +298,6 @@ def test_subtitles_are_joined_to_sentences(tmp_path):
         (None, "00:03.000", "Two."), (None, "00:03.000", "Three."),
     ]  # fmt: skip
     assert account.skipped == {"block without a time": 1, "name of a cue": 1}
-
-
-LINE = st.tuples(st.sampled_from(["", "Ada: ", "Bea: ", "[00:01] ", "[00:02] Ada: ", "12:30 Bea: "]), TEXT)
-
-
-@EXAMPLES
-@given(st.lists(LINE, min_size=1, max_size=12))
-def test_every_word_of_a_transcript_is_stored_or_listed(tmp_path, lines):
-    path = write(tmp_path, "a.txt", "\n".join(map("".join, lines)).encode())
-    reader = REGISTRY.build("transcript")
-    articles = list(reader.read(path, SILENT))
-    assert not Counter(" ".join(text for _, text in lines).split()) - words(articles, reader.account)
-
-
-@EXAMPLES
-@given(st.lists(TEXT, min_size=1, max_size=12))
-def test_every_word_of_subtitles_is_stored_or_listed(tmp_path, cues):
-    text = "".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{cue}\n\n" for n, cue in enumerate(cues))
-    articles, account = read(write(tmp_path, "a.srt", text.encode()))
-    assert not Counter(" ".join(cues).split()) - words(articles, account)
 
 
 # --- HTML and Markdown ------------------------------------------------------------------------------------------------
@@ -500,34 +403,3 @@ def test_lines_of_dashes_below_sentences_are_no_headings(tmp_path):
     assert texts(article) == {"": ["The bus is late.", "Trains are full.", "It rained."]}
     assert detect(write(tmp_path, "b.txt", b"One\n===\nText.\n")) == "markdown"
     assert detect(write(tmp_path, "c.txt", b"One\n---\n\nText.\n")) == "markdown"
-
-
-FORMS = {
-    "p": "<p>{}</p>", "div": "<div>{}</div>", "h2": "<h2>{}</h2>", "li": "<ul><li>{}</ul>", "pre": "<pre>{}</pre>",
-    "td": "<table><tr><td>{}</table>", "nav": "<nav>{}</nav>", "hidden": "<p hidden>{}</p>", "h1": "<h1>{}</h1>",
-    "br": "{}<br><br>", "code": "<p><code>{}</code></p>", "header": "<header><h1>{}</h1></header>",
-    "title": "<title>{}</title>",
-}  # fmt: skip
-
-
-@EXAMPLES
-@given(st.lists(st.tuples(st.sampled_from([*FORMS]), TEXT), min_size=1, max_size=12))
-def test_every_word_of_a_page_is_stored_or_listed(tmp_path, parts):
-    body = "".join(FORMS[kind].format(text) for kind, text in parts)
-    articles, account = read(write(tmp_path, "a.html", f"<html>{body}".encode()))
-    assert not Counter(" ".join(text for _, text in parts).split()) - words(articles, account)
-
-
-MARKS = {
-    "p": "{}", "h1": "# {}", "h2": "## {}", "li": "- {}", "quote": "> {}", "code": "```\n{}\n```",
-    "html": "<div>{}</div>", "table": "| a |\n| - |\n| {} |", "image": "![{}](a.png)", "indented": "a\n\n    {}",
-}  # fmt: skip
-PLAIN = st.lists(st.text("abcdefgh", min_size=1, max_size=7), min_size=1, max_size=5).map(" ".join)
-
-
-@EXAMPLES
-@given(st.lists(st.tuples(st.sampled_from([*MARKS]), PLAIN), min_size=1, max_size=12))
-def test_every_word_of_a_markdown_document_is_stored_or_listed(tmp_path, parts):
-    body = "\n\n".join(MARKS[kind].format(text) for kind, text in parts)
-    articles, account = read(write(tmp_path, "a.md", body.encode()))
-    assert not Counter(" ".join(text for _, text in parts).split()) - words(articles, account)

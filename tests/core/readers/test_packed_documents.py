@@ -3,23 +3,17 @@
 import io
 import re
 import zipfile
-from collections import Counter
 from datetime import UTC, datetime
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.core.readers.samples import write
-from tests.core.readers.test_documents import EXAMPLES, listed, read, words
+from tests.core.readers.test_documents import listed, read
 from themescope.core.errors import ReadError
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
-from themescope.core.readers.documents.epub import made_of
 from themescope.core.readers.documents.packages import made
-
-WORDS = st.lists(st.text(st.sampled_from("abcdefgäß"), min_size=1, max_size=8), min_size=1, max_size=8).map(" ".join)
 
 
 def texts(articles):
@@ -66,23 +60,6 @@ def test_every_message_of_a_mailbox_is_an_article(tmp_path):
     assert [(a.title, *texts([a])) for a in articles] == [(f"S{n}", f"Bus {n}.") for n in "abc"]
 
 
-@EXAMPLES
-@given(parts=st.lists(st.tuples(st.sampled_from(["", "> ", "-- \n"]), WORDS), min_size=1, max_size=8))
-def test_every_word_of_mail_is_stored_or_listed(tmp_path, parts):
-    body = "\n\n".join(mark + text for mark, text in parts)
-    found = words(*read(write(tmp_path, "a.eml", message(body).as_bytes())))
-    wanted = Counter(word for _, text in parts for word in text.split())
-    assert not wanted - found
-
-
-@EXAMPLES
-@given(parts=st.lists(st.tuples(st.sampled_from(["p", "h2", "li", "td", "aside"]), WORDS), min_size=1, max_size=8))
-def test_every_word_of_a_book_is_stored_or_listed(tmp_path, parts):
-    chapters = [f"<h1>Chapter</h1><{tag}>{text}</{tag}>" for tag, text in parts]
-    found = words(*read(write(tmp_path, "a.epub", made_of(*chapters))))
-    assert not Counter(word for _, text in parts for word in text.split()) - found
-
-
 def rtf(*parts):
     def escaped(text):
         return "".join(ch if ch.isascii() else f"\\u{ord(ch)}?" for ch in text)
@@ -94,15 +71,6 @@ def rtf(*parts):
     }  # fmt: skip
     body = "".join(forms[kind].format(escaped(text)) for kind, text in parts)
     return ("{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 A;}}{\\stylesheet{\\s1 heading 1;}}\n" + body + "}").encode()
-
-
-@EXAMPLES
-@given(
-    parts=st.lists(st.tuples(st.sampled_from(["p", "heading", "cell", "note", "header", "hidden"]), WORDS), min_size=1)
-)
-def test_every_word_of_rtf_is_stored_or_listed(tmp_path, parts):
-    found = words(*read(write(tmp_path, "a.rtf", rtf(*parts))))
-    assert not Counter(word for _, text in parts for word in text.split()) - found
 
 
 def test_rtf_headings_and_characters_beyond_ascii(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.readers.test_hostile_values import NEAR
 from themescope.core.protocols import SILENT
 from themescope.core.readers import REGISTRY
 from themescope.core.readers.plain_text import BLOCK, LINE, paragraphs_of
@@ -70,26 +69,6 @@ def test_words_pages_and_headings(tmp_path: Path) -> None:
     assert paragraphs == ["The bus is late.", "Most people walk."] and headings == ["1. Introduction", "2. Results"]
     assert read(tmp_path, "The bus is late.\n-----\nTrains are full.\n* * *\nIt rained.\n")[2] == {"line of signs": 2}
     assert read(tmp_path, "One.\u2028Two.\u0085Three.")[0] == ["One.", "Two.", "Three."]
-
-
-WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lu", "Nd"]), min_size=1, max_size=9), min_size=1, max_size=6)
-
-
-@NEAR
-@given(lines=st.lists(WORDS.map(" ".join), min_size=1, max_size=12), end=st.sampled_from(["\n", "\r\n", "\n\n", "\r"]))
-def test_text_read_is_text_stored_and_listed(lines: list[str], end: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text(end.join(lines), encoding="utf-8", newline="")
-    reader = REGISTRY.build("plain")
-    stored = [
-        part
-        for a in reader.read(path, SILENT)
-        for s in a.sections
-        for part in (s.title, *(p.text for p in s.paragraphs))
-    ]
-    listed = [entry.text for entry in reader.account.entries]
-    letters = sorted("".join(lines).replace(" ", ""))
-    assert sorted("".join([*stored, *listed]).replace(" ", "")) == letters
 
 
 @given(st.text())
