@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
@@ -99,8 +100,7 @@ def ends(found: Estimate | None) -> tuple[float, float]:
 
 def ppi(units: CodedUnits) -> tuple[float, float]:
     """Return the interval of ppi-python; its unlabelled units are those that are not ours."""
-    from ppi_py import ppi_mean_ci
-
+    ppi_mean_ci = import_module("ppi_py").ppi_mean_ci
     labelled = units.weights > 0
     assert units.codes is not None
     low, high = ppi_mean_ci(units.label[labelled], units.codes[labelled], units.codes[~labelled], alpha=0.05)

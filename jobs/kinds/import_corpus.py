@@ -157,10 +157,8 @@ class ImportConfig(JobConfig):
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
-    by_file: Mapping[str, Any] = option({}, "Path → “reader” and “settings” of that file, where they differ.")
-    skip_unreadable: bool = option(
-        False, "Leave out files that no reader can read, and list them; else they stop the import."
-    )
+    by_file: Mapping[str, Any] = option({}, "Which of the inputs → its “reader” and “settings”, where they differ.")
+    skip_unreadable: bool = option(False, "Leave out and list what no reader can read; else it stops the import.")
     types: Mapping[str, Any] = option({}, "Column → “text”, “category”, “number” or “date”, or “omit” to leave it out; "
                                       "other columns get the type that their values have.")  # fmt: skip
     workers: int = option(0, "Local processes that parse the text; 0: those of EXECUTOR_URL.", low=0, high=256)

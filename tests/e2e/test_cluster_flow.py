@@ -114,7 +114,7 @@ def test_clusters_by_keyboard_only(page: Page, labelling: App) -> None:
     expect(page.locator(".tree li[aria-level='2']")).to_have_count(1)
     at_rest(page)
     tab_to(page, "Edit")
-    for _ in range(2):
+    for _ in range(3):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Scheme as CSV")).to_be_visible()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.test_cli import call
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.paths import working_folder
 from themescope.db.settings import Settings, sqlite_path
@@ -63,7 +64,8 @@ def test_a_full_disk_leaves_the_file_that_was_there(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     vectors = np.random.default_rng(0).normal(size=(len(ROWS), 8)).astype(np.float32)
-    monkeypatch.setattr(lists_of_sentences, "_model", lambda *_: lambda texts: vectors[: len(texts)])
+    model = SimpleNamespace(encode=lambda texts: vectors[: len(texts)], calibration=DEFAULT_CALIBRATION)
+    monkeypatch.setattr(lists_of_sentences, "_model", lambda *_: model)
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", full)
         result = call(*COMMANDS[command], "s.csv", "--out", str(out))
