@@ -71,7 +71,7 @@ class AppendConfig(ImportConfig):
     wave: str = option("", "Name of the wave.", required=True)
     date: str = option("", "Date of the wave, such as 2026-11-26; empty: none.")
     columns: Mapping[str, Any] = option(
-        {}, "Column of the files → column of the corpus, where their names differ; equal names need no entry."
+        {}, "Column of the new rows → column of the corpus, where their names differ; equal names need no entry."
     )
     id_column: str = option(
         "", "Column of the corpus with ids by which duplicates are found; empty: the column “id”, if there is one."

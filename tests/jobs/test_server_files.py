@@ -96,6 +96,7 @@ JOBS: list[tuple[str, Mapping[str, Any]]] = [
     ("export-dataset", {"corpus": "c", "folder": SECRET}),
     ("import-bundle", {"file": SECRET, "corpus": "c"}),
     ("import-corpus", {"files": [SECRET], "corpus": "c"}),
+    ("append-corpus", {"wave": "2", "files": [SECRET], "corpus": "c"}),
     ("import-list", {"file": SECRET, "corpus": "c", "column": "text"}),
     *(("reproduce", {"paper": "ed18", name: SECRET}) for name in FILES_OF_PAPERS),
     ("train", {"method": "triplets-sen", "name": "m", "files": [SECRET, SECRET]}),
