@@ -28,9 +28,9 @@ from themescope.jobs.cli.shell import (
     table,
 )
 from themescope.jobs.common.files import check_target, whole
+from themescope.jobs.common.language_models.client import Endpoint
+from themescope.jobs.common.language_models.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.naming.language_model import Endpoint
-from themescope.jobs.common.naming.theme_naming import ThemeMaterial, agreed_digest, amount, materials_of_run
 from themescope.jobs.queue.foreground import Bar
 from themescope.jobs.services.table_files import csv_text, excel_bytes, json_lines
 

@@ -11,18 +11,15 @@ Answers are kept in the checkpoint folder, so that a resumed job does not ask fo
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from themescope.core.clustering.generated_names import GeneratedName, NameState, checked_answer, made_unique
-from themescope.core.config import config_from_dict, digest_of, option
+from themescope.core.config import config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from themescope.core.types import Sentence, Split
@@ -30,9 +27,9 @@ from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.models import find_model
-from themescope.jobs.common.naming.language_model import Endpoint, LanguageModel, Message, ModelError
-from themescope.jobs.common.naming.theme_naming import (
+from themescope.jobs.common.language_models.client import Endpoint, Message
+from themescope.jobs.common.language_models.requests import Requests, check_endpoint
+from themescope.jobs.common.language_models.theme_naming import (
     ThemeMaterial,
     agreed_digest,
     amount,
@@ -40,6 +37,7 @@ from themescope.jobs.common.naming.theme_naming import (
     materials_of_run,
     prompt,
 )
+from themescope.jobs.common.models import find_model
 from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
@@ -185,11 +183,6 @@ def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bo
     }
 
 
-_POLL_S = 0.2
-_FAILURES = 5
-"""Requests in a row that may fail before no further ones are sent."""
-
-
 @dataclass(frozen=True)
 class NameThemesConfig(JobConfig):
     """Arguments of naming themes."""
@@ -217,11 +210,7 @@ class NameThemesConfig(JobConfig):
 def name_themes(args: NameThemesConfig, context: JobContext) -> dict[str, Any]:
     """Ask for every name, check the answers and store the names; suggestions for a labelling are only returned."""
     endpoint = Endpoint.of(context.store.settings)
-    if (endpoint.url, endpoint.model) != (args.endpoint, args.model):
-        raise DataError(
-            f"The settings of the worker name another language model ({endpoint.model} at {endpoint.url}) than the one "
-            "that was shown. Nothing was sent. Look at the texts again and send them."
-        )
+    check_endpoint(endpoint, args.endpoint, args.model)
     target = _target(context.store, args)
     if agreed_digest(target.materials) != args.texts:
         raise DataError("The themes have changed since their texts were shown. Nothing was sent. Show them again.")
@@ -271,17 +260,9 @@ class _Answers:
     def __init__(
         self, args: NameThemesConfig, context: JobContext, endpoint: Endpoint, materials: Sequence[ThemeMaterial]
     ) -> None:
-        self._args, self._context, self._endpoint, self._materials = args, context, endpoint, materials
-        self._file = context.checkpoint_folder() / "answers.jsonl"
-        self._known: dict[str, str] = {}
-        for line in self._file.read_text(encoding="utf-8").splitlines() if self._file.is_file() else ():
-            try:
-                digest, answer = json.loads(line)
-            except ValueError:
-                continue  # an unfinished last line
-            self._known[digest] = answer
-        self._lock = threading.Lock()
-        self._failures, self._stopped = 0, ""
+        self._context, self._materials = context, materials
+        file = context.checkpoint_folder() / "answers.jsonl"
+        self._requests = Requests(endpoint, file, args.timeout, args.parallel)
 
     def of_all(self) -> list[GeneratedName]:
         """Return the checked answer about each theme."""
@@ -305,52 +286,18 @@ class _Answers:
         return names
 
     def _asked(self, requests: Mapping[int, list[Message]], low: float, high: float) -> list[GeneratedName]:
-        if not requests:
-            return []
-        found: dict[int, GeneratedName] = {}
-        model = LanguageModel(self._endpoint, self._args.timeout)
-        pool = ThreadPoolExecutor(self._args.parallel, thread_name_prefix="language-model")
-        try:
-            waiting = {pool.submit(self._one, model, place, messages): place for place, messages in requests.items()}
-            while waiting:
-                done: set[Future[GeneratedName]] = wait(waiting, _POLL_S, FIRST_COMPLETED).done
-                found |= {waiting.pop(future): future.result() for future in done}
-                share = low + (high - low) * len(found) / len(requests)
-                self._context.progress(share, 1, f"{len(found):,} of {len(requests):,} themes answered")
-        finally:
-            model.close()
-            pool.shutdown(wait=False, cancel_futures=True)
-        return [found[place] for place in requests]
+        """Return the checked answers; a request without an answer keeps the name."""
 
-    def _one(self, model: LanguageModel, place: int, messages: list[Message]) -> GeneratedName:
-        """Return the checked answer to one request; a request without an answer keeps the name."""
-        digest = digest_of([list(map(dict, messages)), self._endpoint.url, self._endpoint.model])
-        answer = self._known.get(digest)
-        if answer is None:
-            if self._stopped:
-                return GeneratedName(NameState.KEPT, reason=self._stopped)
-            try:
-                answer = model.ask(messages)
-            except ModelError as error:
-                self._failed(error)
-                return GeneratedName(NameState.KEPT, reason=str(error))
-            self._keep(digest, answer)
-        return checked_answer(answer, self._materials[place].texts, prompt("system"))
+        def progress(done: int) -> None:
+            share = low + (high - low) * done / len(requests)
+            self._context.progress(share, 1, f"{done:,} of {len(requests):,} themes answered")
 
-    def _failed(self, error: ModelError) -> None:
-        with self._lock:
-            self._failures += 1
-            if error.fatal or self._failures >= _FAILURES:
-                self._stopped = (
-                    f"not asked, because {'a request' if error.fatal else 'several requests'} failed: {error}"
-                )
-
-    def _keep(self, digest: str, answer: str) -> None:
-        with self._lock:
-            self._failures = 0
-            self._known[digest] = answer
-            with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([digest, answer]) + "\n")
+        return [
+            GeneratedName(NameState.KEPT, reason=answer.failure)
+            if answer.failure
+            else checked_answer(answer.text, self._materials[place].texts, prompt("system"))
+            for place, answer in self._requests.ask(requests, progress).items()
+        ]
 
 
 def _repeated(names: Sequence[GeneratedName], taken: Sequence[str]) -> list[int]:

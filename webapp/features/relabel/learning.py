@@ -18,8 +18,8 @@ from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Split
 from themescope.db.access import Right
 from themescope.db.records import TripletSetRecord
+from themescope.jobs.common.language_models.theme_naming import materials_of_partition
 from themescope.jobs.common.models import built_on
-from themescope.jobs.common.naming.theme_naming import materials_of_partition
 from themescope.jobs.kinds import triplets
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, vectors_of
 from themescope.webapp.features.relabel import queries as cluster_queries

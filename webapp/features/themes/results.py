@@ -17,8 +17,8 @@ from plotly.subplots import make_subplots
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.records.stored import MapRecord
 from themescope.db.access import Right
+from themescope.jobs.common.language_models.theme_naming import materials_of_run
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
-from themescope.jobs.common.naming.theme_naming import materials_of_run
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.table_files import excel_sheets
 from themescope.webapp.features.themes import by_column, new_list, state, theme_sentences

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.errors import ConfigError
-from themescope.jobs.common.naming.language_model import UNSET, Endpoint
-from themescope.jobs.common.naming.theme_naming import ThemeMaterial, agreed_digest, amount
+from themescope.jobs.common.language_models.client import UNSET, Endpoint
+from themescope.jobs.common.language_models.theme_naming import ThemeMaterial, agreed_digest, amount
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.job_status import submit
 from themescope.webapp.shared.text import count, plain

@@ -21,7 +21,7 @@ from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import RunRecord
 from themescope.core.types import Ids
 from themescope.db.store import Store
-from themescope.jobs.common.naming.language_model import Message
+from themescope.jobs.common.language_models.client import Message
 
 SENTENCES, LONGEST_SENTENCE = 5, 300
 """Sentences of a theme that are sent, and the characters of each."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Message = Mapping[str, str]
 LONGEST_ANSWER = 256_000
-"""Bytes of an answer that are read; the name of a theme needs less than 1,000."""
+"""Bytes of an answer that are read; names and codes need less than 10,000."""
 ATTEMPTS = 3
 PAUSE_S = 0.5
 """Seconds before the second request; each further pause is twice as long."""
@@ -64,18 +64,18 @@ class Endpoint:
 
 
 UNSET = (
-    "Names by a language model need an OpenAI-compatible endpoint: set LLM_URL, such as http://localhost:11434 for "
-    "Ollama, and LLM_MODEL."
+    "A language model needs an OpenAI-compatible endpoint: set LLM_URL, such as http://localhost:11434 for Ollama, and "
+    "LLM_MODEL."
 )
 
 
 class LanguageModel:
     """Client of one endpoint, for several threads. Close it to end its requests."""
 
-    def __init__(self, endpoint: Endpoint, timeout_s: float = 60.0) -> None:
+    def __init__(self, endpoint: Endpoint, timeout_s: float = 60.0, most_tokens: int = 300) -> None:
         import httpx
 
-        self.endpoint, self._timeout_s = endpoint, timeout_s
+        self.endpoint, self._timeout_s, self._most_tokens = endpoint, timeout_s, most_tokens
         self._stopped = threading.Event()
         self._structured = True
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "themescope"}
@@ -109,7 +109,7 @@ class LanguageModel:
 
     def _ask(self, messages: Sequence[Message]) -> str:
         payload: dict[str, Any] = {"model": self.endpoint.model, "messages": list(messages), "temperature": 0}
-        payload |= {"max_tokens": 300, "stream": False}
+        payload |= {"max_tokens": self._most_tokens, "stream": False}
         if self._structured:
             try:
                 return _content(self._post(payload | {"response_format": {"type": "json_object"}}))

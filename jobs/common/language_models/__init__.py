@@ -1,0 +1,1 @@
+"""Requests to a language model: names of themes, and codes of sentences."""

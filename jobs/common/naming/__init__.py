@@ -1,1 +1,0 @@
-"""Names of themes by a language model."""
