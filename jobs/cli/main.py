@@ -11,6 +11,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import click
 
 from themescope.jobs.cli.administration import backup, demo, doctor, mcp, restore, worker
+from themescope.jobs.cli.coding import code
 from themescope.jobs.cli.evaluate import evaluate
 from themescope.jobs.cli.imports import append, import_, skipped
 from themescope.jobs.cli.jobs import jobs_
@@ -34,9 +35,9 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, append, skipped, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, evaluate,
-    reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore, demo,
-    doctor,
+    import_, append, skipped, triplets, train, add_model, export_model, embed, similar, cluster, name_themes, code,
+    evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore,
+    demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -129,6 +129,15 @@ REGISTRY = Registry(
             link=ResultLink("relabel", {"view": "Label the rest"}, {"labelling": "labelling"}),
         ),
         JobCard(
+            id="code-with-model",
+            title="Code with a language model",
+            summary="Asks a language model for codes by the codebook, after a person agreed to send the texts.",
+            factory="themescope.jobs.kinds.code_with_model:code_with_model",
+            config="themescope.jobs.kinds.code_with_model:CodeWithModelConfig",
+            pages=("relabel",),
+            link=ResultLink("relabel", {}, {"labelling": "labelling"}),
+        ),
+        JobCard(
             id="build-benchmark",
             title="Build a benchmark",
             summary="Chooses articles whose sections are the true clusters of their sentences.",

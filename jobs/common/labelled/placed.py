@@ -18,6 +18,8 @@ from themescope.db.store import Store, Unit
 
 MAKER = "maker"
 """Key of an origin: source and coder of all initial labels of the labelling."""
+MODEL = "model"
+"""Origin of a labelling in which a model coded by a codebook."""
 _COPIES = frozenset({"labelling", "adjudication"})
 """Origins of labellings that begin with labels given in other labellings."""
 
@@ -106,6 +108,15 @@ def placed_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> 
     found = provenance_of(r, record, partition)
     own = (found.step != 0) | (record.origin.get("from") not in _COPIES)
     return np.asarray(partition.ids[found.judged & own])
+
+
+def coded_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:
+    """Return the ascending ids of the sentences that the coder of a labelling judged: people, or its model."""
+    if record.origin.get("from") != MODEL:
+        return placed_sentences(r, record, partition)
+    found = provenance_of(r, record, partition)
+    machine = np.array([maker.source is Source.MACHINE for maker in found.makers], np.bool_)
+    return np.asarray(partition.ids[(found.maker >= 0) & machine[found.maker]])
 
 
 def judged_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:

@@ -63,9 +63,9 @@ class Requests:
         self,
         requests: Mapping[K, Sequence[Message]],
         progress: Callable[[int], None],
-        usable: Callable[[K, str], bool] = lambda key, answer: True,
+        kept: Callable[[K, str], str] = lambda key, answer: answer,
     ) -> dict[K, Answer]:
-        """Return the answer to each request; only ``usable`` ones are kept.
+        """Return the answer to each request. ``kept`` returns what is kept of an answer; "" if nothing is.
 
         ``progress`` is called with the number of answers, and ends all requests by an exception.
         """
@@ -75,7 +75,7 @@ class Requests:
         model = LanguageModel(self._endpoint, self._timeout_s, self._most_tokens)
         pool = ThreadPoolExecutor(self._parallel, thread_name_prefix="language-model")
         try:
-            waiting = {pool.submit(self._one, model, key, asked, usable): key for key, asked in requests.items()}
+            waiting = {pool.submit(self._one, model, key, asked, kept): key for key, asked in requests.items()}
             while waiting:
                 done: set[Future[Answer]] = wait(waiting, _POLL_S, FIRST_COMPLETED).done
                 found |= {waiting.pop(future): future.result() for future in done}
@@ -85,9 +85,7 @@ class Requests:
             pool.shutdown(wait=False, cancel_futures=True)
         return {key: found[key] for key in requests}
 
-    def _one(
-        self, model: LanguageModel, key: K, messages: Sequence[Message], usable: Callable[[K, str], bool]
-    ) -> Answer:
+    def _one(self, model: LanguageModel, key: K, messages: Sequence[Message], kept: Callable[[K, str], str]) -> Answer:
         digest = digest_of([list(map(dict, messages)), self._endpoint.url, self._endpoint.model])
         with self._lock:
             if digest in self._known:
@@ -101,13 +99,13 @@ class Requests:
         except ModelError as error:
             self._failed(error)
             return Answer(failure=str(error))
-        keep = usable(key, answer)
+        text = kept(key, answer)
         with self._lock:
             self._failures = 0
-            if keep:
-                self._known[digest] = answer
+            if text:
+                self._known[digest] = text
                 with self._file.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([digest, answer]) + "\n")
+                    file.write(json.dumps([digest, text]) + "\n")
         return Answer(answer)
 
     def _failed(self, error: ModelError) -> None:

@@ -15,7 +15,7 @@ from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.access import Actor
 from themescope.db.store import Unit
-from themescope.jobs.common.labelled.placed import placed_sentences
+from themescope.jobs.common.labelled.placed import MODEL, coded_sentences
 from themescope.jobs.services.labelling.starts import labels_on
 
 COPIED = 20
@@ -31,13 +31,18 @@ class Coder:
     labels: Labels
     """(n,) cluster numbers; -1 is unassigned."""
     placed: npt.NDArray[np.bool_]
-    """(n,) mask of the sentences that people placed."""
+    """(n,) mask of the sentences that people placed, or that the model of a labelling coded."""
     names: Mapping[int, str]
     """Number → name of the clusters, of sub-themes with the name of their theme."""
 
     @property
+    def machine(self) -> bool:
+        """Return whether a model is the coder."""
+        return self.record.origin.get("from") == MODEL
+
+    @property
     def judged(self) -> Labels:
-        """Return the (n,) cluster numbers of the sentences that people placed; -1 for all others."""
+        """Return the (n,) cluster numbers of the sentences that the coder judged; -1 for all others."""
         return np.where(self.placed, self.labels, -1).astype(np.int32)
 
 
@@ -61,7 +66,7 @@ def coded_text(r: Unit, records: Sequence[LabellingRecord], articles: Collection
     sentences = [known[id] for id in sorted(known)]
     ids, coders = np.array([s.id for s in sentences], dtype=np.int64), []
     for record, state in zip(records, states, strict=True):
-        placed = np.isin(ids, placed_sentences(r, record, state))
+        placed = np.isin(ids, coded_sentences(r, record, state))
         coders.append(Coder(record, state, labels_on(state, ids), placed, _names(state)))
     return CodedText(ids, np.array([s.article_id for s in sentences], dtype=np.int64), sentences, coders)
 
@@ -77,9 +82,9 @@ def _names(state: Partition) -> dict[int, str]:
 def left_out(r: Unit, coders: Sequence[Coder]) -> dict[int, str]:
     """Return labelling id → reason for the labellings that are no independent, finished coding.
 
-    They are templates in which nobody placed a sentence, gold labellings, labellings of a task with open items, and
-    copies of another labelling of the same person that counts. A labelling is a copy if it began with the other one, or
-    if people placed at least :data:`COPIED` sentences in both, and these have the same codes.
+    They are codings by models, templates in which nobody placed a sentence, gold labellings, labellings of a task with
+    open items, and copies of another labelling of the same person that counts. A labelling is a copy if it began with
+    the other one, or if people placed at least :data:`COPIED` sentences in both, and these have the same codes.
     """
     reasons: dict[int, str] = {}
     counted: list[Coder] = []
@@ -105,6 +110,8 @@ def version(r: Unit, records: Sequence[LabellingRecord]) -> tuple[object, ...]:
 
 def _reason(r: Unit, coder: Coder) -> str:
     """Return why a labelling does not count, whatever the others are."""
+    if coder.machine:
+        return "coded by a model, not by a person"
     if not coder.placed.any():
         return "nobody placed a sentence in it"
     if coder.record.kind is Sharing.GOLD:

@@ -1,0 +1,226 @@
+"""Job kind: a language model codes the sentences of a labelling by its codebook, as a labelling of its own.
+
+The job sends what a person agreed to, which the digest ``texts`` identifies, to the endpoint that was shown, or
+nothing. A request whose answer has not exactly one code of the codebook for each sentence is repeated sentence by
+sentence, once; what then has no code stays unassigned, with the reason as its note. Usable answers are kept with the
+store, so that a resumed or repeated job asks only for what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from themescope.core.config import digest_of, option
+from themescope.core.errors import ConfigError, DataError
+from themescope.core.labelling.codebook.entries import codes
+from themescope.core.labelling.codebook.prompt import (
+    NO_CODE,
+    CodingPrompt,
+    UnusableAnswer,
+    parsed_codes,
+)
+from themescope.core.labelling.partition import UNASSIGNED, EntryKind
+from themescope.core.labelling.provenance import Source
+from themescope.core.records.stored import LabellingRecord
+from themescope.db.label_records import NewLabelling
+from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.labelled.placed import MAKER, MODEL
+from themescope.jobs.common.language_models.client import Endpoint
+from themescope.jobs.common.language_models.coding import ALL, LABELLED, CodingPlan, CodingRequest, plan_of
+from themescope.jobs.common.language_models.requests import Requests, check_endpoint
+
+_LISTED = 200
+"""Problems in the result; all of them are notes of the labelling."""
+
+
+@dataclass(frozen=True)
+class CodeWithModelConfig(JobConfig):
+    """Arguments of coding with a language model."""
+
+    TITLE = "Code “{labelling}” with “{model}”"
+
+    labelling: str = option("", "Name of the labelling with the sentences and the codebook.", required=True)
+    name: str = option("", "Name of the labelling that is made; empty: named after both.")
+    person: str = option("", "Who asks for it; owner of the new labelling.")
+    sentences: str = option(ALL, "All sentences, or those that people have labelled.", choices=(ALL, LABELLED))
+    limit: int = option(0, "Maximum number of sentences, drawn at random; 0: all.", low=0)
+    seed: int = option(0, "Seed of the sample and of the folds of a comparison.", low=0)
+    batch: int = option(10, "Sentences of a request.", low=1, high=50)
+    instructions: tuple[str, ...] = option((), "Instructions before the codebook; several are compared.")
+    endpoint: str = option("", "Address that the texts are sent to, as it was shown.", required=True)
+    model: str = option("", "Name of the language model, as it was shown.", required=True)
+    texts: str = option("", "Digest of the texts that were shown.", required=True)
+    send: bool = option(False, "Agreement that the texts are sent to that address.")
+    timeout: float = option(60.0, "Seconds for each request.", low=0.1, high=600.0)
+    parallel: int = option(4, "Number of requests at the same time.", low=1, high=16)
+
+    def validate(self) -> None:
+        """Check the agreement."""
+        if not self.send:
+            raise ConfigError(f"Nothing was sent: sending the texts to {self.endpoint} needs your agreement.")
+
+    @property
+    def request(self) -> CodingRequest:
+        """What is coded, and how."""
+        instructions = self.instructions or ("",)
+        return CodingRequest(self.labelling, self.sentences, self.limit, self.seed, self.batch, instructions)
+
+
+def code_with_model(args: CodeWithModelConfig, context: JobContext) -> dict[str, Any]:
+    """Ask for the codes of all texts, and store those that are in the codebook as a labelling."""
+    endpoint = Endpoint.of(context.store.settings)
+    check_endpoint(endpoint, args.endpoint, args.model)
+    plan = plan_of(context.store, args.request)
+    if plan.digest != args.texts:
+        raise DataError("Sentences or codebook have changed since the texts were shown. Nothing was sent. Show again.")
+    began = time.monotonic()
+    asked = _Coding(args, context, endpoint, plan)
+    best, comparison = 0, dict[str, Any]()
+    if len(plan.prompts) > 1:
+        best, comparison = asked.compared(args)
+    found = asked.codes(best, range(len(plan.texts)))
+    if not any(isinstance(code, int) for code in found):
+        raise DataError(f"The language model coded none of {len(found):,} sentences: {found[0]}.")
+    seconds = round(time.monotonic() - began, 2)
+    counts = Counter({"coded": 0, "no_code": 0, "invented": 0, "unusable": 0, "failed": 0})
+    for place, code in enumerate(found):
+        counts[_state(code)] += len(plan.rows[place])
+    report: dict[str, Any] = {
+        **counts, "examples": plan.examples, "endpoint": endpoint.url, "model": endpoint.model,
+        "requests": asked.requests.sent, "known": asked.requests.known, "seconds": seconds, **comparison,
+    }  # fmt: skip
+    record = _stored(args, context, plan, found, best, report)
+    problems = [{"sentence": plan.texts[place], "reason": code.reason} for place, code in enumerate(found)
+                if isinstance(code, _Problem)]  # fmt: skip
+    about = {"labelling": record.name, "labelling_id": record.id, "of": plan.record.name}
+    return about | report | {"problems": problems[:_LISTED], "problems_in_all": len(problems)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why a sentence has no code: ``state`` is "invented", "unusable" or "failed"."""
+
+    state: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def _state(code: int | _Problem) -> str:
+    return code.state if isinstance(code, _Problem) else "no_code" if code == NO_CODE else "coded"
+
+
+class _Coding:
+    def __init__(self, args: CodeWithModelConfig, context: JobContext, endpoint: Endpoint, plan: CodingPlan) -> None:
+        self._context, self._plan = context, plan
+        folder = context.store.settings.home / "answers"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{digest_of([endpoint.url, endpoint.model])}.jsonl"
+        self.requests = Requests(endpoint, file, args.timeout, args.parallel, most_tokens=1_000 + 30 * args.batch)
+        self._done = 0
+        self._known: dict[tuple[int, int], int | _Problem] = {}
+        """(prompt, text) → code."""
+
+    def compared(self, args: CodeWithModelConfig) -> tuple[int, dict[str, Any]]:
+        """Return the best prompt, and the comparison on the texts that people judged."""
+        from themescope.core.labelling.codebook.prompt_choice import compare_prompts
+
+        plan, places = self._plan, self._plan.compared
+        clusters = [code.cluster.number for code in codes(plan.partition)]
+        place_of = {number: place for place, number in enumerate(clusters, 1)}
+        truth = [place_of[int(plan.truth[place])] for place in places]
+        right = np.array(
+            [[code == own for code, own in zip(self.codes(prompt, places), truth, strict=True)]
+             for prompt in range(len(plan.prompts))], np.bool_,
+        ).reshape(len(plan.prompts), len(places))  # fmt: skip
+        found = compare_prompts(right, plan.documents[places], args.seed)
+        rows = [
+            {"instructions": text, **asdict(accuracy)}
+            for text, accuracy in zip(args.instructions, found.accuracy, strict=True)
+        ]
+        return found.best, {"prompts": rows, "best": found.best, "cross_validated": asdict(found.chosen)}
+
+    def codes(self, prompt: int, places: Sequence[int]) -> list[int | _Problem]:
+        """Return the code of each text by a prompt: the number in the codebook, or why there is none."""
+        batches = self._plan.batches([place for place in places if (prompt, place) not in self._known])
+        self._asked(prompt, batches)
+        several = [place for batch in batches if len(batch) > 1 for place in batch]
+        again = [place for place in several if _state(self._known[prompt, place]) in ("invented", "unusable")]
+        self._asked(prompt, [(place,) for place in again])
+        return [self._known[prompt, place] for place in places]
+
+    def _asked(self, number: int, batches: Sequence[tuple[int, ...]]) -> None:
+        plan, prompt = self._plan, self._plan.prompts[number]
+        messages = {batch: prompt.messages([plan.texts[place] for place in batch]) for batch in batches}
+        total, done = max(len(plan.requests), self._done + len(batches)), self._done
+
+        def progress(answered: int) -> None:
+            self._done = done + answered
+            self._context.progress(self._done, total, f"{self._done:,} of {total:,} requests answered")
+
+        def kept(batch: tuple[int, ...], answer: str) -> str:
+            """Return the codes without the words around them, which may be from the sentences."""
+            codes = _read(answer, len(batch), prompt)
+            known = {str(i): code for i, code in enumerate(codes, 1) if isinstance(code, int)}
+            return json.dumps(known) if len(known) == len(batch) else ""
+
+        for batch, answer in self.requests.ask(messages, progress, kept).items():
+            found: Sequence[int | _Problem] = (
+                [_Problem("failed", answer.failure)] * len(batch)
+                if answer.failure
+                else _read(answer.text, len(batch), prompt)
+            )
+            self._known |= {(number, place): code for place, code in zip(batch, found, strict=True)}
+
+
+def _read(answer: str, sentences: int, prompt: CodingPrompt) -> list[int | _Problem]:
+    try:
+        found = parsed_codes(answer, sentences, prompt.names)
+    except UnusableAnswer as error:
+        return [_Problem("unusable", str(error))] * sentences
+    return [
+        code if isinstance(code, int) else _Problem("invented", f"“{code}” is not in the codebook") for code in found
+    ]
+
+
+def _stored(
+    args: CodeWithModelConfig,
+    context: JobContext,
+    plan: CodingPlan,
+    found: Sequence[int | _Problem],
+    best: int,
+    report: Mapping[str, Any],
+) -> LabellingRecord:
+    """Store the codes as a labelling with the codebook of the first one; after a crash, return it if it is there."""
+    record, state = plan.record, plan.partition
+    clusters = [code.cluster.number for code in codes(state)]
+    numbers, notes = np.full(len(state.ids), UNASSIGNED, np.int64), dict[int, str]()
+    for code, rows in zip(found, plan.rows, strict=True):
+        if isinstance(code, _Problem):
+            notes |= dict.fromkeys(state.ids[rows].tolist(), f"Not coded: {code}")
+        elif code != NO_CODE:
+            numbers[rows] = clusters[code - 1]
+    coded = replace(
+        state, numbers=numbers, uncertain=np.zeros(len(numbers), np.bool_), notes=notes,
+        entries={key: entry for key, entry in state.entries.items() if key[0] is EntryKind.CODE},
+    )  # fmt: skip
+    origin = {
+        "from": MODEL, "name": record.name, "job": context.job_id, MAKER: [Source.MACHINE.value, args.model],
+        "prompt": plan.prompts[best].system, "report": dict(report),
+    }  # fmt: skip
+    origin |= {"task": record.origin["task"]} if "task" in record.origin else {}
+    with context.writing() as w:
+        for known in w.labellings.list(record.corpus_id):
+            if known.origin.get("from") == MODEL and known.origin.get("job") == context.job_id:
+                return known
+        name = w.labellings.usable_name(args.name or f"{record.name} · {args.model}")
+        new = NewLabelling(record.corpus_id, name, args.person, article_id=record.article_id, origin=origin)
+        return w.labellings.create(new, coded)
