@@ -1,4 +1,4 @@
-"""Requests of a job to a language model: in parallel, with answers that are kept and never asked for again."""
+"""Requests of a job to a language model: in parallel, whose answers are kept, so that no request is repeated."""
 
 from __future__ import annotations
 
