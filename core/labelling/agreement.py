@@ -16,6 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.metrics import coding_agreement
+from themescope.core.metrics.alternative_annotator import (
+    AlternativeAnnotatorTest,
+    alternative_annotator_test,
+    coding_of,
+)
 from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
@@ -123,6 +128,37 @@ def common_codes(
         result[given >= 0] = numbers[np.searchsorted(codes, given[given >= 0])]
         coded.append(result)
     return coded, [spelled.get(name, "–") for name in place], [spelled.get(n, "–") for n in place if n not in shared]
+
+
+def replacement_test(
+    people: Sequence[Labels],
+    machine: Labels,
+    names: Sequence[Mapping[int, str]],
+    abstained: npt.NDArray[np.bool_],
+    epsilon: float,
+) -> AlternativeAnnotatorTest | None:
+    """Return the alternative annotator test of labellings with common codes; None if they have none.
+
+    Parameters
+    ----------
+    people
+        (n,) cluster numbers of each person; -1 is not judged.
+    machine
+        (n,) cluster numbers of the machine.
+    names
+        Number → name of all clusters of each person, and last of the machine.
+    abstained
+        (n,) mask of the sentences to which the machine gave no code although it was asked for one. It agrees with
+        nobody there; otherwise a machine that leaves out what is hard would pass.
+    epsilon
+        By how much less often than a person the machine may be as close to the others.
+    """
+    found = common_codes([*people, machine], names)
+    if found is None:
+        return None
+    *codings, own = map(coding_of, found[0])
+    coded = [frozenset[int]() if asked and code is None else code for code, asked in zip(own, abstained, strict=True)]
+    return alternative_annotator_test(codings, coded, epsilon)
 
 
 def _folded(name: str) -> str:

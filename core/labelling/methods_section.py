@@ -8,11 +8,18 @@ from datetime import date
 
 from themescope.core.labelling.agreement import CodingAgreement, PairAlpha
 from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence, counted
+from themescope.core.metrics.alternative_annotator import AlternativeAnnotatorTest, Verdict
 from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {
     found.key: found
     for found in (
+        Reference(
+            "calderon2025", "inproceedings", ("Calderon, Nitay", "Reichart, Roi", "Dror, Rotem"),
+            "The alternative annotator test for LLM-as-a-judge: how to statistically justify replacing human "
+            "annotators with LLMs",
+            "Proceedings of the 63rd Annual Meeting of the Association for Computational Linguistics", 2025,
+        ),
         Reference(
             "cohen1960", "article", ("Cohen, Jacob",), "A coefficient of agreement for nominal scales",
             "Educational and Psychological Measurement", 1960, "20", "37–46",
@@ -95,6 +102,17 @@ class ReliabilityFact:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineFact:
+    """A labelling of a model beside those of people."""
+
+    model: str
+    sentences: int
+    """Number of sentences that it coded."""
+    test: AlternativeAnnotatorTest | None
+    """None with fewer than two people, or without common codes."""
+
+
+@dataclass(frozen=True, slots=True)
 class AdjudicationFact:
     """A gold labelling that was made from the labellings."""
 
@@ -148,6 +166,8 @@ class Facts:
     adjudications: tuple[AdjudicationFact, ...]
     training: tuple[TrainingFact, ...]
     version: str
+    machines: tuple[MachineFact, ...] = ()
+    """Labellings of models, which count in none of the numbers above."""
 
 
 def paragraphs(facts: Facts) -> list[list[Sentence]]:
@@ -158,6 +178,7 @@ def paragraphs(facts: Facts) -> list[list[Sentence]]:
         [sentence for task in facts.tasks for sentence in _task(task)],
         [*_work(facts)],
         [*agreement, *_reliability(facts), *map(_adjudication, facts.adjudications)],
+        [sentence for machine in facts.machines for sentence in _machine(machine)],
         [*map(_training, facts.training), [f"Labels were made with Themescope {facts.version}."]],
     ]
     return [sentences for sentences in found if sentences]
@@ -292,6 +313,23 @@ def _reliability(facts: Facts) -> list[Sentence]:
         [f"For {counted(found.people, 'person', 'people')}, sensitivity (pairs that belong together are put together) "
          f"is {_range(low_s, high_s)}, and specificity (pairs that do not are put apart) {_range(low_c, high_c)}."],
     ]  # fmt: skip
+
+
+def _machine(found: MachineFact) -> list[Sentence]:
+    coded: Sentence = [
+        "The language model “", Foreign(found.model), f"” coded {counted(found.sentences, 'sentence')} by the codebook"
+        "; its codes count in none of the numbers above.",
+    ]  # fmt: skip
+    test = found.test
+    if test is None or test.winning_rate is None or test.advantage is None:
+        return [coded]
+    people = counted(sum(one.p is not None for one in test.people), "person", "people")
+    outcome = {Verdict.PASSED: "it passed", Verdict.FAILED: "it failed", Verdict.TOO_FEW: "there are too few labels"}
+    return [coded, [
+        "In the alternative annotator test ", Cite("calderon2025"), f" with {people}, ε = {test.epsilon:g} and a false "
+        f"discovery rate of {test.q:g}, {outcome[test.verdict]}: its winning rate is {test.winning_rate:.3f}, and its "
+        f"average advantage probability {test.advantage:.3f}.",
+    ]]  # fmt: skip
 
 
 def _adjudication(made: AdjudicationFact) -> Sentence:

@@ -2,8 +2,8 @@
 
 The job sends what a person agreed to, which the digest ``texts`` identifies, to the endpoint that was shown, or
 nothing. A request whose answer has not exactly one code of the codebook for each sentence is repeated sentence by
-sentence, once; what then has no code stays unassigned, with the reason as its note. Usable answers are kept with the
-store, so that a resumed or repeated job asks only for what is missing.
+sentence, once; what then has no code stays unassigned, marked as uncertain, with the reason as its note. Usable answers
+are kept with the store, so that a resumed or repeated job asks only for what is missing.
 """
 
 from __future__ import annotations
@@ -202,14 +202,17 @@ def _stored(
     """Store the codes as a labelling with the codebook of the first one; after a crash, return it if it is there."""
     record, state = plan.record, plan.partition
     clusters = [code.cluster.number for code in codes(state)]
-    numbers, notes = np.full(len(state.ids), UNASSIGNED, np.int64), dict[int, str]()
+    numbers, uncertain = np.full(len(state.ids), UNASSIGNED, np.int64), np.zeros(len(state.ids), np.bool_)
+    notes: dict[int, str] = {}
     for code, rows in zip(found, plan.rows, strict=True):
-        if isinstance(code, _Problem):
-            notes |= dict.fromkeys(state.ids[rows].tolist(), f"Not coded: {code}")
-        elif code != NO_CODE:
+        if isinstance(code, _Problem) or code == NO_CODE:
+            reason = code if isinstance(code, _Problem) else "no code of the codebook fits"
+            notes |= dict.fromkeys(state.ids[rows].tolist(), f"Not coded: {reason}")
+            uncertain[rows] = True
+        else:
             numbers[rows] = clusters[code - 1]
     coded = replace(
-        state, numbers=numbers, uncertain=np.zeros(len(numbers), np.bool_), notes=notes,
+        state, numbers=numbers, uncertain=uncertain, notes=notes,
         entries={key: entry for key, entry in state.entries.items() if key[0] is EntryKind.CODE},
     )  # fmt: skip
     origin = {

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.webapp.filled import HOSTILE
-from tests.webapp.hands import words_of
+from tests.webapp.hands import plain_words_of, words_of
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED, start
 from themescope.core.records.stored import LabellingRecord, Sharing
@@ -206,3 +206,36 @@ def test_a_labelling_that_is_finished_later_appears_unless_the_selection_was_cha
     session.do(op.assign(session.partition, session.partition.ids[:5].tolist(), 1))
     assert at.run().multiselect[0].value == ["Ben", "Anna", "Pilot"]
     assert changed.run().multiselect[0].value == ["Anna"]
+
+
+def _coded(store: Store, name: str, origin: dict[str, object], right: int) -> None:
+    """Add a labelling of the Danube in which the first ``right`` sentences have the codes of its sections."""
+    with store.reading() as r:
+        corpus = r.corpora.list()[0]
+        article = r.corpora.articles(corpus.id)[0]
+    new = NewLabelling(corpus.id, name, name, Sharing.OWN, False, article.id)
+    record = starts.begin(store, new, starts.from_sections)
+    with store.writing() as w:
+        state = w.labellings.snapshot(record.id).partition
+        w.labellings.purge(record.id, name)
+        numbers = np.where(np.arange(len(state.ids)) < right, state.numbers, 1 + state.numbers % len(state.clusters))
+        w.labellings.create(replace(new, origin=origin), replace(state, numbers=numbers))
+
+
+def test_whether_a_machine_may_replace_a_person(filled_store: Store, open_page: Open) -> None:
+    with filled_store.reading() as r:
+        article = r.corpora.articles(r.corpora.list()[0].id)[0]
+    n = article.sentences
+    for name in ("ada", "ben", "eve"):
+        _coded(filled_store, name, {"from": "table", "name": name}, n)
+    _coded(filled_store, "tiny", {"from": "model", "maker": ["machine", "tiny"]}, n)
+    at = open_page("agreement")
+    assert not at.exception
+    assert "tiny** (coded by a model, not by a person)" in plain_words_of(at)
+    assert at.multiselect[0].value == ["eve", "ben", "ada"]
+    (table,) = [d.value for d in at.dataframe if "Machine wins" in d.value]
+    assert sorted(table["Person"]) == ["ada", "ben", "eve"] and table["Sentences"].tolist() == [n] * 3
+    verdict = "Passed" if n >= 10 else "Too few labels to tell"
+    assert verdict in words_of(at)
+    at.multiselect[0].set_value(["ada", "tiny"]).run()
+    assert "at least two people" in words_of(at) and not at.exception

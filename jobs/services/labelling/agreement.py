@@ -32,6 +32,8 @@ class Coder:
     """(n,) cluster numbers; -1 is unassigned."""
     placed: npt.NDArray[np.bool_]
     """(n,) mask of the sentences that people placed, or that the model of a labelling coded."""
+    uncertain: npt.NDArray[np.bool_]
+    """(n,) mask of the sentences marked as uncertain."""
     names: Mapping[int, str]
     """Number → name of the clusters, of sub-themes with the name of their theme."""
 
@@ -39,6 +41,11 @@ class Coder:
     def machine(self) -> bool:
         """Return whether a model is the coder."""
         return self.record.origin.get("from") == MODEL
+
+    @property
+    def abstained(self) -> npt.NDArray[np.bool_]:
+        """Return the (n,) mask of the sentences to which a model was asked to give a code and gave none."""
+        return self.machine & (self.labels < 0) & self.uncertain
 
     @property
     def judged(self) -> Labels:
@@ -67,7 +74,8 @@ def coded_text(r: Unit, records: Sequence[LabellingRecord], articles: Collection
     ids, coders = np.array([s.id for s in sentences], dtype=np.int64), []
     for record, state in zip(records, states, strict=True):
         placed = np.isin(ids, coded_sentences(r, record, state))
-        coders.append(Coder(record, state, labels_on(state, ids), placed, _names(state)))
+        uncertain = np.isin(ids, state.ids[state.uncertain])
+        coders.append(Coder(record, state, labels_on(state, ids), placed, uncertain, _names(state)))
     return CodedText(ids, np.array([s.article_id for s in sentences], dtype=np.int64), sentences, coders)
 
 

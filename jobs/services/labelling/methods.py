@@ -12,7 +12,7 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.agreement import agreement_on_codes, compare, pair_alpha
+from themescope.core.labelling.agreement import agreement_on_codes, compare, pair_alpha, replacement_test
 from themescope.core.labelling.answers import answers
 from themescope.core.labelling.changes import Kind, Step, difference
 from themescope.core.labelling.markup import cited, latex_text, markdown
@@ -21,6 +21,7 @@ from themescope.core.labelling.methods_section import (
     REFERENCES,
     AdjudicationFact,
     Facts,
+    MachineFact,
     ReliabilityFact,
     StartFact,
     TaskFact,
@@ -34,11 +35,11 @@ from themescope.core.types import Estimate, Ids, Labels
 from themescope.db.label_records import Reason, TaskRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.clusterings import LabelledText, labels_of_run
-from themescope.jobs.common.labelled.placed import judged_pairs
+from themescope.jobs.common.labelled.placed import MAKER, MODEL, judged_pairs
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.agreement import coded_text
+from themescope.jobs.services.labelling.agreement import CodedText, coded_text
 from themescope.jobs.services.labelling.assistance import cluster_name
 
 __all__ = ["FEWEST", "MethodAdoption", "clusterer_title", "described", "preview_method"]
@@ -115,24 +116,29 @@ class MethodsSection:
     bibtex: str
 
 
-def methods_section(store: Store, labelling_ids: Sequence[int]) -> MethodsSection:
-    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus."""
-    found = paragraphs(facts_of(store, labelling_ids))
+def methods_section(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) -> MethodsSection:
+    """Return the methods section of labellings; raise :class:`DataError` if they are not of one corpus.
+
+    ``epsilon`` is that of the alternative annotator test of labellings of models.
+    """
+    found = paragraphs(facts_of(store, labelling_ids, epsilon))
     keys = cited(found)
     return MethodsSection(
         markdown(found, REFERENCES), latex_text(found), "\n\n".join(REFERENCES[key].bibtex() for key in keys) + "\n"
     )
 
 
-def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
+def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) -> Facts:
     """Return what the store knows about labellings."""
     with store.reading() as r:
-        records = [r.labellings.get(id) for id in labelling_ids]
+        given = [r.labellings.get(id) for id in labelling_ids]
+        records = [record for record in given if record.origin.get("from") != MODEL]
         if not records:
-            raise DataError("Name at least one labelling.")
-        if len({record.corpus_id for record in records}) > 1:
+            raise DataError("Name at least one labelling of a person.")
+        if len({record.corpus_id for record in given}) > 1:
             raise DataError("These labellings are of different corpora. A methods section describes those of one.")
         text = coded_text(r, records)
+        whole = coded_text(r, given)
         histories = [r.label_steps.list(record.id) for record in records]
         corpus = r.corpora.get(records[0].corpus_id)
         tasks = _tasks(r, records)
@@ -169,7 +175,23 @@ def facts_of(store: Store, labelling_ids: Sequence[int]) -> Facts:
         adjudications=adjudications,
         training=training,
         version=code_version(),
+        machines=_machines(whole, epsilon),
     )
+
+
+def _machines(text: CodedText, epsilon: float) -> tuple[MachineFact, ...]:
+    people = [coder for coder in text.coders if not coder.machine]
+    return tuple(
+        MachineFact(
+            str(machine.record.origin[MAKER][1]), int(machine.placed.sum()),
+            replacement_test(
+                [coder.judged for coder in people], machine.judged,
+                [coder.names for coder in (*people, machine)], machine.abstained, epsilon,
+            ) if len(people) > 1 else None,
+        )
+        for machine in text.coders
+        if machine.machine
+    )  # fmt: skip
 
 
 def _steps(histories: Sequence[Sequence[Step]]) -> tuple[dict[str, int], int]:

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from themescope.core.labelling.agreement import adjudicate, agreement_on_codes, common_codes, compare, pair_alpha
+from themescope.core.labelling.agreement import (
+    adjudicate,
+    agreement_on_codes,
+    common_codes,
+    compare,
+    pair_alpha,
+    replacement_test,
+)
+from themescope.core.metrics.alternative_annotator import Verdict
 
 
 def labels(*values: int) -> np.ndarray:
@@ -144,3 +152,21 @@ def test_intervals_are_drawn_over_articles_if_there_are_enough() -> None:
     a, b = np.tile(labels(1, 2, 3), 8), np.tile(labels(1, 2, 2), 8)
     found = agreement_on_codes([a, b], [CODES, CODES], np.repeat(np.arange(8), 3))
     assert found is not None and found.over == "articles"
+
+
+def test_a_machine_that_leaves_out_what_is_hard_does_not_pass() -> None:
+    """Codes of the same name have other numbers; where the machine abstains, it agrees with nobody."""
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 3, 90).astype(np.int32)
+    people = [np.where(random.random(90) < 0.1, (truth + 1) % 3, truth).astype(np.int32) for _ in range(3)]
+    named, renumbered = {0: "a", 1: "b", 2: "c"}, {2: "A", 0: "b", 1: "c "}
+    machine = np.array([2, 0, 1], np.int32)[truth]
+    names = [named, named, named, renumbered]
+    nowhere, hard = np.zeros(90, np.bool_), np.arange(90) % 3 == 0
+    whole = replacement_test(people, machine, names, nowhere, 0.15)
+    part = replacement_test(people, np.where(hard, -1, machine).astype(np.int32), names, hard, 0.15)
+    not_asked = replacement_test(people, np.where(hard, -1, machine).astype(np.int32), names, nowhere, 0.15)
+    assert whole is not None and part is not None and not_asked is not None
+    assert (whole.verdict, part.verdict, not_asked.verdict) == (Verdict.PASSED, Verdict.FAILED, Verdict.PASSED)
+    assert [one.units for one in part.people] == [90] * 3 and [one.units for one in not_asked.people] == [60] * 3
+    assert replacement_test(people, machine, [named, named, named, {0: "x", 1: "y", 2: "z"}], nowhere, 0.15) is None

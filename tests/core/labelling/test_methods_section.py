@@ -14,12 +14,14 @@ from themescope.core.labelling.methods_section import (
     REFERENCES,
     AdjudicationFact,
     Facts,
+    MachineFact,
     ReliabilityFact,
     StartFact,
     TaskFact,
     TrainingFact,
     paragraphs,
 )
+from themescope.core.metrics.alternative_annotator import AgainstPerson, AlternativeAnnotatorTest, Verdict
 from themescope.core.types import Estimate
 
 NOTHING = Facts(
@@ -51,6 +53,14 @@ EVERYTHING = Facts(
     adjudications=(AdjudicationFact("posterior", 2_300, 0.8765, False, 21),),
     training=(TrainingFact(987, 3, ("labels-net",)),),
     version="0.2.0",
+    machines=(
+        MachineFact(
+            "tiny_&_Co", 456,
+            AlternativeAnnotatorTest(
+                Verdict.PASSED, 2 / 3, 0.9123, 0.15, 0.05, (AgainstPerson(0, 99, 0.9, 0.8, 0.01, 0.04, True),) * 3, ""
+            ),
+        ),
+    ),
 )  # fmt: skip
 
 
@@ -116,8 +126,8 @@ def test_foreign_text_stays_on_its_line(foreign: str) -> None:
 
 
 def test_references_have_bibtex() -> None:
-    assert cited(paragraphs(EVERYTHING)) == ["hayes2007", "hubert1985", "dawid1979", "fritsch2009"]
+    assert cited(paragraphs(EVERYTHING)) == ["hayes2007", "hubert1985", "dawid1979", "fritsch2009", "calderon2025"]
     for key, reference in REFERENCES.items():
         entry = reference.bibtex()
-        assert entry.startswith(f"@article{{{key},\n") and entry.endswith("}")
+        assert entry.startswith(f"@{reference.kind}{{{key},\n") and entry.endswith("}")
         assert entry.count("{") == entry.count("}") and f"year = {{{reference.year}}}" in entry

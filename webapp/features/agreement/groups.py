@@ -11,8 +11,9 @@ import streamlit as st
 
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
+from themescope.jobs.common.labelled.placed import MODEL
 from themescope.jobs.services.labelling.adjudication import gold_on
-from themescope.jobs.services.labelling.agreement import CodedText, coded_text, left_out, version
+from themescope.jobs.services.labelling.agreement import CodedText, Coder, coded_text, left_out, version
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.people import current_person
 from themescope.webapp.shared.results import partition_queries
@@ -29,7 +30,7 @@ class Rater:
     """Label → cluster name."""
     labelling: LabellingRecord | None = None
     placed: npt.NDArray[np.bool_] | None = None
-    """(n,) mask of the sentences that people placed; None for sections and clusterings."""
+    """(n,) mask of the sentences that people placed, or a model coded; None for sections and clusterings."""
 
     def called(self, label: int) -> str:
         """Return the name of a cluster."""
@@ -50,6 +51,8 @@ class LabellingGroup:
     """Sections and clusterings."""
     gold: Rater | None = None
     """Labels that are known to be right."""
+    coders: Sequence[Coder] = ()
+    """All labellings of the scope, chosen or not."""
 
 
 BOTH, ONE, ALL = "Placed by both", "Placed by one", "All sentences"
@@ -113,9 +116,11 @@ def _task_scopes(corpus_id: int) -> list[TextScope]:
     """Return the tasks that somebody has begun, with the labellings of their people."""
     with queries.store().reading() as r:
         found = []
+        coded_by_models = [record for record in r.labellings.list(corpus_id) if record.origin.get("from") == MODEL]
         for task in r.tasks.list(corpus_id):
             ids = [member.labelling_id for member in r.tasks.members(task.id) if member.labelling_id is not None]
             records = [record for id in ids if (record := r.labellings.get(id)).deleted is None]
+            records += [record for record in coded_by_models if record.origin.get("task") == task.name]
             if records:
                 article = records[0].article_id
                 found.append(
@@ -172,4 +177,5 @@ def group(scope: TextScope, found: ComparedLabellings, chosen: Collection[str]) 
             if len(shared):
                 others.append(Rater(partition.name, labels, dict(division.names)))
     right = Rater("gold labels", gold, dict(called)) if (gold >= 0).any() else None
-    return LabellingGroup((found.version, *sorted(chosen)), ids, text.articles, text.sentences, people, others, right)
+    version = (found.version, *sorted(chosen))
+    return LabellingGroup(version, ids, text.articles, text.sentences, people, others, right, text.coders)

@@ -15,6 +15,7 @@ from themescope.db.label_records import NewLabelling
 from themescope.jobs.services.labelling import adjudication, methods, starts
 from themescope.jobs.services.labelling.adjudication import Adjudication
 from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.agreement import replacement
 from themescope.webapp.features.agreement.groups import ALL, BOTH, LabellingGroup, Rater, TextScope, judged
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt, download, draw_table
@@ -210,7 +211,7 @@ def _methods(found: LabellingGroup) -> None:
         return
     with part:
         with st.spinner("Writing …"):
-            section = attempt(lambda: methods.methods_section(queries.store(), ids))
+            section = attempt(lambda: methods.methods_section(queries.store(), ids, replacement.epsilon()))
         if section is None:
             return
         st.code(section.markdown, language=None, wrap_lines=True)

@@ -22,7 +22,7 @@ from themescope.core.metrics.coding_agreement import Agreement
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.types import Labels
 from themescope.jobs.services.table_files import csv_text
-from themescope.webapp.features.agreement import posterior
+from themescope.webapp.features.agreement import posterior, replacement
 from themescope.webapp.features.agreement.groups import (
     ALL,
     BOTH,
@@ -58,6 +58,7 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
             "Open Relabel",
         )
         _pairs(found, which)
+        replacement.show(found)
         return
     labels = judged(found.people, which)
     coding, whole = _of_all(found.version, which, labels, found)
@@ -66,6 +67,7 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
         st.subheader(_PAIRWISE, anchor=False)
     _partitions(labels, whole, which, coding is not None)
     _pairs(found, which)
+    replacement.show(found)
     posterior.show(scope, found, which)
 
 

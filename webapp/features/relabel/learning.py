@@ -28,7 +28,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import fine_tunable, nothing
 from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.labelling import name_requests
+from themescope.webapp.shared.labelling import model_requests
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries, triplet_queries
 from themescope.webapp.shared.results.triplet_queries import split_count
@@ -272,7 +272,7 @@ METHOD = "language model"
 def show_naming(state: RelabelState) -> None:
     """Draw suggestions that wait, and the form for new ones."""
     folded = st.expander(
-        name_requests.TITLE, icon=":material/auto_awesome:", key=f"relabel_naming_{state.record.id}", on_change="rerun"
+        model_requests.TITLE, icon=":material/auto_awesome:", key=f"relabel_naming_{state.record.id}", on_change="rerun"
     )
     if not folded.open:
         return
@@ -281,7 +281,7 @@ def show_naming(state: RelabelState) -> None:
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")
             return
-        model = name_requests.endpoint()
+        model = model_requests.endpoint()
         if model is None or not state.partition.clusters:
             return
         clusters = state.partition.clusters
@@ -298,7 +298,7 @@ def show_naming(state: RelabelState) -> None:
         )
         materials = materials_of_partition(state.partition, state.session.texts, chosen or sorted(clusters))
         target = {"labelling": state.record.name, "numbers": chosen}
-        name_requests.consent(target, materials, model, f"relabel_naming_{state.record.id}")
+        model_requests.consent(target, materials, model, f"relabel_naming_{state.record.id}")
 
 
 def _suggestions(state: RelabelState) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from themescope.core.labelling.changes import ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
 from themescope.core.labelling.partition import UNASSIGNED, EntryKind
-from themescope.webapp.features.relabel import queries, rest, settings, workspace
+from themescope.webapp.features.relabel import model_coding, queries, rest, settings, workspace
 from themescope.webapp.features.relabel.editing import RelabelState, relabel_state
 from themescope.webapp.features.relabel.state import HISTORY, LABELLING, NEW, REST, SETTINGS, VIEW, step_summary
 from themescope.webapp.features.relabel.toolbar import status_text
@@ -176,12 +176,18 @@ def _value(field: Field, value: object, names: dict[int, str]) -> str:
     return f"“{shorten(str(value), _MAX_NOTE)}”" if value else "no note"
 
 
+def show_rest(state: RelabelState) -> None:
+    """Draw what predicts the rest: a classifier, and a language model."""
+    rest.show(state)
+    model_coding.show(state)
+
+
 # --- page -------------------------------------------------------------------------------------------------------------
 
 labellings = sorted(partition_queries.labellings(projects.current_id()), key=partition_queries.precedence)
 with st.container(width=400):
     chosen = by_name("Labelling", labellings, LABELLING, lambda record: record.name) if labellings else None
-views = {EDIT: workspace.show, REST: rest.show, HISTORY: show_history, SETTINGS: settings.show}
+views = {EDIT: workspace.show, REST: show_rest, HISTORY: show_history, SETTINGS: settings.show}
 view, tab = open_tab([*views, NEW], VIEW)
 with tab:
     if view == NEW:

@@ -33,7 +33,7 @@ from themescope.webapp.shared.components import draw_table
 from themescope.webapp.shared.figures import Tones, tones
 from themescope.webapp.shared.forms import table_files
 from themescope.webapp.shared.job_status import submit
-from themescope.webapp.shared.labelling import name_requests
+from themescope.webapp.shared.labelling import model_requests
 from themescope.webapp.shared.people import may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.results.partition_queries import Analysis, RunListing
@@ -50,7 +50,7 @@ _OUTCOMES = {
 def show_naming(analysis: Analysis) -> None:
     """Draw what earlier requests gave, and the form for new ones."""
     folded = st.expander(
-        name_requests.TITLE,
+        model_requests.TITLE,
         icon=":material/auto_awesome:",
         key=f"themes_naming_{analysis.run.digest}",
         on_change="rerun",
@@ -77,7 +77,7 @@ def show_naming(analysis: Analysis) -> None:
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")
             return
-        model = name_requests.endpoint()
+        model = model_requests.endpoint()
         if model is None:
             return
         names = [f"{place}. {theme['name']}" for place, theme in enumerate(analysis.themes, 1)]
@@ -85,7 +85,7 @@ def show_naming(analysis: Analysis) -> None:
         numbers = [names.index(name) for name in chosen]
         materials = materials_of_run(queries.store(), analysis.run, numbers)
         target = {"run": analysis.run.id, "numbers": numbers}
-        name_requests.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
+        model_requests.consent(target, materials, model, f"themes_naming_{analysis.run.digest}")
 
 
 def heading(analysis: Analysis, place: int) -> None:

@@ -1,4 +1,4 @@
-"""What is sent to a language model for names of themes, shown before it is sent, with an agreement for each use."""
+"""What is sent to a language model, shown before it is sent, with an agreement for each use."""
 
 from __future__ import annotations
 
@@ -38,10 +38,18 @@ def consent(target: Mapping[str, Any], materials: Sequence[ThemeMaterial], model
     digest = agreed_digest(materials)
     st.markdown(
         f"{count(len(materials), 'request')} with {count(sentences, 'sentence')}, {characters:,} characters in all, "
-        f"will be sent to `{_code(model.url)}`, model `{_code(model.model)}`. If two themes get the same name, one "
+        f"will be sent to `{code(model.url)}`, model `{code(model.model)}`. If two themes get the same name, one "
         "request is repeated with the names that are taken."
     )
-    texts = requests_text(materials)
+    args = {**target, "texts": digest}
+    agreement("name-themes", args, requests_text(materials), model, key, "Send and name themes")
+
+
+def agreement(kind: str, args: Mapping[str, Any], texts: str, model: Endpoint, key: str, label: str) -> None:
+    """Draw every text of the requests, and queue a job once a person agrees to send them.
+
+    ``args`` are the arguments of the job, with the digest of what is sent as ``texts``.
+    """
     with st.expander("Texts that will be sent", icon=":material/visibility:"):
         st.code(texts[:_SHOWN], language=None, wrap_lines=True, height=320)
         if len(texts) > _SHOWN:
@@ -49,15 +57,14 @@ def consent(target: Mapping[str, Any], materials: Sequence[ThemeMaterial], model
             st.download_button("All texts", texts, "requests.txt", "text/plain", icon=":material/download:")
     turn = st.session_state.setdefault(f"{key}_turn", 0)
     agreed = st.checkbox(
-        f"Send these texts to {plain(model.url.split('/')[2])}", key=f"{key}_agreed_{turn}_{digest}_{hash(model.url)}"
+        f"Send these texts to {plain(model.url.split('/')[2])}",
+        key=f"{key}_agreed_{turn}_{args['texts']}_{hash(model.url)}",
     )
-    if st.button(
-        "Send and name themes", key=f"{key}_send", icon=":material/send:", type="primary", disabled=not agreed
+    if st.button(label, key=f"{key}_send", icon=":material/send:", type="primary", disabled=not agreed) and submit(
+        kind, {**args, "endpoint": model.url, "model": model.model, "send": agreed}
     ):
-        args = {**target, "endpoint": model.url, "model": model.model, "texts": digest, "send": agreed}
-        if submit("name-themes", args):
-            st.session_state[f"{key}_turn"] = turn + 1
-            st.rerun()
+        st.session_state[f"{key}_turn"] = turn + 1
+        st.rerun()
 
 
 def requests_text(materials: Sequence[ThemeMaterial]) -> str:
@@ -69,5 +76,6 @@ def requests_text(materials: Sequence[ThemeMaterial]) -> str:
     return "\n\n\n".join(blocks)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Return a text for Markdown between backticks."""
     return text.replace("`", "'")

@@ -1,0 +1,67 @@
+"""Coding by a language model on Relabel: what is sent is shown, and nothing is sent without consent."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.jobs.test_code_with_model import TEXTS, good, labelling
+from tests.language_model_server import language_model_server
+from tests.webapp.hands import jobs_of, plain_words_of, press
+from themescope.core.records.stored import LabellingRecord
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.webapp.features.relabel.state import REST
+
+__all__ = ["labelling"]
+Open = Callable[..., AppTest]
+SEND = "Send and code"
+
+
+@pytest.fixture
+def coding(labelling: LabellingRecord, open_page: Open) -> Callable[[], AppTest]:
+    """Open the page with the form."""
+
+    def opened() -> AppTest:
+        at = open_page("relabel", view=REST, labelling="mine")
+        at.session_state[f"relabel_coding_{labelling.id}"] = True
+        at = at.run()
+        assert not at.exception
+        return at
+
+    return opened
+
+
+def test_prompt_and_estimate_are_shown_and_sent_only_after_agreement(
+    sqlite_store: Store, coding: Callable[[], AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with language_model_server(good) as server:
+        monkeypatch.setenv("LLM_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "tiny")
+        at = coding()
+        shown = plain_words_of(at)
+        assert f"{server.url}/v1/chat/completions" in shown and "23 texts in 3 requests" in shown
+        assert "time: unknown before the first job" in shown and "1 sentence with the text of an example" in shown
+        assert "About rivers." in at.code[0].value and TEXTS[5] in at.code[0].value
+        assert next(b for b in at.button if b.label == SEND).disabled
+        at.number_input[-1].set_value(1_000.0).run()
+        assert "cost: about 0.2" in plain_words_of(at)
+        next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
+        at.text_area[0].set_value("Be careful.").run()  # other texts need another agreement
+        assert next(b for b in at.button if b.label == SEND).disabled and server.requests == []
+        next(box for box in at.checkbox if box.label.startswith("Send these texts")).check().run()
+        press(at, SEND)
+        (args,) = jobs_of(sqlite_store, "code-with-model")
+        assert args["send"] is True and args["instructions"] == ["Be careful."] and server.requests == []
+        store = Store(replace(sqlite_store.settings, llm_url=server.url, llm_model="tiny"))
+        run_here(store, "code-with-model", args, quiet=True)
+        with store.writing() as w:
+            w.jobs.cancel_all("code-with-model", "run above")
+        shown = plain_words_of(coding())
+    assert "**tiny** coded 24 sentences" in shown and "not coded: 1 examples of the prompt" in shown
+
+
+def test_without_an_endpoint_the_page_says_how_to_set_one(coding: Callable[[], AppTest]) -> None:
+    at = coding()
+    assert "LLM_URL" in plain_words_of(at) and not [b for b in at.button if b.label == SEND]
