@@ -148,7 +148,7 @@ def replacement_test(
     names
         Number → name of all clusters of each person, and last of the machine.
     abstained
-        (n,) mask of the sentences to which the machine gave no code although it was asked for one. It agrees with
+        (n,) mask of the sentences to which the machine gave no code. It agrees with
         nobody there; otherwise a machine that leaves out what is hard would pass.
     epsilon
         By how much less often than a person the machine may be as close to the others.
