@@ -1,12 +1,13 @@
 """Label the rest from few labels, beside logistic regression on the vectors of the base encoder.
 
-    python -m benchmarks.label_the_rest LISTS.json --raw all-MiniLM-L6-v2 --model default --seeds 5
+    python -m benchmarks.label_the_rest LISTS.json --model default --seeds 5
 
 LISTS is a JSON list of [name, sentences, codes]. For each list, size and seed, so many sentences drawn at random are
 labelled; the codes of the others are predicted. Printed are macro F1, accuracy, and the calibration error (ten groups
 of equal size) of ``learn``, with the accuracy that it had measured on held-out labels, and macro F1 of logistic
-regression (scikit-learn's defaults, and C = 10) on the vectors of ``--raw``. "chosen" labels half of them at random,
-and then the sentences that ``next_sentences`` names, in two rounds. The last line is the time of 100,000 predictions.
+regression (scikit-learn's defaults, and C = 10) on the vectors of the base encoder. "chosen" labels half of them at
+random, and then the sentences that ``next_sentences`` names, in two rounds. The last line is the time of 100,000
+predictions.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sklearn.metrics import f1_score
 
 from themescope import load
 from themescope.core.labelling.prediction import CodeClassifier, learn, next_sentences
+from themescope.core.text.encoders import Encoder, installed_encoder, load_encoder
 
 SIZES = (20, 50, 100, 300)
 Rows = npt.NDArray[np.int64]
@@ -33,6 +35,11 @@ def calibration_error(probabilities: npt.NDArray[np.floating], codes: Rows, know
     confidence, right = probabilities.max(1), known[probabilities.argmax(1)] == codes
     parts = np.array_split(np.argsort(-confidence), 10)
     return sum(len(p) * abs(confidence[p].mean() - right[p].mean()) for p in parts) / len(codes)
+
+
+def in_batches(encoder: Encoder, texts: list[str]) -> npt.NDArray[np.float32]:
+    """Return the (n, dim) vectors of n texts, encoded 64 at a time."""
+    return np.concatenate([encoder.encode(texts[start : start + 64]) for start in range(0, len(texts), 64)])
 
 
 class LabelledList:
@@ -81,14 +88,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path)
     parser.add_argument("--model", default="default")
-    parser.add_argument("--raw", default="all-MiniLM-L6-v2")
     parser.add_argument("--seeds", type=int, default=5)
     args = parser.parse_args()
-    model, raw = load(args.model), load(args.raw)
+    model, raw = load(args.model), load_encoder(installed_encoder("the benchmark"), "the benchmark")
     print("| list | codes | labels | raw | raw, C = 10 | F1 | chosen | accuracy | held out | calibration error |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
     for name, texts, codes in json.loads(args.lists.read_text(encoding="utf-8")):
-        one = LabelledList(name, texts, codes, model.encode(texts), raw.encode(texts))
+        one = LabelledList(name, texts, codes, model.encode(texts), in_batches(raw, texts))
         for size in (size for size in SIZES if size <= len(texts) / 2):
             found = []
             for seed in range(args.seeds):

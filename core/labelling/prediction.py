@@ -38,6 +38,8 @@ _CHOICE_LABELS = 1_500
 """Number of labels from which the settings are chosen; more would only take longer."""
 _FEW = 0.0, 100.0, 2.0, 2.0
 """Weight, inverse strength, power and temperature where too few labels have a code that other folds have, too."""
+_UNSEEN = 0.5
+"""Weight of a label with a code that other folds lack, in the choice of the temperature."""
 _FLOOR = 1e-6
 
 
@@ -147,8 +149,7 @@ def learn(
     for words_weight, strength in _GRID:
         regressed, scores = held_out(few, words_weight, strength)
         for power in _POWERS:
-            made = _combined(regressed, scores, power, 1.0)[learnable]
-            temperature, loss = _temperature(made, y[few][learnable])
+            temperature, loss = _temperature(_combined(regressed, scores, power, 1.0), y[few], learnable)
             if learnable.sum() >= LEAST and loss < best[0] - 1e-9:
                 best = loss, words_weight, strength, power, temperature
     _, words_weight, strength, power, temperature = best
@@ -300,16 +301,22 @@ def _combined(regressed: Floats, scores: Floats, power: float, temperature: floa
     return np.asarray(weights / weights.sum(1, keepdims=True))
 
 
-def _temperature(probabilities: Floats, y: Index) -> tuple[float, float]:
-    """Return the temperature with the lowest mean log-loss, and that loss."""
+def _temperature(probabilities: Floats, y: Index, learnable: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the temperature of the probabilities, and the lowest mean log-loss of the ``learnable`` labels.
+
+    New sentences have codes without a label, too, so the other labels take part in the choice of the temperature: with
+    a part of the weight, as if all codes were equally probable.
+    """
     logs = np.log(np.maximum(probabilities, 1e-12))
-    losses = []
-    for temperature in _TEMPERATURES:
+    weights = np.where(learnable, 1.0, _UNSEEN)
+    chosen, least = (np.inf, 1.0), np.inf
+    for temperature in _TEMPERATURES.tolist():
         scaled = logs / temperature
         norm = np.log(np.exp(scaled - scaled.max(1, keepdims=True)).sum(1)) + scaled.max(1)
-        losses.append(float((norm - scaled[np.arange(len(y)), y]).mean()))
-    best = int(np.argmin(losses))
-    return float(_TEMPERATURES[best]), losses[best]
+        losses = norm - np.where(learnable, scaled[np.arange(len(y)), y], scaled.mean(1))
+        chosen = min(chosen, (float(np.average(losses, weights=weights)), temperature))
+        least = min(least, float(losses[learnable].mean()) if learnable.any() else np.inf)
+    return chosen[1], least
 
 
 def _learnable(y: Index, folds: Index) -> npt.NDArray[np.bool_]:
