@@ -67,6 +67,15 @@ def split_of_title(title: str) -> Split:
     return split_of_bucket(title_bucket(title))
 
 
+class CodingUnit(StrEnum):
+    """What a stored sentence is: the unit that is clustered and labelled."""
+
+    SENTENCE = "sentence"
+    PARAGRAPH = "paragraph"
+    """A paragraph, or a turn of a transcript."""
+    DOCUMENT = "document"
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """A maximal block of running text. ``sentences`` is empty until it is split, or given by the source."""

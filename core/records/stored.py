@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from themescope.core.columns import ColumnLevel
 from themescope.core.labelling.error_cases import CaseFacts, CaseKind
-from themescope.core.types import Split, split_of_bucket
+from themescope.core.types import CodingUnit, Split, split_of_bucket
 
 Json = Mapping[str, Any]
 
@@ -52,6 +52,11 @@ class CorpusRecord(CorpusSummary):
     ready: bool
     report: Json = field(default_factory=dict)
     """Import report: files, reader, config, and skipped items by reason."""
+
+    @property
+    def unit(self) -> CodingUnit:
+        """What its stored sentences are; rows of a table that contain sentences are stored as they are."""
+        return CodingUnit(self.report.get("unit", CodingUnit.SENTENCE))
 
     @property
     def has_sections(self) -> bool:

@@ -17,9 +17,10 @@ from importlib.resources import files
 
 import regex  # type: ignore[import-untyped]
 
+from themescope.core.columns import as_text
 from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.text.abbreviations import ALWAYS, BEFORE_NAMES, ENDING, NUMERIC, STARTERS
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.types import Article, CodingUnit, Paragraph, Section
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
@@ -333,17 +334,21 @@ def _starts(text: str, sentences: Iterable[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def split_article(article: Article, splitter: SentenceSplitter) -> Article:
-    """Split every paragraph into sentences. Sentences given by the source are kept; empty paragraphs are dropped.
+def split_article(article: Article, splitter: SentenceSplitter, unit: CodingUnit = CodingUnit.SENTENCE) -> Article:
+    """Split every paragraph into units. Sentences given by the source are kept; empty paragraphs are dropped.
 
-    A paragraph that is split gives its values to each of its sentences.
+    A paragraph that is split gives its values to each of its sentences. A document that is one unit has no headings,
+    and its different values of a column joined by “; ”.
     """
+    if unit is CodingUnit.DOCUMENT:
+        article = _in_one_paragraph(article)
+    split = splitter.split if unit is CodingUnit.SENTENCE else _whole
     sections = []
     counts: list[int] = []
     for section in article.sections:
         paragraphs = []
         for paragraph in section.paragraphs:
-            sentences = paragraph.sentences or tuple(splitter.split(paragraph.text))
+            sentences = paragraph.sentences or tuple(split(paragraph.text))
             counts += [1] * len(sentences) if paragraph.sentences else [len(sentences)]
             if sentences:
                 starts = paragraph.starts or _starts(paragraph.text, sentences)
@@ -354,3 +359,21 @@ def split_article(article: Article, splitter: SentenceSplitter) -> Article:
         for name, column in article.sentence_values.items()
     }
     return replace(article, sections=tuple(sections), sentence_values=values)
+
+
+def _whole(text: str) -> list[str]:
+    return [found] if (found := " ".join(text.split())) else []
+
+
+def _in_one_paragraph(article: Article) -> Article:
+    """Return an article with all its text in one paragraph, unless its source gives the sentences."""
+    paragraphs = [paragraph for section in article.sections for paragraph in section.paragraphs]
+    if any(paragraph.sentences for paragraph in paragraphs):
+        return article
+    values = {
+        name: [next(iter(different)) if len(different) == 1 else "; ".join(map(as_text, different))]
+        for name, column in article.sentence_values.items()
+        if (different := dict.fromkeys(value for value in column if value is not None) or {None: None})
+    }
+    text = "\n".join(paragraph.text for paragraph in paragraphs)
+    return replace(article, sections=(Section("", 1, (Paragraph(text),)),), sentence_values=values)

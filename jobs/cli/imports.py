@@ -10,7 +10,7 @@ import click
 
 from themescope.core.config import options as settings_named
 from themescope.core.errors import ConfigError, ReadError
-from themescope.core.types import ReadEntry
+from themescope.core.types import CodingUnit, ReadEntry
 from themescope.jobs.cli.shell import (
     Shell,
     background,
@@ -64,6 +64,13 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--corpus", required=True, help="Name of the new corpus.")
 @click.option(
     "--language", default="", help="Language for splitting sentences, as a two-letter code; default: detected."
+)
+@click.option(
+    "--unit",
+    type=click.Choice([unit.value for unit in CodingUnit]),
+    default=CodingUnit.SENTENCE.value,
+    show_default=True,
+    help="What is clustered and labelled: sentences, paragraphs (turns of a transcript), or whole documents.",
 )
 @click.option(
     "--then",

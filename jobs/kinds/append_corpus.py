@@ -20,7 +20,7 @@ from themescope.core.config import option
 from themescope.core.errors import Cancelled, ConfigError, DataError, DuplicateNameError
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
-from themescope.core.types import Ids
+from themescope.core.types import CodingUnit, Ids
 from themescope.db.repositories.blocks import packed_blocks
 from themescope.db.sql import now
 from themescope.db.store import Unit
@@ -68,6 +68,11 @@ class AppendConfig(ImportConfig):
 
     corpus: str = option("", "Name of the corpus to which the articles are added.", required=True)
     language: str = option("", "Language of the text as a two-letter code; empty: that of the corpus.")
+    unit: str = option(
+        "",
+        "What is clustered and labelled; empty: as in the corpus.",
+        choices=("", *(unit.value for unit in CodingUnit)),
+    )
     wave: str = option("", "Name of the wave.", required=True)
     date: str = option("", "Date of the wave, such as 2026-11-26; empty: none.")
     columns: Mapping[str, Any] = option(
@@ -109,7 +114,12 @@ def append_corpus(args: AppendConfig, context: JobContext) -> dict[str, Any]:
     if args.wave.strip() in (FIRST, *(wave["name"] for wave in waves_of(corpus))):
         raise DuplicateNameError("wave", args.wave.strip())
     _check_alone(args, context)
-    own = replace(args, corpus=staged_name(context.job_id), language=args.language or corpus.language)
+    if args.unit not in ("", corpus.unit):
+        raise DataError(
+            f"The units of {args.corpus!r} are {corpus.unit.value}s. Leave the unit out, or import a corpus of its own."
+        )
+    language = args.language or corpus.language
+    own = replace(args, corpus=staged_name(context.job_id), language=language, unit=corpus.unit.value)
     sources = ImportSources(own)
     staged = open_import(own, context, sources.stamp())
     try:

@@ -22,7 +22,7 @@ from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.readers.table import SENTENCES
 from themescope.core.readers.tables import TableForm
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, JobStatus
-from themescope.core.types import Article
+from themescope.core.types import Article, CodingUnit
 from themescope.db.store import Store
 from themescope.jobs.common.importing.columns import LEFT_OUT, KeptColumns, check_types, find_types
 from themescope.jobs.common.importing.import_shards import ShardLog, parsed_shards
@@ -98,6 +98,7 @@ class ImportSources:
             "file_digests": [file_digest(path) for path in self._all_files()],
             "readers": sorted(set(self.ids)),
             "revisions": revisions(self.ids),
+            "unit": self._args.unit,
             "settings": dict(self._args.settings),
             "by_file": {Path(file).name: dict(own) for file, own in self._args.by_file.items()},
             "skipped": dict(self.account.skipped),
@@ -122,7 +123,8 @@ def up_to_date(corpus: CorpusRecord) -> bool:
 
 def text_key(corpus: CorpusRecord) -> list[Any]:
     """Return JSON values that identify the sentences of a corpus; they are equal if the corpus is imported again."""
-    return [corpus.report.get("digest", corpus.id), *_later(corpus.report.get("revisions", {}))]
+    unit = [] if corpus.unit is CodingUnit.SENTENCE else [corpus.unit.value]
+    return [corpus.report.get("digest", corpus.id), *_later(corpus.report.get("revisions", {})), *unit]
 
 
 def _later(found: Mapping[str, int]) -> list[list[Any]]:
@@ -155,6 +157,12 @@ class ImportConfig(JobConfig):
     )
     corpus: str = option("", "Name of the new corpus.", required=True)
     language: str = option("en", "Language of the text as a two-letter code, for sentence splitting.")
+    unit: str = option(
+        CodingUnit.SENTENCE.value,
+        "What is clustered and labelled: sentences, whole paragraphs (turns of a transcript), or whole documents. "
+        "Rows of a table that contain sentences stay as they are.",
+        choices=tuple(unit.value for unit in CodingUnit),
+    )
     reader: str = option("", "Reader to use; empty: detected from the content.")
     settings: Mapping[str, Any] = option({}, "Settings of the reader.")
     by_file: Mapping[str, Any] = option({}, "Which of the inputs → its “reader” and “settings”, where they differ.")
@@ -288,7 +296,14 @@ def _articles(
         alone = not executor.remote and executor.workers() == 1
         others = None if alone else executor
         found = parsed_shards(
-            sources.files, args.language, others, progress, log, progress.articles, args.skip_unreadable
+            sources.files,
+            args.language,
+            others,
+            progress,
+            log,
+            progress.articles,
+            args.skip_unreadable,
+            CodingUnit(args.unit),
         )
         with closing(found) as shards:
             for parsed in shards:

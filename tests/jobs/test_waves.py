@@ -17,6 +17,7 @@ from themescope.core.columns import ColumnType, summary
 from themescope.core.errors import ConfigError, DataError, DuplicateNameError, ReadError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.types import CodingUnit
 from themescope.db import label_tables as lt
 from themescope.db import tables as t
 from themescope.db.label_records import NewLabelling
@@ -89,6 +90,20 @@ def stored(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of everything that a wave must not change."""
     with store.reading() as r:
         return {table.name: [tuple(row) for row in r.corpora.connection.execute(sa.select(table))] for table in _TEXT}
+
+
+def test_a_wave_has_the_unit_of_its_corpus(survey: Store, tmp_path: Path) -> None:
+    file = tmp_path / "minutes.txt"
+    file.write_text("Rents rise. Nobody acts.\n\nTrains are late. Buses, too.\n", encoding="utf-8")
+    do(survey, "import-corpus", files=[str(file)], corpus="C2", unit="paragraph")
+    with pytest.raises(DataError, match="The units of 'C2' are paragraphs"):
+        do(survey, "append-corpus", files=[str(file)], corpus="C2", wave="w", unit="sentence")
+    do(survey, "append-corpus", files=[str(file)], corpus="C2", wave="w")
+    with survey.reading() as r:
+        corpus = r.corpora.by_name("C2")
+        found = [s.text for _, _, sentences in r.corpora.iterate(corpus.id) for s in sentences]
+    assert corpus.unit is CodingUnit.PARAGRAPH
+    assert found == ["Rents rise. Nobody acts.", "Trains are late. Buses, too."] * 2
 
 
 def texts(store: Store) -> list[str]:

@@ -24,7 +24,7 @@ from themescope.core.protocols import Executor, PiecewiseReader, Reader, Report,
 from themescope.core.readers.account import UNREADABLE, ReadAccount
 from themescope.core.text.cleaning import clean
 from themescope.core.text.splitting import SentenceSplitter, split_article
-from themescope.core.types import Article, Paragraph, Section, Shard
+from themescope.core.types import Article, CodingUnit, Paragraph, Section, Shard
 from themescope.jobs.common.importing.reading import read_files, time_limit
 
 Piece = tuple[int, Any]
@@ -48,15 +48,15 @@ class Parsed:
 class ParseShard:
     """Function that parses the pieces of a shard and splits their paragraphs. Raises ``ReadError``."""
 
-    def __init__(self, files: Sequence[tuple[Path, Reader]], language: str) -> None:
-        self._files, self._splitter = files, SentenceSplitter(language)
+    def __init__(self, files: Sequence[tuple[Path, Reader]], language: str, unit: CodingUnit) -> None:
+        self.files, self._splitter, self._unit = files, SentenceSplitter(language), unit
 
     def __call__(self, pieces: Sequence[Piece]) -> Parsed:
         """Return the articles of the pieces."""
         done = Parsed([], [])
         with time_limit() as begin:
             for file, piece in pieces:
-                path, reader = self._files[file]
+                path, reader = self.files[file]
                 begin(path)
                 found = reader.parse(path, piece) if isinstance(reader, PiecewiseReader) else piece
                 if isinstance(own := getattr(reader, "account", None), ReadAccount) and isinstance(
@@ -66,7 +66,7 @@ class ParseShard:
                 if isinstance(found, Article):
                     found = cleaned(found, done.account)
                     done.digests.append(article_digest(found))
-                    done.articles.append(_without_texts(split_article(found, self._splitter)))
+                    done.articles.append(_without_texts(split_article(found, self._splitter, self._unit)))
                 else:
                     done.account.skip(found)
         return done
@@ -206,6 +206,7 @@ def parsed_shards(
     log: ShardLog,
     stored: int,
     skip_unreadable: bool = False,
+    unit: CodingUnit = CodingUnit.SENTENCE,
 ) -> Generator[Parsed]:
     """Yield the shards of files in order, those with a record without their articles; ``stored`` articles are stored.
 
@@ -219,7 +220,7 @@ def parsed_shards(
     left = stored - sum(len(record.digests) for record in kept)
     notes = Parsed([], [])
     read = partial(_shards, files, SHARD_CHARACTERS, skip_unreadable, len(kept))
-    with closing(_computed(read, files, language, executor, report, notes)) as shards:
+    with closing(_computed(read, ParseShard(files, language, unit), executor, report, notes)) as shards:
         for parsed in shards:
             log.add(parsed)
             here, left = min(left, len(parsed.articles)), max(left - len(parsed.articles), 0)
@@ -229,11 +230,10 @@ def parsed_shards(
 
 
 def _computed(
-    read: Callable[..., Any], files: Files, language: str, executor: Executor | None, report: Report, notes: Parsed
+    read: Callable[..., Any], parse: ParseShard, executor: Executor | None, report: Report, notes: Parsed
 ) -> Generator[Parsed]:
     """Yield the shards of :func:`_shards`, and add to ``notes`` what the readers say at the end."""
-    parse = ParseShard(files, language)
-    paths = [path for path, _ in files]
+    paths = [path for path, _ in parse.files]
     if executor is None:
         yield from _counted(read_files(paths, partial(read, parse.shard), report), notes)
     else:

@@ -12,7 +12,7 @@ from sentence_splitter import SentenceSplitter as Package
 
 from themescope.core.errors import ConfigError
 from themescope.core.text.splitting import LANGUAGES, SentenceSplitter, split_article
-from themescope.core.types import Article, Paragraph, Section
+from themescope.core.types import Article, CodingUnit, Paragraph, Section
 
 PIECES = [
     *" .?!'()[]«»“”„Ab1-%\n\té_É,ª中。…:;😀¿\"",
@@ -160,6 +160,32 @@ def test_split_article_fills_keeps_and_drops():
     assert [p.sentences for p in done.sections[1].paragraphs] == [("Given. Kept whole.",), ("One!", "Two?", "Three.")]
     assert (done.title, done.url, done.source, done.sections[1].path) == ("A1", "u", "s", ("Body",))
     assert split_article(done, SentenceSplitter("en")) == done
+
+
+def in_units(unit, **values):
+    parts = (Section("", 1, (Paragraph("One.  Two."),)), Section("B", 2, (Paragraph(" "), Paragraph("Three? Four."))))
+    return split_article(Article("A", parts, sentence_values=values), SentenceSplitter("en"), unit)
+
+
+def test_a_paragraph_is_a_unit():
+    done = in_units(CodingUnit.PARAGRAPH, speaker=["Ann", "Bo", "Cy"])
+    assert [p.sentences for section in done.sections for p in section.paragraphs] == [("One. Two.",), ("Three? Four.",)]
+    assert done.sentence_values == {"speaker": ["Ann", "Cy"]}
+
+
+def test_a_document_is_a_unit_with_all_its_text_and_values():
+    done = in_units(CodingUnit.DOCUMENT, speaker=["Ann", None, "Cy"], day=[1, 1, 1], note=[None] * 3)
+    (section,) = done.sections
+    assert [p.sentences for p in section.paragraphs] == [("One. Two. Three? Four.",)]
+    assert done.sentence_values == {"speaker": ["Ann; Cy"], "day": [1], "note": [None]}
+
+
+@pytest.mark.parametrize("unit", CodingUnit)
+def test_sentences_of_the_source_stay_in_every_unit(unit):
+    rows = Article("A", (Section("", 1, (Paragraph("", ("One. Two.", "Three.")),)),), sentence_values={"n": [1, 2]})
+    done = split_article(rows, SentenceSplitter("en"), unit)
+    assert done.sections[0].paragraphs[0].sentences == ("One. Two.", "Three.")
+    assert done.sentence_values == {"n": [1, 2]}
 
 
 def test_a_splitter_is_rebuilt_from_its_language():

@@ -18,7 +18,7 @@ from themescope.core.readers.table import SENTENCES
 from themescope.core.records.stored import ArticleRecord, CorpusRecord
 from themescope.core.text.languages import UNSPACED, frequent, language_name, shares_text
 from themescope.core.triplets.rules import ArticleSentences, TripletRules, eligible, kept_sections
-from themescope.core.types import PARTS, ReadEntry, SectionRecord, Sentence
+from themescope.core.types import PARTS, CodingUnit, ReadEntry, SectionRecord, Sentence
 from themescope.jobs.common.model_choice import REPORTED, corpus_shares, splitting_language
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.corpora import state
@@ -107,7 +107,7 @@ def report(corpus: CorpusRecord) -> None:
         st.markdown(f"**Languages:** {plain(shares_text(shares))}")
         main = splitting_language(shares)
         listed = corpus.report.get("settings", {}).get("rows") == SENTENCES
-        if main != corpus.language and not listed:
+        if main != corpus.language and not listed and corpus.unit is CodingUnit.SENTENCE:
             st.warning(
                 f"Sentences were split by the rules of {plain(language_name(corpus.language))}. Import the files again "
                 f"with the language {plain(language_name(main))}.",
@@ -119,10 +119,9 @@ def report(corpus: CorpusRecord) -> None:
     rest = {key: value for key, value in corpus.report.items() if key not in (*counted, REPORTED) and value}
     st.markdown("**Import report**")
     totals = {name: sum(reasons.values()) for name, reasons in counted.items()}
-    st.markdown(
-        f"{count(corpus.sentences, 'sentence')} in {count(corpus.paragraphs, 'paragraph')} stored, "
-        f"{count(totals['skipped'], 'part')} left out, {totals['changed']:,} changed."
-    )
+    sentences = f"{count(corpus.sentences, 'sentence')} in {count(corpus.paragraphs, 'paragraph')}"
+    stored = sentences if corpus.unit is CodingUnit.SENTENCE else count(corpus.sentences, corpus.unit.value)
+    st.markdown(f"{stored} stored, {count(totals['skipped'], 'part')} left out, {totals['changed']:,} changed.")
     entries = queries.read(lambda r: r.corpora.entries(corpus.id))
     rows = [
         (name.capitalize(), reason, number, _first_places(entries, name == "changed", reason))

@@ -18,6 +18,7 @@ from themescope.core.readers.formats import detect, files_of, preview, suffixes
 from themescope.core.readers.table import file_of_columns
 from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
+from themescope.core.types import CodingUnit
 from themescope.jobs.common.model_choice import language_of_file
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.features.corpora import import_target
@@ -208,7 +209,11 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     name = st.session_state[import_target.name_key(key)].strip()
     target = import_target.target(key)
     if target is None:
-        args |= {"corpus": name, "language": st.session_state[f"corpora_import_language_{key}"]}
+        args |= {
+            "corpus": name,
+            "language": st.session_state[f"corpora_import_language_{key}"],
+            "unit": st.session_state[f"corpora_import_unit_{key}"].value,
+        }
         job = submit("import-corpus", args, f"Import {name}")
     else:
         job = submit("append-corpus", args | import_target.wave_arguments(key), f"Add {name}")
@@ -289,16 +294,26 @@ def _about_new(paths: Sequence[Path], first: Path, key: int) -> None:
     stem = source.replace("_", " ").replace("-", " ").strip() or "corpus"
     if len(paths) > 1 and not whole_folder:
         stem += f" and {count(len(paths) - 1, 'more file', 'more files')}"
-    left, right = st.columns([2, 1])
+    left, middle, right = st.columns([4, 2, 3])
     left.text_input("Corpus name", value=queries.usable_corpus_name(stem), key=f"corpora_import_name_{key}")
     known = sorted(LANGUAGES, key=language_name)
-    right.selectbox(
+    middle.selectbox(
         "Language",
         known,
         index=known.index(_language(str(first))),
         format_func=language_name,
         key=f"corpora_import_language_{key}",
         help="Determines how sentences are split. Detected from the first articles.",
+    )
+    right.segmented_control(
+        "Unit",
+        list(CodingUnit),
+        default=CodingUnit.SENTENCE,
+        required=True,
+        format_func=lambda unit: unit.value.capitalize(),
+        key=f"corpora_import_unit_{key}",
+        help="What is clustered and labelled. A paragraph is a turn in a transcript. Rows of a table that contain "
+        "sentences stay as they are.",
     )
 
 
