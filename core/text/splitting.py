@@ -10,7 +10,7 @@ the text, so each can be found in its source. The time is linear in the length o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -20,7 +20,7 @@ import regex  # type: ignore[import-untyped]
 from themescope.core.columns import as_text
 from themescope.core.errors import ConfigError, UnknownNameError
 from themescope.core.text.abbreviations import ALWAYS, BEFORE_NAMES, ENDING, NUMERIC, STARTERS
-from themescope.core.types import Article, CodingUnit, Paragraph, Section
+from themescope.core.types import Article, CodingUnit, Paragraph, Section, Value
 
 _PREFIXES = files("sentence_splitter") / "non_breaking_prefixes"
 
@@ -370,10 +370,9 @@ def _in_one_paragraph(article: Article) -> Article:
     paragraphs = [paragraph for section in article.sections for paragraph in section.paragraphs]
     if any(paragraph.sentences for paragraph in paragraphs):
         return article
-    values = {
-        name: [next(iter(different)) if len(different) == 1 else "; ".join(map(as_text, different))]
-        for name, column in article.sentence_values.items()
-        if (different := dict.fromkeys(value for value in column if value is not None) or {None: None})
-    }
+    values: dict[str, Sequence[Value]] = {}
+    for name, column in article.sentence_values.items():
+        different = list(dict.fromkeys(value for value in column if value is not None))
+        values[name] = ["; ".join(map(as_text, different)) if len(different) > 1 else next(iter(different), None)]
     text = "\n".join(paragraph.text for paragraph in paragraphs)
     return replace(article, sections=(Section("", 1, (Paragraph(text),)),), sentence_values=values)
