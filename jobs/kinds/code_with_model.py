@@ -26,12 +26,11 @@ from themescope.core.labelling.codebook.prompt import (
     UnusableAnswer,
     parsed_codes,
 )
-from themescope.core.labelling.partition import UNASSIGNED, EntryKind
-from themescope.core.labelling.provenance import Source
+from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.common.labelled.placed import MAKER, MODEL
+from themescope.jobs.common.labelled.placed import MODEL, coded_by_machine
 from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.coding import ALL, LABELLED, CodingPlan, CodingRequest, plan_of
 from themescope.jobs.common.language_models.requests import Requests, check_endpoint
@@ -211,15 +210,9 @@ def _stored(
             uncertain[rows] = True
         else:
             numbers[rows] = clusters[code - 1]
-    coded = replace(
-        state, numbers=numbers, uncertain=uncertain, notes=notes,
-        entries={key: entry for key, entry in state.entries.items() if key[0] is EntryKind.CODE},
-    )  # fmt: skip
-    origin = {
-        "from": MODEL, "name": record.name, "job": context.job_id, MAKER: [Source.MACHINE.value, args.model],
-        "prompt": plan.prompts[best].system, "report": dict(report),
-    }  # fmt: skip
-    origin |= {"task": record.origin["task"]} if "task" in record.origin else {}
+    about = {"job": context.job_id, "prompt": plan.prompts[best].system, "report": dict(report)}
+    coded, origin = coded_by_machine(record, state, numbers, args.model, **about)
+    coded = replace(coded, uncertain=uncertain, notes=notes)
     with context.writing() as w:
         for known in w.labellings.list(record.corpus_id):
             if known.origin.get("from") == MODEL and known.origin.get("job") == context.job_id:

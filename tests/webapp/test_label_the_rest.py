@@ -12,7 +12,10 @@ from tests.jobs.labelling.test_learning_from_labels import MODEL, labelling
 from tests.jobs.test_kinds import do
 from tests.webapp.hands import jobs_of, press, words_of
 from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.provenance import Source
 from themescope.db.store import Store
+from themescope.jobs.common.labelled.placed import provenance_of
+from themescope.jobs.services.labelling.agreement import coded_text
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.webapp.features.relabel.rest import RANDOM, UNSURE
 
@@ -54,6 +57,15 @@ def test_predictions_are_confirmed_corrected_and_exported(copy_home: CopyHome, h
     assert (session.partition.numbers != UNASSIGNED).sum() == 26
     table = next(d.value for d in at.dataframe if "Predicted code" in d.value.columns)
     assert len(table) == before - 2
+    press(at, "Labelling of the predictions")
+    with store.reading() as r:
+        made = r.labellings.by_name("mine · predictions")
+        state = r.labellings.snapshot(made.id).partition
+        by = provenance_of(r, made, state)
+        coder = coded_text(r, [made]).coders[0]
+    assert {(m.source, m.coder) for m in by.makers} == {(Source.MACHINE, MODEL)} and coder.machine
+    assert (state.numbers != UNASSIGNED).sum() == len(table) + 2 == coder.placed.sum()
+    assert ((by.probability > 0.2) == (state.numbers != UNASSIGNED)).all()
 
 
 def test_a_machine_label_becomes_a_persons_when_it_is_confirmed(copy_home: CopyHome, home: Path) -> None:

@@ -59,7 +59,7 @@ def test_prompt_and_estimate_are_shown_and_sent_only_after_agreement(
         with store.writing() as w:
             w.jobs.cancel_all("code-with-model", "run above")
         shown = plain_words_of(coding())
-    assert "**tiny** coded 24 sentences" in shown and "not coded: 1 examples of the prompt" in shown
+    assert "**tiny** coded 24 sentences, 1 not (example of the prompt: 1)" in shown
 
 
 def test_without_an_endpoint_the_page_says_how_to_set_one(coding: Callable[[], AppTest]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from themescope.core.labelling.changes import rewind
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, EntryKind, Partition
 from themescope.core.labelling.provenance import Approval, Maker, Provenance, Source, of_rows, provenance
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Split, split_of_title
@@ -108,6 +108,16 @@ def placed_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> 
     found = provenance_of(r, record, partition)
     own = (found.step != 0) | (record.origin.get("from") not in _COPIES)
     return np.asarray(partition.ids[found.judged & own])
+
+
+def coded_by_machine(
+    record: LabellingRecord, state: Partition, numbers: Ids, coder: str, **about: Any
+) -> tuple[Partition, dict[str, Any]]:
+    """Return what a labelling of a model begins with, and its origin: codes (n,) by the codebook of a labelling."""
+    codebook = {key: entry for key, entry in state.entries.items() if key[0] is EntryKind.CODE}
+    begun = replace(state, numbers=numbers, uncertain=np.zeros(len(numbers), np.bool_), notes={}, entries=codebook)
+    origin = {"from": MODEL, "name": record.name, MAKER: [Source.MACHINE.value, coder], **about}
+    return begun, origin | ({"task": record.origin["task"]} if "task" in record.origin else {})
 
 
 def coded_sentences(r: Unit, record: LabellingRecord, partition: Partition) -> Ids:

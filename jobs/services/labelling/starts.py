@@ -11,12 +11,12 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
-from themescope.core.labelling.provenance import Provenance
+from themescope.core.labelling.provenance import Maker, Provenance, Source, uniform
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
-from themescope.jobs.common.labelled.placed import joint_provenance, run_origin
+from themescope.jobs.common.labelled.placed import coded_by_machine, joint_provenance, run_origin
 
 MOST_SENTENCES = 200_000
 """Maximum number of sentences of a labelling; a larger corpus is labelled article by article."""
@@ -123,6 +123,31 @@ def from_labelling(labelling_id: int) -> Begin:
             known, state = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id).partition
             labels = joint_provenance(r, [known], state.ids)
         return Beginning(state, {"from": "labelling", "name": known.name}, labels)
+
+    return initial
+
+
+def from_predictions(labelling_id: int) -> Begin:
+    """Return the predicted codes of a labelling as labels of a machine; what people labelled begins unassigned.
+
+    Raises :class:`DataError` without predictions.
+    """
+
+    def initial(store: Store, new: NewLabelling) -> Beginning:
+        with store.reading() as r:
+            known, state = r.labellings.get(labelling_id), r.labellings.snapshot(labelling_id).partition
+            found = r.predictions.newest(labelling_id)
+            if found is None:
+                raise DataError(f"“{known.name}” has no predictions. Predict the rest first.")
+            ids, probabilities = r.predictions.values(found.id)
+        codes = np.array(found.codes)[probabilities.argmax(1)]
+        kept = np.isin(ids, state.ids) & np.isin(codes, [*state.clusters])  # neither removed since
+        numbers, sure = np.full(len(state.ids), UNASSIGNED, np.int64), np.full(len(state.ids), np.nan)
+        rows = state.rows(ids[kept])
+        numbers[rows], sure[rows] = codes[kept], probabilities[kept].max(1)
+        partition, origin = coded_by_machine(known, state, numbers, found.model, predictions=found.labels)
+        made = uniform(partition, Maker(Source.MACHINE, found.model))
+        return Beginning(partition, origin, replace(made, probability=sure))
 
     return initial
 

@@ -43,7 +43,7 @@ def show(found: LabellingGroup) -> None:
         return
     left, right = st.columns(2)
     names = [coder.record.name for coder in machines]
-    name = left.selectbox("Machine", names, key="agreement_machine", disabled=len(names) == 1)
+    name = left.selectbox("Machine", names, key="agreement_machine")
     machine = machines[names.index(name)]
     who = right.selectbox(
         "The people are", list(EPSILONS), index=1, key=_WHO,

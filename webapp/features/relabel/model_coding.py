@@ -110,14 +110,14 @@ def _newest(state: RelabelState) -> None:
         return
     found = job.result
     left_out = {
-        "no code fits": found["no_code"], "codes that are not in the codebook": found["invented"],
-        "unusable answers": found["unusable"], "failed": found["failed"], "examples of the prompt": found["examples"],
+        "no code fits": found["no_code"], "code not in the codebook": found["invented"],
+        "unusable answer": found["unusable"], "failed": found["failed"], "example of the prompt": found["examples"],
     }  # fmt: skip
-    others = ", ".join(f"{n:,} {what}" for what, n in left_out.items() if n)
-    others = f"; not coded: {others}" if others else ""
+    others = ", ".join(f"{what}: {n:,}" for what, n in left_out.items() if n)
+    others = f", {sum(left_out.values()):,} not ({others})" if others else ""
     st.markdown(
-        f"**{plain(found['model'])}** coded {count(found['coded'], 'sentence')} {ago(job.ended)} in "
-        f"{count(found['requests'], 'request')}, {duration(found['seconds'])}{others}."
+        f"**{plain(found['model'])}** coded {count(found['coded'], 'sentence')}{others} {ago(job.ended)}, "
+        f"by {count(found['requests'], 'request')} in {duration(found['seconds'])}."
     )
     with st.container(horizontal=True):
         page_link(
@@ -128,9 +128,12 @@ def _newest(state: RelabelState) -> None:
     if "prompts" in found:
         _prompts(found)
     if found["problems"]:
-        st.caption(f"Showing {len(found['problems']):,} of {count(found['problems_in_all'], 'text')} without a code.")
+        st.caption(
+            f"Showing {len(found['problems']):,} of {count(found['problems_in_all'], 'text')} without a usable code; "
+            "the reasons are notes of the labelling."
+        )
         rows = [(row["sentence"], row["reason"]) for row in found["problems"]]
-        draw_table(pd.DataFrame(rows, columns=["Sentence", "Reason"]), height=220)
+        draw_table(pd.DataFrame(rows, columns=["Sentence", "Reason"]), height="content" if len(rows) < 6 else 220)
 
 
 def _newest_job(labelling: str) -> JobRecord | None:

@@ -17,16 +17,20 @@ from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Estimate, Ids, Matrix
 from themescope.db.access import Right
+from themescope.db.label_records import NewLabelling
 from themescope.jobs.common.labelled.placed import judged_sentences
+from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
-from themescope.webapp.shared.components import download, draw_table
+from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.job_status import active, submit
-from themescope.webapp.shared.people import may
+from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.people import current_person, may
+from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_interval
 
 KIND = "predict-labels"
@@ -287,7 +291,18 @@ def _list(state: RelabelState, found: _Predicted) -> None:
         height=420,
     )
     st.caption(f"Showing {len(shown):,} of {len(found.ids):,}. Exports of labels do not contain predictions.")
-    download("All predictions (CSV)", lambda: _csv(found, names), f"{state.record.name} predictions.csv")
+    with st.container(horizontal=True):
+        download("All predictions (CSV)", lambda: _csv(found, names), f"{state.record.name} predictions.csv")
+        if st.button(
+            "Labelling of the predictions", icon=":material/smart_toy:",
+            help="Makes a labelling of a machine, to compare on the page Agreement with people who labelled some of "
+            "these sentences in labellings of their own.",
+        ):  # fmt: skip
+            record, name = state.record, f"{state.record.name} · predictions"[:180]
+            new = NewLabelling(record.corpus_id, name, current_person(), article_id=record.article_id)
+            made = attempt(lambda: starts.begin(queries.store(), new, starts.from_predictions(record.id)))
+            if made is not None:
+                switch_page("relabel", partition_queries.edit_view(made.name))
 
 
 def _csv(found: _Predicted, names: dict[int, str]) -> str:
