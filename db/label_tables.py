@@ -149,6 +149,7 @@ prediction = record_table(
     "prediction",
     PredictionRecord,
     reference("labelling"),
+    sa.Column("wave", Text, nullable=False, server_default=sa.text("''")),
     required("sentence_ids", sa.LargeBinary),
     required("probabilities", sa.LargeBinary),
 )

@@ -235,6 +235,12 @@ class FittedMap:
     config: UmapConfig
     seed: int
 
+    @classmethod
+    def of_points(cls, vectors: Matrix, at: Points, config: UmapConfig, seed: int) -> FittedMap:
+        """Return the function for a layout that is known: (m, 2) positions ``at`` of (m, dim) vectors."""
+        reduction = Reduction.fit(vectors, config, seed)
+        return cls(reduction, reduction.apply(vectors), at, config, seed)
+
     def __call__(self, shard: tuple[int, Matrix]) -> Points:
         """Return the (n, 2) positions of the vectors of a shard: its number and (n, dim) vectors, dense or CSR.
 

@@ -319,21 +319,24 @@ class LabellingRecord(Described):
 
 @dataclass(frozen=True, slots=True)
 class PredictionRecord(Described):
-    """Codes predicted for the sentences of a labelling that nobody had labelled. They are no labels."""
+    """Codes predicted for sentences that nobody had labelled: the rest of a labelling, or a wave. They are no labels."""
 
     id: int
     labelling_id: int
+    wave: str
+    """Name of the wave; empty for the rest of the labelling."""
     model: str
     """Name of the model of the vectors."""
     step: int
     """Last step of the labelling that was learned from."""
     labels: int
-    """Number of labels of people that were learned from."""
+    """Number of labels that were learned from: of people, for a wave also of machines."""
     sentences: int
     codes: tuple[int, ...]
     """Numbers of the clusters, in the order of the columns of probabilities."""
     report: Json
-    """Quality on held-out labels, see :class:`themescope.core.labelling.prediction.PredictionReport`."""
+    """Quality on held-out labels, see :class:`themescope.core.labelling.prediction.PredictionReport`; of a wave,
+    what fits no code, see :mod:`themescope.jobs.kinds.place_wave`."""
     created: datetime
 
 

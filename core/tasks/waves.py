@@ -22,6 +22,7 @@ from themescope.core.clustering.inputs import unit_rows
 from themescope.core.errors import DataError
 from themescope.core.types import Float32, Floats, Ids, Index, Matrix
 
+TOO_FEW = "New sentences can be assigned only if two themes have at least two sentences each."
 UNUSUAL = 0.1
 """Share of the sentences with themes that fit no better than one that fits no theme."""
 ODDS = 5.0
@@ -39,12 +40,22 @@ _TEMPERATURES = np.geomspace(0.005, 0.5, 40)
 class Assigned:
     """Themes of n sentences."""
 
-    labels: Ids
-    """(n,) theme with the most similar centre."""
-    probability: Floats
-    """(n,) calibrated probability of that theme, given that the sentence has one of them."""
+    themes: Ids
+    """(k,) numbers of the themes, ascending."""
+    probabilities: Floats
+    """(n, k) calibrated probabilities of the themes, given that the sentence has one of them."""
     fit: Floats
     """(n,) share of the sentences with themes that are as far from all centres, 0…1."""
+
+    @property
+    def labels(self) -> Ids:
+        """(n,) theme with the most similar centre."""
+        return np.asarray(self.themes[self.probabilities.argmax(axis=1)])
+
+    @property
+    def probability(self) -> Floats:
+        """(n,) probability of that theme."""
+        return np.asarray(self.probabilities.max(axis=1))
 
     @property
     def unusual(self) -> npt.NDArray[np.bool_]:
@@ -62,7 +73,7 @@ class ThemeCentres:
         given = np.asarray(labels, dtype=np.int64)
         self.themes, place, sizes = np.unique(given[given >= 0], return_inverse=True, return_counts=True)
         if (sizes > 1).sum() < 2:
-            raise DataError("New sentences can be assigned only if two themes have at least two sentences each.")
+            raise DataError(TOO_FEW)
         unit = _dense(x)[given >= 0]
         sums = np.zeros((len(self.themes), unit.shape[1]))
         np.add.at(sums, place, unit)
@@ -78,11 +89,9 @@ class ThemeCentres:
     def assign(self, x: Matrix) -> Assigned:
         """Return the themes of (n, dim) vectors."""
         cosines = _dense(x) @ self._centres.T
-        best = cosines.argmax(axis=1)
         logs = cosines / self.temperature
-        probability = np.exp(logs.max(axis=1) - _log_sum(logs))
         below = np.searchsorted(self._known, cosines.max(axis=1), side="right")
-        return Assigned(self.themes[best], probability, (1 + below) / (1 + len(self._known)))
+        return Assigned(self.themes, np.exp(logs - _log_sum(logs)[:, None]), (1 + below) / (1 + len(self._known)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ def _steps_of(labelling_id: int) -> sa.ColumnElement[bool]:
 
 
 class Predictions(RecordRepository[PredictionRecord]):
-    """Repository of predictions; of a labelling, only the newest is kept. Writing requires the admin role."""
+    """Repository of predictions; of each wave of a labelling, only the newest is kept. Writing requires the admin role."""
 
     table, record = t.prediction, PredictionRecord
 
@@ -250,19 +250,33 @@ class Predictions(RecordRepository[PredictionRecord]):
         report: Mapping[str, Any],
         ids: Ids,
         probabilities: npt.NDArray[np.floating],
+        wave: str = "",
     ) -> PredictionRecord:
-        """Store the (n, k) probabilities of k codes of n sentences in place of earlier ones."""
+        """Store the (n, k) probabilities of k codes of n sentences in place of earlier ones of the same wave."""
         if probabilities.shape != (len(ids), len(codes)):
             raise DataError(f"{len(ids)} sentences and {len(codes)} codes need a probability for each pair.")
-        self.connection.execute(t.prediction.delete().where(t.prediction.c.labelling_id == labelling_id))
-        about = {"labelling_id": labelling_id, "model": model, "step": step, "labels": labels, "created": now()}
+        c = t.prediction.c
+        self.connection.execute(t.prediction.delete().where(c.labelling_id == labelling_id, c.wave == wave))
+        about = {
+            "labelling_id": labelling_id,
+            "wave": wave,
+            "model": model,
+            "step": step,
+            "labels": labels,
+            "created": now(),
+        }
         blocks = {"sentence_ids": to_bytes(ids, "<i8"), "probabilities": to_bytes(probabilities, "<f2")}
         values = {"sentences": len(ids), "codes": codes.tolist(), "report": dict(report), **about, **blocks}
         return self.get(self._insert(t.prediction, **values))
 
     def newest(self, labelling_id: int) -> PredictionRecord | None:
-        """Return the predictions of a labelling, without the probabilities."""
-        return self._first(self._select().where(t.prediction.c.labelling_id == labelling_id))
+        """Return the predictions of the rest of a labelling, without the probabilities."""
+        return next((found for found in self.list(labelling_id) if not found.wave), None)
+
+    def list(self, labelling_id: int) -> list[PredictionRecord]:
+        """Return all predictions of a labelling, also of waves, the oldest first, without the probabilities."""
+        c = t.prediction.c
+        return self._records(self._select().where(c.labelling_id == labelling_id).order_by(c.id))
 
     def values(self, id: int) -> tuple[Ids, npt.NDArray[np.float16]]:
         """Return the ids (n,) of the sentences, ascending, and the probabilities (n, k) of the codes."""

@@ -370,6 +370,21 @@ class Maps(ResultRepository[MapRecord]):
         }
         return self.get(self._insert(t.map_, **values, **about, **blocks))
 
+    def extend(self, map_id: int, digest: str, points: MapPoints, sampled_from: int) -> MapRecord:
+        """Add sentences behind those of a map, whose points stay as they are.
+
+        ``digest`` is that of the new content, and ``sampled_from`` the number of candidates for the new points.
+        """
+        old = self._by_id(t.map_, [t.map_.c.sentence_ids, t.map_.c.points, t.map_.c.sampled_from], map_id)
+        values = {
+            "digest": digest,
+            "sampled_from": old.sampled_from + sampled_from,
+            "sentence_ids": old.sentence_ids + to_bytes(points.sentence_ids, "<i8"),
+            "points": old.points + to_bytes(points.points, "<f4"),
+        }
+        self.connection.execute(t.map_.update().where(t.map_.c.id == map_id).values(**values))
+        return self.get(map_id)
+
     def list(self, corpus_id: int | None = None) -> list[MapRecord]:
         """Return all maps (of one corpus), oldest first."""
         return self._matching(corpus_id=corpus_id)

@@ -27,6 +27,7 @@ from themescope.jobs.cli.work import done
 from themescope.jobs.common.files import whole
 from themescope.jobs.common.importing.waves import KEEP, OMIT
 from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.pipeline import follow_ups, queue_pipeline
 from themescope.jobs.services.table_files import csv_text
 
@@ -115,14 +116,39 @@ def import_(shell: Shell, files: tuple[Path, ...], then: str, **options: Any) ->
     show_default=True,
     help="omit: leave out rows whose id or text the corpus has already; they are counted in any case.",
 )
+@click.option(
+    "--then",
+    type=click.Choice(("nothing", "place")),
+    default="place",
+    show_default=True,
+    help="place: compute vectors, map positions and predicted codes of the wave afterwards, as the pages do.",
+)
 @_file_options
-def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], **options: Any) -> None:
+def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then: str, **options: Any) -> None:
     """Add FILES to a corpus as a wave. Nothing that is stored changes: ids, labels, vectors and maps stay."""
     args = _arguments(files, options)
     args["columns"] = dict(pair.split("=", 1) for pair in columns if "=" in pair)
     if wrong := [pair for pair in columns if "=" not in pair]:
         raise ConfigError(f"--column {wrong[0]} must name two columns, as in Party=party.")
-    _report(shell, shell.run("append-corpus", args))
+    result = shell.run("append-corpus", args)
+    if then == "place":
+        placing = {"corpus": args["corpus"], "wave": args["wave"].strip()}
+        result["then"] = (
+            {"place-wave": f"job {enqueue(shell.store, 'place-wave', placing, after=result['job']).id}"}
+            if shell.background
+            else shell.run("place-wave", placing)
+        )
+    _report(shell, result)
+
+
+@click.command("place")
+@click.argument("corpus")
+@click.option("--wave", default="", help="Name of the wave; default: the newest.")
+@common
+@pass_shell
+def place_wave(shell: Shell, corpus: str, wave: str) -> None:
+    """Place a wave of CORPUS: embed it, add it to the maps, predict its codes and find new themes."""
+    done(shell, shell.run("place-wave", {"corpus": corpus, "wave": wave}))
 
 
 def _arguments(files: Sequence[Path], options: dict[str, Any]) -> dict[str, Any]:

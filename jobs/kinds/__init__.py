@@ -80,6 +80,16 @@ REGISTRY = Registry(
             link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
         ),
         JobCard(
+            id="place-wave",
+            title="Place a wave",
+            summary="Embeds the sentences of a wave, adds them to maps, predicts their codes and finds new themes.",
+            source="McInnes et al. 2018 (transform), Kulldorff 1997 (scan statistic), Guo et al. 2017 (calibration)",
+            factory="themescope.jobs.kinds.place_wave:place_wave",
+            config="themescope.jobs.kinds.place_wave:PlaceWaveConfig",
+            pages=("corpora", "relabel", "map"),
+            link=ResultLink("corpora", {"view": "Read"}, {"corpus": "corpus"}),
+        ),
+        JobCard(
             id="build-triplets",
             title="Sample triplets",
             summary="Samples weakly labelled triplets (pivot, same section, other section) from a corpus.",

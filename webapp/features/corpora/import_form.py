@@ -20,6 +20,7 @@ from themescope.core.text.languages import language_name
 from themescope.core.text.splitting import LANGUAGES
 from themescope.core.types import CodingUnit
 from themescope.jobs.common.model_choice import language_of_file
+from themescope.jobs.queue.control import enqueue
 from themescope.jobs.services.pipeline import ANALYSED, queue_pipeline
 from themescope.webapp.features.corpora import import_target
 from themescope.webapp.shared import input_files, queries
@@ -218,7 +219,10 @@ def _queue(args: dict[str, Any], key: int, turn: int) -> None:
     else:
         job = submit("append-corpus", args | import_target.wave_arguments(key), f"Add {name}")
     if job is not None:
-        if target is None and not st.session_state.get("corpora_only_import"):
+        if target is not None:
+            placing = {"corpus": target, "wave": name}
+            follow(lambda: [enqueue(queries.store(), "place-wave", placing, after=job.id)])
+        elif not st.session_state.get("corpora_only_import"):
             follow(lambda: queue_pipeline(queries.store(), args["corpus"], args["language"], after=job.id))
         st.session_state["corpora_import_round"] = turn + 1
         st.session_state.pop("corpora_uploaded", None)

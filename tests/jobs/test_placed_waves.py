@@ -1,0 +1,162 @@
+"""A wave is placed: vectors, points and predicted codes for its sentences alone; what is stored stays as it is."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.test_kinds import do
+from tests.jobs.test_waves import stored
+from themescope.core.errors import DataError, UnknownNameError
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.types import Ids
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+
+MODEL = "static-wikipedia"
+THEMES = {
+    "Housing": ("rent", "flat", "landlord", "apartment", "tenant", "housing"),
+    "Trains": ("train", "station", "railway", "track", "platform", "locomotive"),
+    "Schools": ("teacher", "school", "pupil", "lesson", "classroom", "homework"),
+}
+NEW = ("virus", "vaccine", "infection", "hospital", "epidemic", "disease")
+_FRAMES = ("The {} was bad and the {} was worse.", "We need a better {} and another {}.", "Why is the {} like a {}?",
+           "A {} is what people want, not a {}.", "Nobody asked about the {} or the {}.")  # fmt: skip
+
+
+def sentences(words: tuple[str, ...], count: int, seed: int) -> list[str]:
+    """Different sentences with two words of a theme each."""
+    pairs = [(one, other) for one in words for other in words if one != other]
+    every = [frame.format(*pair) for pair in pairs for frame in _FRAMES]
+    return [every[i] for i in np.random.default_rng(seed).permutation(len(every))[:count]]
+
+
+def write(path: Path, texts: list[str]) -> str:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["text"], *([text] for text in texts)])
+    return str(path)
+
+
+def listed(store: Store, kind: str, file: str, **args: Any) -> None:
+    do(store, kind, files=[file], corpus="C", reader="table", settings={"text": "text", "rows": "sentences"}, **args)
+
+
+def begin(store: Store) -> LabellingSession:
+    """A labelling of the whole project with a cluster for each theme."""
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+    record = starts.begin(store, NewLabelling(corpus.id, "mine", ""), starts.from_nothing)
+    session = LabellingSession(store, record.id, "")
+    for name, words in THEMES.items():
+        ids = [i for i, text in session.texts.items() if any(word in text for word in words)]
+        session.do(op.create(session.partition, session.next_number, name, np.array(ids, np.int64)))
+    return session
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the list "C", its vectors, map and labelling, and a wave that is not placed."""
+    folder = tmp_path_factory.mktemp("files")
+    old = [text for words in THEMES.values() for text in sentences(words, 60, 0)]
+    wave = [text for words in THEMES.values() for text in sentences(words, 10, 1)]
+
+    def fill(store: Store) -> None:
+        listed(store, "import-corpus", write(folder / "old.csv", old))
+        do(store, "embed", corpus="C", model=MODEL)
+        do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
+        begin(store)
+        listed(store, "append-corpus", write(folder / "new.csv", wave + sentences(NEW, 20, 2)), wave="spring")
+
+    return make_home(fill)
+
+
+def wave_of(store: Store) -> Ids:
+    with store.reading() as r:
+        return r.corpora.sentence_ids(r.corpora.by_name("C").id, 1)
+
+
+def test_only_the_wave_is_computed_and_the_old_stays_byte_by_byte(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    before, ids = stored(store), wave_of(store)
+    with store.reading() as r:
+        (record,) = r.maps.list()
+        old = r.maps.points(record.id)
+    result = do(store, "place-wave", corpus="C")
+    assert (result["wave"], result["sentences"], result["embedded"]) == ("spring", 50, 1)
+    assert result["maps"] == [{"map": record.name, "map_id": record.id, "points": 50}] and result["left_out"] == {}
+    after = stored(store)
+    for table in set(before) - {"map", "embedding"}:
+        assert after[table] == before[table], table
+    assert set(before["embedding"]) < set(after["embedding"])
+    with store.reading() as r:
+        (placed,) = r.maps.list()
+        points = r.maps.points(record.id)
+    assert points.points[: len(old.points)].tobytes() == old.points.tobytes() and placed.digest != record.digest
+    assert points.sentence_ids.tolist() == [*old.sentence_ids.tolist(), *ids.tolist()]
+    assert placed.sampled_from == record.sampled_from + 50 and np.isfinite(points.points).all()
+    again = do(store, "place-wave", corpus="C", wave="spring")
+    assert (again["embedded"], again["maps"][0]["points"]) == (0, 0)
+
+
+def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    do(store, "place-wave", corpus="C")
+    with store.reading() as r:
+        (labelling,) = r.labellings.list()
+        (found,) = r.predictions.list(labelling.id)
+        assert r.predictions.newest(labelling.id) is None  # the rest is a layer of its own
+        ids, probabilities = r.predictions.values(found.id)
+        texts = {i: s.text for i, s in r.corpora.sentences_by_id(ids).items()}
+        names = {n: c.name for n, c in r.labellings.snapshot(labelling.id).partition.clusters.items()}
+    assert (found.wave, found.model, found.labels) == ("spring", MODEL, 180) and ids.tolist() == wave_of(store).tolist()
+    best = [names[found.codes[row]] for row in probabilities.argmax(1)]
+    truth = [next((n for n, words in THEMES.items() if any(w in texts[i] for w in words)), "") for i in ids.tolist()]
+    known = [(one, other) for one, other in zip(best, truth, strict=True) if other]
+    assert np.mean([one == other for one, other in known]) > 0.9 and np.allclose(probabilities.sum(1), 1, atol=0.01)
+    (candidate,) = found.report["candidates"]
+    new = {i for i, name in zip(ids.tolist(), truth, strict=True) if not name}
+    assert len(new & set(candidate["sentences"])) > 15 and len(set(candidate["sentences"]) - new) < 3
+    assert any(word in candidate["name"].lower() for word in NEW)
+
+
+def test_labellings_that_cannot_be_predicted_are_named_with_the_reason(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+    starts.begin(store, NewLabelling(corpus.id, "empty", ""), starts.from_nothing)
+    starts.begin(store, NewLabelling(corpus.id, "blind", "", blind=True), starts.from_nothing)
+    result = do(store, "place-wave", corpus="C")
+    assert [one["labelling"] for one in result["labellings"]] == ["mine"]
+    assert "two themes" in result["left_out"]["empty"] and "Blind" in result["left_out"]["blind"]
+
+
+def test_sentences_that_have_codes_are_not_predicted_again(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        (labelling,) = r.labellings.list()
+    session = LabellingSession(store, labelling.id, "")
+    session.extend()
+    placed = wave_of(store)[:7]
+    session.do(op.assign(session.partition, placed, 1))
+    do(store, "place-wave", corpus="C")
+    with store.reading() as r:
+        ids, _ = r.predictions.values(r.predictions.list(labelling.id)[0].id)
+    assert set(ids.tolist()) == set(wave_of(store).tolist()) - set(placed.tolist())
+    assert (session.partition.numbers == UNASSIGNED).sum() == len(ids)
+
+
+def test_a_wave_must_exist(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    with pytest.raises(UnknownNameError, match="spring"):
+        do(store, "place-wave", corpus="C", wave="sprung")
+    listed_file = home.parent / "other.csv"
+    write(listed_file, ["One sentence.", "Another one."])
+    do(store, "import-corpus", files=[str(listed_file)], corpus="D", reader="table", settings={"text": "text"})
+    with pytest.raises(DataError, match="No wave was added"):
+        do(store, "place-wave", corpus="D")
