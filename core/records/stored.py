@@ -319,7 +319,7 @@ class LabellingRecord(Described):
 
 @dataclass(frozen=True, slots=True)
 class PredictionRecord(Described):
-    """Codes predicted for sentences that nobody had labelled: the rest of a labelling, or a wave. They are no labels."""
+    """Codes predicted for sentences without a label: the rest of a labelling, or a wave. They are no labels."""
 
     id: int
     labelling_id: int

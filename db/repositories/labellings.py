@@ -235,7 +235,7 @@ def _steps_of(labelling_id: int) -> sa.ColumnElement[bool]:
 
 
 class Predictions(RecordRepository[PredictionRecord]):
-    """Repository of predictions; of each wave of a labelling, only the newest is kept. Writing requires the admin role."""
+    """Repository of predictions, the newest of each wave of a labelling. Writing requires the admin role."""
 
     table, record = t.prediction, PredictionRecord
 

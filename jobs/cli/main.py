@@ -35,9 +35,9 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, append, place_wave, skipped, triplets, train, add_model, export_model, embed, similar, cluster, name_themes,
-    code, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker, backup, restore,
-    demo, doctor,
+    import_, append, place_wave, skipped, triplets, train, add_model, export_model, embed, similar, cluster,
+    name_themes, code, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker,
+    backup, restore, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)
