@@ -210,12 +210,14 @@ def _stored(
             uncertain[rows] = True
         else:
             numbers[rows] = clusters[code - 1]
-    about = {"job": context.job_id, "prompt": plan.prompts[best].system, "report": dict(report)}
+    with context.store.reading() as r:
+        job = r.jobs.get(context.job_id).created.isoformat()  # ids of jobs of other stores are the same
+    about = {"job": job, "prompt": plan.prompts[best].system, "report": dict(report)}
     coded, origin = coded_by_machine(record, state, numbers, args.model, **about)
     coded = replace(coded, uncertain=uncertain, notes=notes)
     with context.writing() as w:
         for known in w.labellings.list(record.corpus_id):
-            if known.origin.get("from") == MODEL and known.origin.get("job") == context.job_id:
+            if known.origin.get("from") == MODEL and known.origin.get("job") == job:
                 return known
         name = w.labellings.usable_name(args.name or f"{record.name} · {args.model}")
         new = NewLabelling(record.corpus_id, name, args.person, article_id=record.article_id, origin=origin)

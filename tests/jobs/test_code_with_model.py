@@ -19,13 +19,14 @@ from themescope.core.labelling.provenance import Source
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
 from themescope.db.label_records import NewLabelling
+from themescope.db.repositories.jobs import Jobs
 from themescope.db.store import Store
 from themescope.jobs.cli.main import main
 from themescope.jobs.common.labelled.placed import judged_sentences, placed_sentences, provenance_of
 from themescope.jobs.common.language_models import client
 from themescope.jobs.common.language_models.client import Endpoint
 from themescope.jobs.common.language_models.coding import CodingRequest, estimate, newest_result, plan_of
-from themescope.jobs.queue.foreground import JobFailed, run_here
+from themescope.jobs.queue.foreground import JobFailed, resume_here, run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
 from themescope.jobs.services.labelling.session import LabellingSession
@@ -248,6 +249,30 @@ def test_only_what_is_missing_is_sent_again(sqlite_store: Store, ask: Ask, monke
         assert (again["requests"], again["known"], again["coded"]) == (0, 3, len(TEXTS))
     kept = "".join(file.read_text() for file in (sqlite_store.settings.home / "answers").iterdir())
     assert "river" not in kept and "sk-never" not in kept
+
+
+def test_a_job_that_is_run_again_makes_no_second_labelling(
+    sqlite_store: Store, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker dies after the labelling was stored, and before the job ended."""
+    finish = Jobs.finish
+
+    def dies(self: Jobs, *args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(Jobs, "finish", finish)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Jobs, "finish", dies)
+    with language_model_server(good) as server:
+        with pytest.raises(KeyboardInterrupt):
+            ask(server)
+        with sqlite_store.reading() as r:
+            (job,) = r.jobs.list()
+        monkeypatch.setattr("themescope.jobs.queue.foreground.STALE_S", 0.0)
+        store = Store(replace(sqlite_store.settings, llm_url=server.url, llm_model="tiny"))
+        again = resume_here(store, "code-with-model", job.args, quiet=True)
+    assert again["requests"] == 0 and again["labelling"] == "mine · tiny" and len(server.requests) == 3
+    with sqlite_store.reading() as r:
+        assert sorted(record.name for record in r.labellings.list()) == ["mine", "mine · tiny"]
 
 
 def test_prompts_are_compared_on_the_labels_of_people(ask: Ask) -> None:
