@@ -68,8 +68,8 @@ def code(shell: Shell, labelling: str, send: bool, prices: tuple[float, float], 
             "seconds, about": "unknown before the first job" if found.seconds is None else round(found.seconds),
         }  # fmt: skip
         about |= {"cost, about": round(found.cost(*prices), 4)} if any(prices) else {}
-        text = f"{plan.text()}\n\n{pairs(about)}\n\nNothing was sent. With --send, this goes to {endpoint.url}."
-        shell.show({"sent": False, **about, "text": plan.text()}, text)
+        text = f"{plan.text}\n\n{pairs(about)}\n\nNothing was sent. With --send, this goes to {endpoint.url}."
+        shell.show({"sent": False, **about, "text": plan.text}, text)
         return
     args = {"labelling": labelling, "endpoint": endpoint.url, "model": endpoint.model, "texts": plan.digest}
     result = shell.run(KIND, args | {"send": True, "instructions": list(instructions), **options})

@@ -29,6 +29,7 @@ from themescope.jobs.common.language_models.coding import CodingRequest, estimat
 from themescope.jobs.queue.foreground import JobFailed, resume_here, run_here
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.agreement import coded_text, left_out
+from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 
 THEMES = {"water": "The cold river number {} flows", "money": "Taxes of year {} rose", "music": "She sang song {}"}
@@ -114,13 +115,17 @@ def test_the_codes_are_a_labelling_of_a_machine(sqlite_store: Store, labelling: 
     assert state.clusters == own.clusters and made.owner == "ada" and "About rivers" in made.origin["prompt"]
     assert text.coders[1].placed.sum() == len(TEXTS) and (text.coders[1].judged[1:] == text.coders[0].judged[1:]).all()
     assert reasons == {made.id: "coded by a model, not by a person"}
+    section = methods_section(sqlite_store, [mine.id, made.id]).markdown
+    assert "1 person made 1 labelling" in section and "The language model “tiny” coded 24 sentences" in section
+    with pytest.raises(DataError, match="labelling of a person"):
+        methods_section(sqlite_store, [made.id])
 
 
 def test_what_is_sent_is_what_the_plan_shows(sqlite_store: Store, labelling: LabellingRecord, ask: Ask) -> None:
     plan = plan_of(sqlite_store, CodingRequest("mine"))
     with language_model_server(good) as server:
         ask(server)
-    shown = plan.text()
+    shown = plan.text
     for request in server.requests:
         system, user = (message["content"] for message in request.payload["messages"])
         assert system in shown and user in shown and "secret" not in system

@@ -92,8 +92,9 @@ class CodingPlan:
         """Digest of everything that may be sent."""
         return digest_of({"prompts": [prompt.system for prompt in self.prompts], "texts": self.texts})
 
+    @cached_property
     def text(self) -> str:
-        """Return the messages of all requests, with each prompt once."""
+        """Messages of all requests, with each prompt once."""
         blocks = [f"[system, prompt {place}]\n{prompt.system}" for place, prompt in enumerate(self.prompts, 1)]
         for number, (prompt, batch) in enumerate(self.requests, 1):
             which = f"prompt {self.prompts.index(prompt) + 1}" if len(self.prompts) > 1 else "user"

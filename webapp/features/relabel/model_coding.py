@@ -43,7 +43,6 @@ def show(state: RelabelState) -> None:
         running = [job for job in queries.active_jobs({KIND}) if job.args.get("labelling") == state.record.name]
         if running:
             st.fragment(lambda: active(running, f"relabel_coding_{state.record.id}"), run_every=_POLL_S)()
-            return
         _newest(state)
         if not may(Right.MANAGE):
             st.caption("Sending texts to a language model requires the admin role.")
@@ -80,7 +79,7 @@ def _form(state: RelabelState, model: Endpoint) -> None:
         "labelling": state.record.name, "person": current_person(), "sentences": wanted.sentences, "limit": limit,
         "batch": batch, "instructions": list(instructions), "texts": plan.digest,
     }  # fmt: skip
-    model_requests.agreement(KIND, args, plan.text(), model, key, "Send and code")
+    model_requests.agreement(KIND, args, plan.text, model, key, "Send and code")
 
 
 @st.cache_resource(show_spinner="Reading the sentences …", max_entries=4, ttl=60)
@@ -119,9 +118,9 @@ def _newest(state: RelabelState) -> None:
         f"**{plain(found['model'])}** coded {count(found['coded'], 'sentence')}{others} {ago(job.ended)}, "
         f"by {count(found['requests'], 'request')} in {duration(found['seconds'])}."
     )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         page_link(
-            "relabel", found["labelling"], icon=":material/edit_note:",
+            "relabel", plain(found["labelling"]), icon=":material/edit_note:",
             view=partition_queries.edit_view(found["labelling"]),
         )  # fmt: skip
         page_link("agreement", "Compare with people", icon=":material/handshake:")
