@@ -300,16 +300,6 @@ def free_name(partition: Partition, wanted: str) -> str:
     return name
 
 
-def with_duplicates(ids: Ids, texts: dict[int, str]) -> Ids:
-    """Return ``ids`` and the ids of sentences with the same text (case and spaces ignored), ascending.
-
-    ``texts`` contains every sentence of the labelling.
-    """
-    folded = {i: " ".join(text.split()).casefold() for i, text in texts.items()}
-    wanted = {folded[int(i)] for i in ids if int(i) in folded}
-    return np.array(sorted({*(int(i) for i in ids), *(i for i, t in folded.items() if t in wanted)}), dtype=np.int64)
-
-
 def new_cluster(partition: Partition, number: int, name: str, colour: int | None) -> Cluster:
     """Return a new theme; a missing colour is the first of the least used ones."""
     shade = free_colour(partition) if colour is None else _colour(colour)

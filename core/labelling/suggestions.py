@@ -16,6 +16,7 @@ import numpy as np
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import canonical_labels, extended_labels, squared_lengths, unit_rows
+from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.compute.neighbours import nearest_neighbours
 from themescope.core.errors import DataError
 from themescope.core.labelling.codebook import entries as codebook
@@ -295,16 +296,18 @@ def propose(
 ) -> list[ClusterPart]:
     """Divide (n,) sentences by their (n, dim) vectors into at most ``k`` parts, the largest part first.
 
-    Raises :class:`DataError` if there are fewer sentences than parts.
+    Identical texts count once and stay together. Raises :class:`DataError` if there are fewer of them than parts.
     """
     from themescope.core.clustering.naming import theme_names, theme_words
 
-    if len(ids) < max(k, FEWEST):
-        raise DataError(f"{len(ids)} sentences cannot be divided into {k} parts.")
-    compared = np.sort(np.random.default_rng(seed).permutation(x.shape[0])[:MOST])
-    some = canonical_labels(CLUSTERERS.build(clusterer).fit_predict(x[compared], k, seed))
+    different = distinct_texts(texts)
+    points = different.vectors(x)
+    if points.shape[0] < max(k, FEWEST):
+        raise DataError(f"{points.shape[0]} different sentences cannot be divided into {max(k, FEWEST)} parts.")
+    compared = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:MOST])
+    some = canonical_labels(CLUSTERERS.build(clusterer).fit_predict(points[compared], k, seed))
     found = int(some.max()) + 1
-    labels = extended_labels(x, compared, some, found)
+    labels = extended_labels(points, compared, some, found)[different.place]
     names = theme_names(theme_words(texts, labels, found))
     inside = [np.flatnonzero(labels == c) for c in range(found)]
     parts = [ClusterPart(name, by_centrality(ids[rows], x[rows])) for name, rows in zip(names, inside, strict=True)]

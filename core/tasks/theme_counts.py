@@ -59,7 +59,7 @@ def suggest(x: Matrix, calibration: PairCalibration, most: int, seed: int) -> Co
     most = max(min(most, n // 2), 2)
     if n < 4 or most == 2:
         k = min(2, n)
-        return CountSuggestion(k, k, k, "There are too few sentences for another number of themes.")
+        return CountSuggestion(k, k, k, "There are too few different sentences for another number of themes.")
     effective = effective_themes(x, seed)
     found = calibration.count(effective)
     random = np.random.default_rng(seed)

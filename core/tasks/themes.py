@@ -14,18 +14,21 @@ from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import extended_labels
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
+from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
-from themescope.core.types import Labels, Matrix, Sentence
+from themescope.core.types import Ids, Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 100_000
 """Minimum and maximum number of sentences of a list; 100,000 take 20 s and 1.3 GB on two cores."""
 COMPARED = 6_000
-"""Maximum number of sentences that are clustered (0.3 GB); the others are assigned to the nearest theme."""
+"""Maximum number of different texts that are clustered (0.3 GB); the others are assigned to the nearest theme."""
 
+_FREQUENT = 5
+"""Maximum number of repeated texts in the result."""
 _DUPLICATE = 0.5
 """Common trigrams of two near-duplicates, as a share of all of theirs."""
 
@@ -74,16 +77,21 @@ class Themes:
     labels: Labels
     themes: tuple[Theme, ...]
     margins: npt.NDArray[np.float32]
-    """(n,) mean cosine to the own theme minus that to the nearest other theme; negative for uncertain sentences."""
+    """(n,) mean cosine to the own theme minus that to the nearest other theme, each text counted once; negative for
+    uncertain sentences."""
     curves: Curves
     reason: str
     """Reason for this number of themes; empty if it was given."""
     interval: tuple[int, int]
     """90 % interval of the suggested number of themes, also where another number was given."""
     compared: int
-    """Number of sentences that were clustered; the others were assigned."""
+    """Number of texts that were clustered; the others were assigned."""
     shared: float
     """Weight of shared words, against 1 for the model."""
+    distinct: int
+    """Number of different texts."""
+    frequent: tuple[tuple[int, int], ...]
+    """Row and number of copies of the most frequent texts that occur more than once."""
 
 
 def find_themes(
@@ -96,6 +104,9 @@ def find_themes(
 ) -> Themes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
+    Identical texts share a theme. Each counts once in everything but the sizes of the themes, and those of a tenth of
+    the rows or more join the nearest theme of the others (:mod:`themescope.core.clustering.repeats`). So the result
+    depends neither on copies nor on the order of the rows.
     The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
@@ -104,50 +115,70 @@ def find_themes(
     n = len(texts)
     if vectors.shape[0] != n:
         raise DataError(f"There are {n:,} sentences but {vectors.shape[0]:,} vectors.")
-    if n < max(FEWEST, config.k):
-        raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
     if n > MOST:
         raise DataError(f"{n:,} sentences are too many for one list (at most {MOST:,}). Use a part of them.")
+    different = distinct_texts(texts)
+    m = len(different.rows)
+    if n < max(FEWEST, config.k):
+        raise DataError(f"{n} sentences are too few: themes need at least {max(FEWEST, config.k)}.")
+    if m < config.k:
+        raise DataError(f"{n:,} sentences with {m} different texts are too few for {config.k} themes. Ask for fewer.")
+    texts, vectors = [texts[row] for row in different.rows.tolist()], different.vectors(vectors)
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
-    suggestion = suggest(vectors, calibration, config.most, seed)
+    usual = different.usual(max(FEWEST, config.k))
+    suggestion = suggest(vectors[usual], calibration, config.most, seed)
     k = config.k or suggestion.k
-    rows = np.sort(random.permutation(n)[: config.sample])
-    ks = candidates(k, len(rows))
+    rows = usual[np.sort(random.permutation(len(usual))[: config.sample])]
+    ks = candidates(k, len(rows)) if k > 1 else ()
     curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
     shared = calibration.shared if config.shared is None else config.shared
     if sparse.issparse(vectors):
         shared = 0.0
     elif shared:
-        vectors = _with_words(texts, vectors, shared)
-    report.progress(0.7, 1, f"clustering {n:,} sentences")
-    compared = np.sort(random.permutation(n)[:COMPARED])
-    found: Labels = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
-    labels = _by_size(extended_labels(vectors, compared, found, k), k)
+        vectors = _with_words(texts, vectors, shared, usual)
+    report.progress(0.7, 1, f"clustering {m:,} different sentences")
+    compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
+    found: Labels = np.arange(len(compared), dtype=np.int32)
+    if k < len(compared):
+        found = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
+    labels = _by_size(extended_labels(vectors, compared, found, k), different.counts, k)
     report.progress(0.95, 1, "naming the themes")
     own, other = mean_cosines(vectors, labels, k)
+    # In a theme of a single text, the mean over the other rows is 1 if there are any.
+    own[(np.bincount(labels, minlength=k)[labels] == 1) & (different.counts > 1)] = 1.0
     words = theme_words(texts, labels, k, config.words)
+    sizes = np.bincount(labels, different.counts, k).astype(int).tolist()
+    central = [_central(texts, own, np.flatnonzero(labels == c), config.central) for c in range(k)]
     themes = tuple(
-        Theme(name, found, int((labels == c).sum()), _central(texts, own, np.flatnonzero(labels == c), config.central))
-        for c, (name, found) in enumerate(zip(theme_names(words), words, strict=True))
+        Theme(name, found, size, tuple(different.rows[list(rows)].tolist()))
+        for name, found, size, rows in zip(theme_names(words), words, sizes, central, strict=True)
     )
+    margins = (own - other).astype(np.float32)
     reason = "" if config.k else suggestion.reason
     interval = (suggestion.low, suggestion.high)
-    return Themes(labels, themes, (own - other).astype(np.float32), curves, reason, interval, len(compared), shared)
+    return Themes(
+        labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
+        m, different.frequent(_FREQUENT),
+    )  # fmt: skip
 
 
-def _with_words(texts: Sequence[str], vectors: Any, shared: float) -> Matrix:
-    """Return (n, dim + words of the list) CSR rows without empty columns."""
-    sentences = [Sentence(text, position=i) for i, text in enumerate(texts)]
+def _with_words(texts: Sequence[str], vectors: Any, shared: float, usual: Ids) -> Matrix:
+    """Return (n, dim + words of the list) CSR rows without empty columns.
+
+    Texts that are not ``usual`` are an article of their own, since they must not change the weights of words.
+    """
+    other = np.isin(np.arange(len(texts)), usual, invert=True).tolist()
+    sentences = [Sentence(text, position=i, article_id=int(other[i])) for i, text in enumerate(texts)]
     joined = concatenate_with_tfidf([np.asarray(vectors, np.float32)], sentences, shared)
     return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
 
 
-def _by_size(labels: Labels, k: int) -> Labels:
-    """Renumber clusters by falling size, ties by first sentence."""
+def _by_size(labels: Labels, counts: Ids, k: int) -> Labels:
+    """Renumber clusters of (m,) texts by falling number of rows, ties by first text."""
     first = np.full(k, len(labels))
     np.minimum.at(first, labels, np.arange(len(labels)))
-    order = np.lexsort((first, -np.bincount(labels, minlength=k)))
+    order = np.lexsort((first, -np.bincount(labels, counts, k)))
     rank = np.empty(k, np.int32)
     rank[order] = np.arange(k, dtype=np.int32)
     return np.asarray(rank[labels])

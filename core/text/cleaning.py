@@ -14,6 +14,7 @@ _UNSEEN = re.compile("[\u0000\u00ad\u200b\u2060\ufeff]")
 
 _ALIKE = str.maketrans(dict.fromkeys("‘’‚‛′‹›`´", "'") | dict.fromkeys("“”„‟″«»〝〞", '"')
                        | dict.fromkeys("‐‑‒–—―−", "-") | {"…": "..."})  # fmt: skip
+_OUTER = " .,;:!?\"'()[]{}<>*¡¿。、・「」『』،؛؟।"
 
 
 def clean(text: str) -> str:
@@ -29,3 +30,14 @@ def comparable(text: str) -> str:
     These are quotation marks, apostrophes, dashes and dots. It is compared, never stored.
     """
     return clean(text).translate(_ALIKE).replace("''", '"').casefold()
+
+
+def text_key(text: str) -> str:
+    """Return a text without letter case, repeated spaces and punctuation around it: identical texts have the same.
+
+    Characters that are compatible in Unicode, such as letters of full width, are the same (NFKC). Punctuation stays
+    where nothing but marks would remain, as in ":-)". It is compared, never stored.
+    """
+    flat = " ".join(comparable(unicodedata.normalize("NFKC", text)).split())
+    inner = flat.strip(_OUTER)
+    return inner if any(map(str.isalnum, inner)) else flat

@@ -166,8 +166,16 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     counts = {"skipped": dict(sheet.account.skipped), "changed": dict(sheet.account.changed)}
     told = [f"{name}  {n:,} × {reason}" for name, reasons in counts.items() for reason, n in reasons.items()]
     told += [f"read as  {name}: {note}" for name, note in sheet.account.notes.items()]
+    told += [f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}" for row, copies in found.frequent]
     shell.show(
-        {"file": str(out), "sentences": len(texts), "reason": found.reason, "themes": themes, "seconds": seconds}
+        {
+            "file": str(out),
+            "sentences": len(texts),
+            "distinct": found.distinct,
+            "reason": found.reason,
+            "themes": themes,
+            "seconds": seconds,
+        }
         | {"input": {**counts, **sheet.account.notes}},
         "\n".join(
             filter(None, [found.reason, table(themes), *told, f"{len(texts):,} sentences in {out}, {seconds} s"])

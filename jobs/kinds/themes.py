@@ -151,6 +151,8 @@ class _Work:
             "interval": list(themes.interval),
             "sentences": len(sentences),
             "compared": themes.compared,
+            "distinct": themes.distinct,
+            "frequent": [{"id": int(ids[row]), "count": copies} for row, copies in themes.frequent],
             "sampled_from": self.corpus.sentences,
         } | ({"article": self.article, "title": self.articles[0].title} if self.article else {})
         with self.context.writing() as w:
@@ -176,6 +178,7 @@ def _result(run: RunRecord, corpus: CorpusRecord, model: ModelRecord, cached: bo
         "cached": cached,
         "seconds": round(run.seconds, 3),
         "sentences": run.config["sentences"],
+        "distinct": run.config.get("distinct", run.config["sentences"]),
         "k": len(run.config["themes"]),
         "reason": run.config["reason"],
         "interval": run.config.get("interval"),  # results of earlier versions have none

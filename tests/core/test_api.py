@@ -70,7 +70,8 @@ def test_themes_of_a_list_of_sentences(folder: Path) -> None:
 
 
 def test_the_calibration_of_a_model_decides_the_number_of_themes(folder: Path, tmp_path: Path) -> None:
-    sentences = [f"The {noun} {verb} the sea." for noun in ("river", "violin", "tax") for verb in ("meets", "has")] * 3
+    verbs = ("meets", "has", "crosses", "fills", "leaves", "finds")
+    sentences = [f"The {noun} {verb} the sea." for noun in ("river", "violin", "tax") for verb in verbs]
     model = themescope.load(folder)
     assert model.calibration == DEFAULT_CALIBRATION
     save_model(model.fitted, "mean-vectors", tmp_path, {})

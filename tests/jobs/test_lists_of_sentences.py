@@ -94,6 +94,21 @@ def test_themes_are_found_once(listed: Store) -> None:
     assert {labels[ids.tolist().index(i)] for i in central} == {0}
 
 
+def test_identical_sentences_share_a_theme(listed: Store, tmp_path: Path) -> None:
+    texts = [f"The {noun} number {i} is here." for noun in ("cell", "tax") for i in range(8)]
+    file = tmp_path / "answers.csv"
+    file.write_text("\n".join(["text", *texts, *["Don't know", "don't know."] * 5]), encoding="utf-8")
+    do(listed, "import-list", file=str(file), corpus="Answers", column="text")
+    result = do(listed, "find-themes", corpus="Answers", model="M", settings={"k": 2})
+    assert (result["sentences"], result["distinct"]) == (26, 17)
+    with listed.reading() as r:
+        run = r.runs.get(result["run_id"])
+        (labels,) = r.runs.labels(run.id).values()
+        ids, _ = r.runs.margins(run.id, Split.TEST)
+    assert run.config["frequent"] == [{"id": int(ids[17]), "count": 10}]
+    assert len(set(labels[16:].tolist())) == 1 and np.unique(labels).tolist() == [0, 1]
+
+
 def test_mistakes_are_told(listed: Store, claims: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="column called 'text'"):
         do(listed, "import-list", file=str(claims), corpus="X", column="text")

@@ -57,7 +57,9 @@ def analysed(filled_store: Store) -> Store:
                 "reason": "At 2 clusters.",
                 "interval": [2, 4],
                 "sentences": 12,
-                "compared": 12,
+                "compared": 9,
+                "distinct": 9,
+                "frequent": [{"id": int(ids[2]), "count": 3}, {"id": int(ids[0]), "count": 2}],
             },
             assignments={article.id: labels},
             margins={Split.TEST: (ids, np.linspace(-0.1, 0.5, 12).astype(np.float32))},
@@ -102,6 +104,13 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
     at.selectbox(key=state.THEME).set_value("2. two").run()
     assert [row["theme"] for row in listed(at)] == ["two"] * 5
     assert "theme 2. two · themes of My list" in words_of(at).replace("\\", "")
+
+
+def test_repeated_texts_are_named_with_their_share(analysed: Store, open_page: Open) -> None:
+    (told,) = (info.value for info in open_page("themes", view="Results", corpus="My list").info)
+    told = told.replace("\\", "")
+    assert told.startswith("25% of the sentences have the same text: “Sentence 2 of the list.” (3 of 12). Next: “=0 ")
+    assert "each of the 9 different texts counts once" in told
 
 
 def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) -> None:

@@ -6,7 +6,6 @@ The waves are in the report of the corpus, and name and date of each in columns 
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from themescope.core.columns import ColumnLevel, ColumnType, TypedColumn, plain_values, summary
 from themescope.core.records.stored import CorpusRecord
+from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Sentence, Value
 from themescope.db.store import Unit
 
@@ -84,10 +84,8 @@ def whole_text(sentences: Sequence[Sentence]) -> str:
 
 
 def normalised(text: str) -> bytes:
-    """Return a digest of a text that ignores case, form of characters, and everything but letters and digits."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = "".join(character if character.isalnum() else " " for character in folded).split()
-    return hashlib.blake2b(" ".join(words or [folded]).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    """Return a digest of the key of a text, which is the same for identical texts."""
+    return hashlib.blake2b(text_key(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def merged_about(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

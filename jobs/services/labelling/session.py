@@ -264,15 +264,17 @@ def preview_parts(
 ) -> Reclustered:
     """Divide the sentences ``ids`` by their (m, dim) vectors into ``k`` parts, by default as many as their themes.
 
-    Raises ``DataError`` if there are fewer sentences than parts.
+    Raises ``DataError`` if there are fewer different sentences than parts.
     """
+    from themescope.core.clustering.repeats import distinct_texts
     from themescope.core.labelling.suggestions import propose
     from themescope.core.tasks.pair_calibration import load_calibration
     from themescope.core.tasks.theme_counts import suggest
 
     reason = ""
     if k is None:
-        suggestion = suggest(x, load_calibration(store.artifacts.path(model.artifact)), MOST_CHOSEN, seed=0)
+        calibration = load_calibration(store.artifacts.path(model.artifact))
+        suggestion = suggest(distinct_texts(texts).vectors(x), calibration, MOST_CHOSEN, seed=0)
         k, reason = suggestion.k, suggestion.reason
     return Reclustered(propose(ids, texts, x, k, clusterer), reason)
 

@@ -323,11 +323,6 @@ def test_every_person_has_their_own_undo() -> None:
     assert undo_state([*log, step(5, "ada")], "ada") == UndoState((1, 5), ())
 
 
-def test_duplicates_are_found_word_for_word() -> None:
-    texts = {3: "A  dog.", 5: "a dog.", 8: "A dog", 17: "A cat."}
-    assert op.with_duplicates(np.array([3]), texts).tolist() == [3, 5]
-
-
 def test_new_clusters_take_colours_that_are_free() -> None:
     p = made()
     assert op.free_colour(p) == 2

@@ -79,7 +79,7 @@ def test_similar_clusters_are_in_one_group() -> None:
 
 def test_parts_are_proposed_with_the_largest_first() -> None:
     x = np.array([[1, 0]] * 3 + [[0, 1]] * 2, dtype=np.float32)
-    texts = ["The king fought wars."] * 3 + ["The team scored goals."] * 2
+    texts = ["The king fought wars.", "A war", "The war of a king", "The team scored goals.", "A goal for the team"]
     for card in clusterers():
         first, second = propose(np.array([4, 7, 8, 10, 11]), texts, x, 2, card.id)
         assert sorted(first.ids) == [4, 7, 8]
@@ -87,3 +87,13 @@ def test_parts_are_proposed_with_the_largest_first() -> None:
         assert first.name != second.name
     with pytest.raises(DataError, match="cannot be divided"):
         propose(np.array([4]), texts[:1], x[:1], 2)
+
+
+def test_identical_texts_stay_in_one_part() -> None:
+    x = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [0, 1]], dtype=np.float32)
+    texts = ["The king fought.", "A war", "A goal", "the king fought", "The team"]
+    for order in ([0, 1, 2, 3, 4], [3, 4, 1, 2, 0]):
+        parts = propose(np.array(order), [texts[i] for i in order], x[order], 2)
+        assert any({0, 3} <= set(part.ids.tolist()) for part in parts)
+    with pytest.raises(DataError, match="1 different sentences cannot be divided into 2 parts"):
+        propose(np.arange(3), ["Same"] * 3, x[:3], 2)

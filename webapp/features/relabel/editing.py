@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from themescope.core.clustering.repeats import with_duplicates
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
@@ -161,7 +162,7 @@ class RelabelState:
         """The selection, with identical sentences where :attr:`include_duplicates` is on."""
         if not self.include_duplicates or not len(self.selected):
             return self.selected
-        return op.with_duplicates(self.selected, self.session.texts)
+        return with_duplicates(self.selected, self.session.texts)
 
     def suggested_name(self, ids: Ids) -> str:
         """Return a name for a new cluster made of the distinctive words of these sentences."""

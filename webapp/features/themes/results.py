@@ -119,6 +119,7 @@ _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _CENTRAL = 24, 3
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
 _TEXT_CHARS = 240
+_REPEATED_CHARS = 60
 
 
 def show(analysis: Analysis) -> None:
@@ -139,8 +140,10 @@ def show(analysis: Analysis) -> None:
     st.caption(" ".join(filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", _interval(analysis)])))
     if within_article(analysis.model):
         st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
+    if repeats := _repeats(analysis, len(listed.ids)):
+        st.info(plain(repeats), icon=":material/content_copy:")
     compared = analysis.run.config["compared"]
-    if compared < len(listed.ids):
+    if compared < _distinct(analysis, len(listed.ids)):
         st.caption(
             f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
             "was assigned to its nearest theme."
@@ -163,6 +166,27 @@ def show(analysis: Analysis) -> None:
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
     by_column.show(analysis, listed)
+
+
+def _distinct(analysis: Analysis, sentences: int) -> int:
+    """Return the number of different texts; results of earlier versions counted every sentence."""
+    return int(analysis.run.config.get("distinct", sentences))
+
+
+def _repeats(analysis: Analysis, sentences: int) -> str:
+    """Return the share of the most frequent texts, and what identical texts mean for the themes; "" without any."""
+    frequent = analysis.run.config.get("frequent", [])
+    if not frequent:
+        return ""
+    texts = partition_queries.sentence_texts([found["id"] for found in frequent])
+    first, *others = [(f"“{shorten(texts[f['id']], _REPEATED_CHARS)}”", int(f["count"])) for f in frequent]
+    share = first[1] / sentences
+    more = f" Next: {', '.join(f'{text} ({copies:,})' for text, copies in others)}." if others else ""
+    return (
+        f"{'<1%' if share < 0.01 else f'{share:.0%}'} of the sentences have the same text: {first[0]} ({first[1]:,} of "
+        f"{sentences:,}).{more} Identical texts share a theme, and each of the {_distinct(analysis, sentences):,} "
+        "different texts counts once when themes are found."
+    )
 
 
 def _interval(analysis: Analysis) -> str | None:
@@ -190,7 +214,7 @@ def _how_many(analysis: Analysis) -> None:
             + f". Measured on {count(curves['sentences'], 'sentence')}."
         )
         left, middle, right = st.columns([1, 2, 3], vertical_alignment="bottom")
-        other = left.number_input("Number of themes", 2, 500, k, key=f"themes_number_{analysis.run.digest}")
+        other = left.number_input("Number of themes", 2, 500, max(k, 2), key=f"themes_number_{analysis.run.digest}")
         if middle.button("Recluster", icon=":material/replay:", disabled=int(other) == k):
             new_list.request(
                 analysis.corpus.name, analysis.model.name, {"k": int(other), "shared": _word_overlap(analysis)}

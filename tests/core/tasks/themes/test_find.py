@@ -27,7 +27,7 @@ def planted(sizes: tuple[int, ...] = (24, 22, 20, 18), noise: float = 0.3) -> tu
     truth = np.repeat(np.arange(len(sizes)), sizes)
     centres = np.eye(len(sizes), 12)
     vectors = (centres[truth] + noise * random.normal(size=(len(truth), 12)) / np.sqrt(12)).astype(np.float32)
-    texts = [f"The {' '.join(random.permutation(WORDS[t].split())[:2])} of these" for t in truth]
+    texts = [f"{i}: the {' '.join(random.permutation(WORDS[t].split())[:2])} of these" for i, t in enumerate(truth)]
     return texts, vectors, truth
 
 
@@ -183,7 +183,7 @@ def test_the_suggestion_keeps_to_its_limits() -> None:
     limited = suggest(vectors, EXACT, 10, 0)
     assert (limited.k, limited.high) == (10, 10) and "limits the result to 10" in limited.reason
     few = suggest(vectors[:3], EXACT, 10, 0)
-    assert (few.k, few.low, few.high) == (2, 2, 2) and "too few sentences" in few.reason
+    assert (few.k, few.low, few.high) == (2, 2, 2) and "too few different sentences" in few.reason
     equal = suggest(np.ones((30, 4)), EXACT, 10, 0)
     assert equal.low == equal.k == 2
 

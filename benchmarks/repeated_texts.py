@@ -1,0 +1,76 @@
+"""Themes of lists with repeated texts: the same number of themes, the same themes, in every order of the rows.
+
+    python -m benchmarks.repeated_texts LISTS.json [--model default] [--orders 20]
+
+LISTS is a JSON list of [name, sentences, codes] with different sentences. Rows are added until 0, 30 and 60 % of all
+rows repeat another one: half of them are "Don't know", the others copies of the sentences, the i-th of a random order
+with a frequency of 1/i. Printed for each list and share: the number of themes, the ARI of the themes with the codes
+over the different sentences, that with the themes of the list without repeats, and the lowest ARI between the themes of
+the first order of the rows and of ``--orders`` random ones. A summary follows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope import load
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
+from themescope.core.protocols import SILENT
+from themescope.core.tasks.themes import ThemesConfig, find_themes
+
+SHARES, ANSWER = (0.0, 0.3, 0.6), "Don't know"
+CONFIG = ThemesConfig(sample=10, subsamples=1)
+"""The curves take no part in the themes, so they are measured on few sentences."""
+
+
+def repeated(n: int, share: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the rows of a list of ``n`` sentences and then repeats, as numbers of sentences; n is the answer."""
+    added = round(share * n / (1 - share))
+    frequency = random.permutation(1 / np.arange(1, n + 1))
+    copies = random.choice(n, added - added // 2, p=frequency / frequency.sum())
+    return np.concatenate([np.arange(n), np.full(added // 2, n), copies])
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", type=Path)
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--orders", type=int, default=20)
+    wanted = parser.parse_args()
+    model, ari = load(wanted.model), AdjustedRandIndex(MetricConfig())
+    changes: dict[float, list[tuple[float, float]]] = {share: [] for share in SHARES}
+    print("| list | sentences | codes | repeated rows | themes | ARI, codes | ARI, without repeats | ARI, orders |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for number, (name, texts, codes) in enumerate(json.loads(wanted.lists.read_text(encoding="utf-8"))):
+        n, truth, texts = len(texts), np.unique(codes, return_inverse=True)[1].astype(np.int32), [*texts, ANSWER]
+        x, plain = model.encode(texts), np.zeros(n, np.int32)
+        for share in SHARES:
+            random = np.random.default_rng([number, round(100 * share)])
+            rows, results = repeated(n, share, random), []
+            for order in [np.arange(len(rows)), *(random.permutation(len(rows)) for _ in range(wanted.orders))]:
+                drawn = rows[order]
+                found = find_themes([texts[i] for i in drawn], x[drawn], CONFIG, 0, SILENT, model.calibration)
+                labels = np.empty(len(rows), np.int32)
+                labels[order] = found.labels
+                results.append(labels)
+            first = results[0]
+            plain = plain if share else first
+            score, before = ari.score(truth, first[:n]), ari.score(truth, plain[:n])
+            changes[share].append((abs(first.max() - plain.max()) / (plain.max() + 1), abs(score - before)))
+            orders = min((ari.score(first, other) for other in results[1:]), default=1.0)
+            print(f"| {name} | {n} | {truth.max() + 1} | {share:.0%} | {first.max() + 1} | {score:.3f} | "
+                  f"{ari.score(plain[:n], first[:n]):.3f} | {orders:.3f} |", flush=True)  # fmt: skip
+    for share, changed in changes.items():
+        mean, most = np.mean(changed, axis=0), np.max(changed, axis=0)
+        print(f"{share:.0%}: number changed by {mean[0]:.3f} (at most {most[0]:.3f}), ARI by {mean[1]:.3f} "
+              f"(at most {most[1]:.3f})")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Different texts of a list: identical texts are clustered as one point, in an order that the list does not determine.
+
+In a survey, many rows have the same text, such as "Don't know". As points of their own, they would form dense clusters,
+so that the number of clusters and those of all other texts depended on the number of copies, and the starts of a
+clusterer on the order of the rows. A text therefore counts once, however many rows have it. One that dominates the
+list takes no part, since a further point can lead a clusterer to another optimum (docs/experiments.md, section 25).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from themescope.core.text.cleaning import text_key
+from themescope.core.types import Ids, Matrix
+
+_DOMINANT = 10
+"""A text is dominant if one row in this number has it."""
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctTexts:
+    """The m different texts among n rows, in ascending order of their :func:`~themescope.core.text.cleaning.text_key`.
+
+    The order of the rows determines only which of the rows with a text represents it.
+    """
+
+    rows: Integers
+    """(m,) row that represents each text: the first one with its most frequent spelling."""
+    place: Integers
+    """(n,) number of the text of each row."""
+    counts: Integers
+    """(m,) number of rows with each text."""
+
+    def vectors(self, x: Matrix) -> Matrix:
+        """Return (m, dim) means of the (n, dim) dense or CSR rows of each text, in their type."""
+        n, m = len(self.place), len(self.rows)
+        if m == n:
+            return x[self.rows]
+        mean = sparse.csr_array((1.0 / self.counts[self.place], (self.place, np.arange(n))), shape=(m, n))
+        found: Any = mean @ x
+        return found.astype(x.dtype)
+
+    def usual(self, least: int) -> Integers:
+        """Return the ascending numbers of the texts without those that a tenth of all rows or more have.
+
+        These are all texts if such ones are more than a tenth of them, or if fewer than ``least`` would remain.
+        """
+        found = np.flatnonzero(_DOMINANT * self.counts < len(self.place))
+        m = len(self.rows)
+        return found if _DOMINANT * (m - len(found)) <= m and len(found) >= least else np.arange(m)
+
+    def frequent(self, most: int) -> tuple[tuple[int, int], ...]:
+        """Return (representing row, number of rows) of up to ``most`` repeated texts, most frequent first."""
+        order = np.argsort(-self.counts, kind="stable")[:most]
+        return tuple((int(self.rows[i]), int(self.counts[i])) for i in order if self.counts[i] > 1)
+
+
+def distinct_texts(texts: Sequence[str]) -> DistinctTexts:
+    """Return the different texts of (n,) ``texts``."""
+    keys = [text_key(text) for text in texts]
+    spellings: dict[str, Counter[str]] = {}
+    first: dict[str, int] = {}
+    for row, (key, text) in enumerate(zip(keys, texts, strict=True)):
+        spellings.setdefault(key, Counter())[text] += 1
+        first.setdefault(text, row)
+    number = {key: i for i, key in enumerate(sorted(spellings))}
+    # Of equally frequent spellings the first, small letters before capital ones.
+    usual = [
+        min(found, key=lambda text: (-found[text], text.swapcase())) for found in (spellings[key] for key in number)
+    ]
+    return DistinctTexts(
+        np.array([first[text] for text in usual], np.int64),
+        np.array([number[key] for key in keys], np.int64),
+        np.array([spellings[key].total() for key in number], np.int64),
+    )
+
+
+def with_duplicates(ids: Ids, texts: dict[int, str]) -> Ids:
+    """Return ``ids`` and the ids of identical sentences by :func:`text_key`, ascending.
+
+    ``texts`` contains every sentence of the labelling.
+    """
+    folded = {i: text_key(text) for i, text in texts.items()}
+    wanted = {folded[int(i)] for i in ids if int(i) in folded}
+    return np.array(sorted({*(int(i) for i in ids), *(i for i, t in folded.items() if t in wanted)}), dtype=np.int64)

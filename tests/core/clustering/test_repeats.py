@@ -1,0 +1,69 @@
+"""Identical texts: what is identical, which row represents a text, and that the order of rows does not matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from themescope.core.clustering.repeats import distinct_texts, with_duplicates
+from themescope.core.text.cleaning import text_key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Don't  know.", "don’t know"),
+        ("(none)", " NONE!"),
+        ("ﬁne", "Fine"),
+        ("Ｎｏ", "no"),
+        ("不知道。", "不知道"),
+        ("“Why?”", "why"),
+    ],
+)
+def test_case_spaces_and_punctuation_around_a_text_do_not_matter(one: str, other: str) -> None:
+    assert text_key(one) == text_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("C", "C++"), (":-)", ":-("), ("5", "-5"), ("…", "!"), ("1.5", "15"), ("की", "का"), ("", "?")]
+)
+def test_what_differs_in_meaning_stays_different(one: str, other: str) -> None:
+    assert text_key(one) != text_key(other)
+
+
+def test_a_text_is_represented_by_its_most_frequent_spelling() -> None:
+    found = distinct_texts(["B", "NO", "no", "No.", "No.", "a"])
+    assert found.rows.tolist() == [5, 0, 3]
+    assert found.place.tolist() == [1, 2, 2, 2, 2, 0]
+    assert found.counts.tolist() == [1, 1, 4]
+    assert found.frequent(5) == ((3, 4),)
+    assert distinct_texts(["NO", "no"]).rows.tolist() == [1]
+
+
+def test_a_text_that_dominates_the_list_is_set_apart() -> None:
+    texts = [*map(str, range(20)), *["none"] * 3]
+    assert distinct_texts(texts).usual(4).tolist() == list(range(20))
+    assert len(distinct_texts(texts).usual(21)) == 21
+    assert len(distinct_texts(texts[:-1]).usual(4)) == 21, "two of 22 rows are less than a tenth"
+    assert len(distinct_texts(["yes", "no"] * 9).usual(1)) == 2, "without them nothing would be left"
+
+
+@given(st.lists(st.sampled_from(["a", "A.", "b", "c", " C", "d d"]), min_size=1, max_size=30), st.randoms())
+def test_the_order_of_rows_does_not_matter(texts: list[str], random: object) -> None:
+    order = np.arange(len(texts))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    x = np.random.default_rng(0).normal(size=(len(texts), 3)).astype(np.float32)
+    one, other = distinct_texts(texts), distinct_texts([texts[i] for i in order])
+    assert (one.place[order] == other.place).all() and (one.counts == other.counts).all()
+    assert [texts[i] for i in one.rows] == [texts[order[i]] for i in other.rows]
+    means = one.vectors(x)
+    assert means.dtype == np.float32 and np.allclose(means, other.vectors(x[order]))
+    for number, mean in enumerate(means):
+        assert np.allclose(mean, x[one.place == number].mean(axis=0), atol=1e-6)
+    assert np.allclose(one.vectors(sparse.csr_array(x)).toarray(), means)
+
+
+def test_duplicates_are_found_without_case_spaces_and_outer_punctuation() -> None:
+    texts = {3: "A  dog.", 5: "a dog.", 8: "A dog", 13: "A dog barks", 17: "A cat."}
+    assert with_duplicates(np.array([3]), texts).tolist() == [3, 5, 8]
