@@ -24,6 +24,8 @@ from themescope.core.types import Ids
 
 OUTLIERS = "outliers"
 """Key of the entry with all sentences that are no outliers by a person's judgement."""
+NEW_THEMES = "new themes"
+"""Key of the entry with the sentences of all new themes that a person dismissed."""
 
 
 def merge_key(first: int, second: int) -> str:
@@ -67,6 +69,20 @@ def accepted_outliers(partition: Partition) -> Ids:
     """Return the ascending ids of the sentences that were left where they are."""
     entry = partition.entries.get((EntryKind.DISMISSED, OUTLIERS))
     return np.array(sorted(entry.sentences) if entry else (), dtype=np.int64)
+
+
+def dismiss_new_theme(partition: Partition, name: str, ids: Ids) -> Operation:
+    """Dismiss the suggestion that sentences of a wave are a new theme."""
+    old = partition.entries.get((EntryKind.DISMISSED, NEW_THEMES))
+    known = np.union1d(old.sentences if old else (), partition.ids[partition.rows(ids)]).astype(np.int64)
+    change = EntryChange(EntryKind.DISMISSED, NEW_THEMES, old, Entry(sentences=tuple(known.tolist())))
+    return entries(OperationKind.DISMISS, f"no new theme: {name}", [change])
+
+
+def in_no_new_theme(partition: Partition) -> Ids:
+    """Return the ascending ids of the sentences of dismissed new themes."""
+    entry = partition.entries.get((EntryKind.DISMISSED, NEW_THEMES))
+    return np.array(entry.sentences if entry else (), dtype=np.int64)
 
 
 def _again(partition: Partition, key: str, clusters: tuple[int, ...]) -> EntryChange:

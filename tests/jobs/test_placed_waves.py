@@ -59,21 +59,21 @@ def begin(store: Store) -> LabellingSession:
     return session
 
 
-@pytest.fixture(scope="module")
-def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the list "C", its vectors, map and labelling, and a wave that is not placed."""
-    folder = tmp_path_factory.mktemp("files")
+def fill_with_wave(store: Store, folder: Path) -> None:
+    """Add the list "C", its vectors, map and labelling, and a wave that is not placed; write files to ``folder``."""
     old = [text for words in THEMES.values() for text in sentences(words, 60, 0)]
     wave = [text for words in THEMES.values() for text in sentences(words, 10, 1)]
+    listed(store, "import-corpus", write(folder / "old.csv", old))
+    do(store, "embed", corpus="C", model=MODEL)
+    do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
+    begin(store)
+    listed(store, "append-corpus", write(folder / "new.csv", wave + sentences(NEW, 20, 2)), wave="spring")
 
-    def fill(store: Store) -> None:
-        listed(store, "import-corpus", write(folder / "old.csv", old))
-        do(store, "embed", corpus="C", model=MODEL)
-        do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
-        begin(store)
-        listed(store, "append-corpus", write(folder / "new.csv", wave + sentences(NEW, 20, 2)), wave="spring")
 
-    return make_home(fill)
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    return make_home(lambda store: fill_with_wave(store, folder))
 
 
 def wave_of(store: Store) -> Ids:

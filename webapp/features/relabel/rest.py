@@ -22,6 +22,7 @@ from themescope.jobs.common.labelled.placed import judged_sentences
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.relabel import new_sentences
 from themescope.webapp.features.relabel import queries as page_queries
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.shared import queries
@@ -60,6 +61,7 @@ def show(state: RelabelState) -> None:
     if state.record.blind:
         nothing("Blind labellings use no predictions.", "The labels of a blind task must not depend on a model.")
         return
+    new_sentences.show(state)
     labelled, record = _labelled(state), _newest(state)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_counts(state, labelled, record))

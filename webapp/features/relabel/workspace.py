@@ -21,7 +21,7 @@ from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import place_of
 from themescope.jobs.services.tasks import making, work
-from themescope.webapp.features.relabel import clusters, dialogs, queries, questions, sentences, toolbar
+from themescope.webapp.features.relabel import clusters, dialogs, new_sentences, queries, questions, sentences, toolbar
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import (
     FILTER,
@@ -127,30 +127,13 @@ _CLEAR_MARGIN = 0.1
 _STYLE = Path(__file__).parent / "assets" / "layout.css"
 
 
-def _offer_new_sentences(state: RelabelState) -> None:
-    """Offer to add the sentences of later waves of the project, which the labelling does not have."""
-    new = len(state.session.new_sentences())
-    if new and not state.read_only and task_queries.of_labelling(state.record) is None:
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f":material/library_add: {count(new, 'new sentence')} of the project are not in this labelling."
-            )
-            st.button(
-                "Add them, unassigned",
-                key="relabel_extend",
-                on_click=state.travel,
-                args=(lambda session: session.extend(), "There are no new sentences."),
-                help="A step that can be undone. Earlier predictions, themes and maps do not cover them.",
-            )
-
-
 @st.fragment
 def show(state: RelabelState) -> None:
     """Draw the tab, up to date with what others have committed."""
     state.session.sync()
     st.html(_STYLE)
     show_task_bar(state)
-    _offer_new_sentences(state)
+    new_sentences.offer(state)
     if state.read_only:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             viewer = not people.may(Right.LABEL)

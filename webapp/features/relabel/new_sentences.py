@@ -1,0 +1,188 @@
+"""Sentences of later waves in a labelling: the offer to add them, their predicted codes, and what is new among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from themescope.core.labelling import cluster_changes
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.records.answers import LocatedSentence
+from themescope.core.records.stored import PredictionRecord
+from themescope.core.types import Floats, Ids
+from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.table_files import csv_text
+from themescope.webapp.features.relabel.editing import RelabelState
+from themescope.webapp.shared import queries
+from themescope.webapp.shared.components import download, draw_table
+from themescope.webapp.shared.labelling import task_queries
+from themescope.webapp.shared.text import count, plain, shorten
+
+ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "X"
+_FEWEST = 3
+"""Fewest sentences without a label of a new theme that is offered."""
+_EXAMPLES, _LISTED, _MAX_TEXT = 5, 200, 300
+_GONE = "a deleted cluster"
+
+
+def offer(state: RelabelState) -> None:
+    """Offer to add the sentences of later waves of the project, which the labelling does not have."""
+    new = len(state.session.new_sentences())
+    if new and not state.read_only and task_queries.of_labelling(state.record) is None:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f":material/library_add: {count(new, 'new sentence')} of the project are not in this labelling."
+            )
+            st.button(
+                "Add them, unassigned",
+                key="relabel_extend",
+                on_click=state.travel,
+                args=(lambda session: session.extend(), "There are no new sentences."),
+                help="A step that can be undone. Earlier predictions and themes do not cover them.",
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wave:
+    """Predictions of the sentences of a wave that have no label yet."""
+
+    record: PredictionRecord
+    ids: Ids
+    probabilities: Floats
+    candidates: Sequence[tuple[str, Ids]]
+    """Name and sentences of the new themes that are neither created nor dismissed."""
+
+    @property
+    def unusual(self) -> int:
+        """Number of sentences that fit no code."""
+        return int(np.isin(self.ids, self.record.report["unusual"]).sum())
+
+
+def show(state: RelabelState) -> None:
+    """Draw what is new in each wave that was placed, the newest first, until all its sentences have labels."""
+    state.session.sync()
+    records = queries.read(lambda r: r.predictions.list(state.record.id))
+    waves = [_open(state.partition, record) for record in reversed(records) if record.wave]
+    waves = [wave for wave in waves if len(wave.ids)]
+    offer(state)
+    for place, wave in enumerate(waves):
+        with st.container(border=True, key=f"relabel_wave_{wave.record.id}"):
+            st.markdown(
+                f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'sentence')} without a label. "
+                f"{len(wave.ids) - wave.unusual:,} have a predicted code, {wave.unusual:,} fit no code."
+            )
+            if wave.candidates:
+                _candidate(state, wave, keys=place == 0)
+            with st.expander(f"Predicted codes of “{plain(wave.record.wave)}”", icon=":material/auto_awesome:"):
+                _predicted(state, wave)
+
+
+def _open(partition: Partition, record: PredictionRecord) -> _Wave:
+    ids, probabilities = queries.read(lambda r: r.predictions.values(record.id))
+    labelled = partition.ids[partition.numbers != UNASSIGNED]
+    kept = ~np.isin(ids, labelled)
+    closed = np.union1d(labelled, cluster_changes.in_no_new_theme(partition))
+    found = [(str(one["name"]), np.array(one["sentences"], np.int64)) for one in record.report["candidates"]]
+    left = [(name, new[~np.isin(new, closed)]) for name, new in found]  # the central ones first
+    offered = [(name, new) for name, new in left if len(new) >= _FEWEST]
+    return _Wave(record, ids[kept], probabilities[kept].astype(np.float64), offered)
+
+
+def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
+    """Draw the first new theme; keys create or dismiss it."""
+    name, ids = wave.candidates[0]
+    key = f"relabel_wave_{wave.record.id}_{ids[0]}"
+    more = len(wave.candidates) - 1
+    st.markdown(
+        f":material/new_releases: Possible new theme: **{plain(name)}**, {count(len(ids), 'sentence')}"
+        + (f" · {more:,} more" if more else "")
+    )
+    texts = queries.sentences(ids[:_EXAMPLES])
+    st.markdown("\n".join(f"- {plain(shorten(texts[i].text, _MAX_TEXT))}" for i in ids[:_EXAMPLES].tolist()))
+    coder = f"new theme, {wave.record.model}"
+    with st.container(horizontal=True):
+        st.button(
+            "Create cluster", type="primary", icon=":material/add:", key=f"{key}_create", disabled=state.read_only,
+            shortcut=ACCEPT_KEY if keys else None, on_click=_create, args=(state, name, ids, coder),
+            help="Its sentences count as placed by a machine.",
+        )  # fmt: skip
+        st.button(
+            "Create and confirm", icon=":material/done_all:", key=f"{key}_confirm", disabled=state.read_only,
+            shortcut=CONFIRM_KEY if keys else None, on_click=_create, args=(state, name, ids, ""),
+            help="You have read the sentences: they count as placed by you.",
+        )  # fmt: skip
+        st.button(
+            "Dismiss", icon=":material/close:", key=f"{key}_dismiss", disabled=state.read_only,
+            shortcut=DISMISS_KEY if keys else None, on_click=_dismiss, args=(state, name, ids),
+        )  # fmt: skip
+
+
+def _create(state: RelabelState, name: str, ids: Ids, coder: str) -> None:
+    def make(partition: Partition) -> op.Operation:
+        free = op.free_name(partition, name)
+        return replace(op.create(partition, state.session.next_number, free, ids), coder=coder)
+
+    if _added(state, ids):
+        state.apply(make, method="new theme of a wave")
+
+
+def _dismiss(state: RelabelState, name: str, ids: Ids) -> None:
+    if _added(state, ids):
+        state.apply(lambda partition: cluster_changes.dismiss_new_theme(partition, name, ids))
+
+
+def _added(state: RelabelState, ids: Ids) -> bool:
+    """Add the new sentences of the project unless the labelling has ``ids``; return whether it has them now."""
+    if not np.isin(ids, state.partition.ids).all():
+        state.travel(LabellingSession.extend, "There are no new sentences.")
+    return bool(np.isin(ids, state.partition.ids).all())
+
+
+def _predicted(state: RelabelState, wave: _Wave) -> None:
+    names = {number: cluster.name for number, cluster in state.partition.clusters.items()}
+    best = wave.probabilities.max(axis=1)
+    codes = np.array(wave.record.codes)[wave.probabilities.argmax(axis=1)]
+    fits = ~np.isin(wave.ids, wave.record.report["unusual"])
+    least = st.slider("Least probability", 0.0, 1.0, 0.8, 0.01, key=f"relabel_wave_least_{wave.record.id}")
+    sure = np.flatnonzero((best >= least) & fits & np.isin(codes, list(names)))
+    st.button(
+        f"Assign the {count(len(sure), 'sentence')} that are at least so sure", icon=":material/playlist_add_check:",
+        key=f"relabel_wave_assign_{wave.record.id}", disabled=state.read_only or not len(sure),
+        on_click=_assign, args=(state, wave.ids[sure], codes[sure], wave.record.model),
+        help="One step that can be undone. The sentences count as placed by a machine.",
+    )  # fmt: skip
+    order = np.argsort(-best, kind="stable")[:_LISTED]
+    texts = queries.sentences(wave.ids[order])
+    draw_table(
+        {
+            "Sentence": [shorten(texts[i].text, _MAX_TEXT) for i in wave.ids[order].tolist()],
+            "Predicted code": [names.get(number, _GONE) for number in codes[order].tolist()],
+            "Probability": [f"{100 * value:.0f} %" for value in best[order].tolist()],
+            "Fits": ["yes" if one else "no code" for one in fits[order].tolist()],
+        }
+    )
+    st.caption(
+        f"Showing {len(order):,} of {len(wave.ids):,}, the surest first. Codes are those of the nearest centre among "
+        f"{count(wave.record.labels, 'sentence')} with codes, by {plain(wave.record.model)}."
+    )
+
+    def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
+        return *place_cells(sentence), names.get(int(codes[at]), _GONE), round(float(best[at]), 4), bool(fits[at])
+
+    def table() -> str:
+        lines = [line for part in sentence_parts(queries.store(), wave.ids, row) for line in part]
+        return csv_text((*PLACE, "predicted code", "probability", "fits"), lines)
+
+    download("All predictions (CSV)", table, f"{state.record.name}, {wave.record.wave}.csv")
+
+
+def _assign(state: RelabelState, ids: Ids, codes: Ids, model: str) -> None:
+    wanted = {int(number): ids[codes == number] for number in np.unique(codes)}
+    if _added(state, ids):
+        state.apply(lambda partition: replace(op.accept(partition, wanted), coder=f"nearest centre, {model}"))
