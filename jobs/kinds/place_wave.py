@@ -3,7 +3,8 @@
 Nothing that is stored changes: the positions are added behind those of a map, and the codes of the sentences are stored
 as predictions of the wave, beside the labels and beside the predictions of the rest of a labelling. The report of such
 predictions has ``unusual``, the sentences that fit no code, and ``candidates``, the new themes among them with a name
-and their sentences, the central one first.
+and their sentences, the central one first. The newest themes of the corpus are continued in a result of their own: each
+sentence gets the nearest theme, except those of new themes, which follow the others.
 """
 
 from __future__ import annotations
@@ -18,27 +19,35 @@ import numpy as np
 from themescope.core.config import option
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.records.stored import ArticleRecord, CorpusRecord, LabellingRecord, MapRecord, ModelRecord
-from themescope.core.types import Ids, Matrix
+from themescope.core.records.stored import (
+    ArticleRecord,
+    CorpusRecord,
+    LabellingRecord,
+    MapRecord,
+    ModelRecord,
+    RunRecord,
+)
+from themescope.core.types import Ids, Matrix, Split
 from themescope.db.records import MapPoints
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
 from themescope.jobs.common.results import work_digest
-from themescope.jobs.common.vectors import embed_articles
+from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
+from themescope.jobs.kinds.themes import KIND as THEMES
 
 if TYPE_CHECKING:
-    from themescope.core.tasks.waves import Assigned
+    from themescope.core.tasks.waves import Assigned, NewTheme
 
 KIND = "place-wave"
 _KNOWN = 20_000
 """Maximum number of sentences with codes that the codes' centres are computed from, shared evenly among the codes."""
 _OLD = 10_000
 """Maximum number of earlier sentences that new themes are compared with."""
-_WORDS = 3
+_WORDS, _CENTRAL = 3, 5
 
 
 @dataclass(frozen=True)
@@ -68,10 +77,11 @@ def place_wave(args: PlaceWaveConfig, context: JobContext) -> dict[str, Any]:
     context.progress(0.5, 1, "Placing on the maps")
     maps = placing.on_maps()
     labellings, left = placing.in_labellings()
+    themes = placing.in_themes()
     return {
         "corpus": corpus.name, "corpus_id": corpus.id, "wave": wave["name"], "sentences": len(placing.ids),
         "models": [model.name for model in models], "embedded": embedded, "maps": maps, "labellings": labellings,
-        "left_out": left, "seconds": round(time.monotonic() - begun, 2),
+        "left_out": left, "themes": themes, "seconds": round(time.monotonic() - begun, 2),
     }  # fmt: skip
 
 
@@ -107,19 +117,20 @@ class _Placing:
     seed: int
 
     def models(self) -> list[ModelRecord]:
-        """Return the models with vectors of all earlier sentences, and those of the maps of the whole corpus."""
+        """Return the models with vectors of all earlier sentences, and those of maps and themes of the whole corpus."""
         with self.context.store.reading() as r:
             before = r.corpora.articles(self.corpus.id, limit=self.wave["first"])
             old = {article.id for article in before if article.sentences}
-            mapped = {record.model_id for record in r.maps.list(self.corpus.id) if not record.config["articles"]}
-            return [m for m in r.models.list() if m.id in mapped or old <= r.embeddings.have(m.id, self.corpus.id)]
+            used = {record.model_id for record in r.maps.list(self.corpus.id) if not record.config.get("articles")}
+            used |= {run.model_id or 0 for run in whole_themes(r, self.corpus.id)[-1:]}
+            return [m for m in r.models.list() if m.id in used or old <= r.embeddings.have(m.id, self.corpus.id)]
 
     # --- maps ---------------------------------------------------------------------------------------------------------
 
     def on_maps(self) -> list[dict[str, Any]]:
         """Add the sentences to each map of the whole corpus; return name and number of new points of each."""
         with self.context.store.reading() as r:
-            maps = [record for record in r.maps.list(self.corpus.id) if not record.config["articles"]]
+            maps = [record for record in r.maps.list(self.corpus.id) if not record.config.get("articles")]
             models = {model.id: model for model in r.models.list()}
         return [
             {"map": record.name, "map_id": record.id, "points": self._on_map(record, models[record.model_id])}
@@ -194,7 +205,8 @@ class _Placing:
         assigned = ThemeCentres(known.vectors(model.name), partition.numbers[rows]).assign(vectors)
         others = np.setdiff1d(partition.ids, wave)
         old = np.sort(random.permutation(others)[:_OLD])
-        candidates = _candidates(found, vectors, LabelledText(store, old).vectors(model.name), assigned, self.seed)
+        new = _new_themes(found.texts, vectors, LabelledText(store, old).vectors(model.name), assigned, self.seed)
+        candidates = [{"name": name, "sentences": wave[theme.rows].tolist(), "old": theme.old} for name, theme in new]
         report = {"unusual": wave[assigned.unusual].tolist(), "candidates": candidates}
         with self.context.writing() as w:
             w.predictions.replace(
@@ -207,6 +219,67 @@ class _Placing:
             "candidates": [{"name": one["name"], "sentences": len(one["sentences"])} for one in candidates],
         }  # fmt: skip
 
+    # --- themes -------------------------------------------------------------------------------------------------------
+
+    def in_themes(self) -> dict[str, Any] | None:
+        """Continue the newest themes of the whole corpus by the wave; None if there are none, or they have it."""
+        from themescope.core.clustering.generated_names import made_unique
+        from themescope.core.tasks.theme_counts import mean_cosines
+        from themescope.core.tasks.waves import ThemeCentres
+
+        begun, store, random = time.monotonic(), self.context.store, np.random.default_rng(self.seed)
+        with store.reading() as r:
+            run = next(iter(whole_themes(r, self.corpus.id)[-1:]), None)
+            model = next((m for m in r.models.list() if run is not None and m.id == run.model_id), None)
+            if run is None or model is None:
+                return None
+            before = r.runs.labels(run.id)
+            ids, margins = r.runs.margins(run.id, Split.TEST)
+            sentences = r.corpora.sentences_of([article.id for article in self.articles])
+        if any(article.id in before for article in self.articles):
+            return None
+        wave = [sentence for article in self.articles for sentence in sentences[article.id]]
+        numbers = np.concatenate(list(before.values())).astype(np.int64)
+        old = rows_of(store, model, {article: np.arange(len(labels)) for article, labels in before.items()})
+        vectors = rows_of(store, model, {article.id: np.arange(article.sentences) for article in self.articles})
+        rows = _evenly(numbers, random, _KNOWN)
+        assigned = ThemeCentres(old[rows], numbers[rows]).assign(vectors)
+        compared = np.sort(random.permutation(len(numbers))[:_OLD])
+        found = _new_themes([s.text for s in wave], vectors, old[compared], assigned, self.seed)
+        themes = [dict(theme) for theme in run.config["themes"]]
+        labels = assigned.labels.copy()
+        names = made_unique([name for name, _ in found], [()] * len(found), [theme["name"] for theme in themes])
+        for name, (_, new) in zip(names, found, strict=True):
+            labels[new.rows] = len(themes)
+            central = [wave[row].id for row in new.rows[:_CENTRAL].tolist()]
+            themes.append({"name": name, "words": [], "size": 0, "central": central, "wave": self.wave["name"]})
+        for number, size in zip(*np.unique(labels, return_counts=True), strict=True):
+            themes[number]["size"] += int(size)
+        every = np.concatenate([numbers, labels])
+        own, other = mean_cosines(stacked([old, vectors]), every, len(themes))
+        new_margins = (own - other)[len(numbers) :].astype(np.float32)
+        ends = np.cumsum([article.sentences for article in self.articles])[:-1]
+        parts = dict(zip([a.id for a in self.articles], np.split(labels.astype(np.int32), ends), strict=True))
+        config = {
+            **run.config, "themes": themes, "sentences": len(every), "continues": run.id, "wave": self.wave["name"],
+            "sampled_from": run.config.get("sampled_from", len(numbers)) + len(wave),
+        }  # fmt: skip
+        with self.context.writing() as w:
+            stored = w.runs.add(
+                kind=THEMES, digest=work_digest(KINDS.get(KIND), run=run.digest, wave=self.wave["added"]),
+                model_id=model.id, clusterer=run.clusterer, config=config, seed=self.seed,
+                seconds=time.monotonic() - begun, assignments=before | parts,
+                margins={Split.TEST: (np.concatenate([ids, [s.id for s in wave]]),
+                                      np.concatenate([margins, new_margins]))},
+            )  # fmt: skip
+        return {"run_id": stored.id, "continues": run.id, "new": names}
+
+
+def whole_themes(r: Unit, corpus_id: int) -> list[RunRecord]:
+    """Return the themes of a whole corpus, the oldest first."""
+    runs = r.runs.list(kind=THEMES)
+    return [run for run in runs if run.config.get("corpus_id") == corpus_id and "article" not in run.config]
+
 
 def _evenly(numbers: Ids, random: np.random.Generator, most: int) -> Ids:
     """Return ascending rows with a cluster: at most ``most``, of each cluster the same number if it has so many."""
@@ -218,19 +291,16 @@ def _evenly(numbers: Ids, random: np.random.Generator, most: int) -> Ids:
     return np.sort(rows[order][by_rank])
 
 
-def _candidates(
-    found: LabelledText, vectors: Matrix, old: Matrix, assigned: Assigned, seed: int
-) -> list[dict[str, Any]]:
-    """Return name, sentences and number of earlier sentences nearby of each new theme, the clearest one first."""
+def _new_themes(
+    texts: Sequence[str], vectors: Matrix, old: Matrix, assigned: Assigned, seed: int
+) -> list[tuple[str, NewTheme]]:
+    """Return the new themes among (n,) sentences of a wave with their names, the clearest one first."""
     from themescope.core.clustering.naming import theme_names, theme_words
     from themescope.core.tasks.waves import new_themes
 
     themes = new_themes(vectors, old, assigned.fit, seed)
-    labels = np.zeros(len(found.ids), np.int32)  # 0: not in a new theme
+    labels = np.zeros(len(texts), np.int32)  # 0: not in a new theme
     for number, theme in enumerate(themes, start=1):
         labels[theme.rows] = number
-    names = theme_names(theme_words(found.texts, labels, len(themes) + 1, _WORDS)[1:])
-    return [
-        {"name": name, "sentences": found.ids[theme.rows].tolist(), "old": theme.old}
-        for name, theme in zip(names, themes, strict=True)
-    ]
+    names = theme_names(theme_words(texts, labels, len(themes) + 1, _WORDS)[1:])
+    return list(zip(names, themes, strict=True))

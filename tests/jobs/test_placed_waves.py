@@ -13,9 +13,10 @@ from tests.jobs.test_waves import stored
 from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.partition import UNASSIGNED
-from themescope.core.types import Ids
+from themescope.core.types import Ids, Split
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
+from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
 
@@ -66,6 +67,7 @@ def fill_with_wave(store: Store, folder: Path) -> None:
     listed(store, "import-corpus", write(folder / "old.csv", old))
     do(store, "embed", corpus="C", model=MODEL)
     do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
+    do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 3, "subsamples": 1})
     begin(store)
     listed(store, "append-corpus", write(folder / "new.csv", wave + sentences(NEW, 20, 2)), wave="spring")
 
@@ -123,6 +125,32 @@ def test_codes_are_predictions_and_what_is_new_is_a_named_candidate(copy_home: C
     new = {i for i, name in zip(ids.tolist(), truth, strict=True) if not name}
     assert len(new & set(candidate["sentences"])) > 15 and len(set(candidate["sentences"]) - new) < 3
     assert any(word in candidate["name"].lower() for word in NEW)
+
+
+def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    with store.reading() as r:
+        (old,) = r.runs.list(kind="themes")
+        before, corpus = r.runs.labels(old.id), r.corpora.by_name("C")
+    assert (
+        without_waves(corpus, old.config["sampled_from"], "result")
+        == "50 sentences of “spring” are not in this result."
+    )
+    result = do(store, "place-wave", corpus="C")["themes"]
+    with store.reading() as r:
+        earlier, new = r.runs.list(kind="themes")
+        after = r.runs.labels(new.id)
+        ids, margins = r.runs.margins(new.id, Split.TEST)
+    assert earlier == old and (result["run_id"], result["continues"]) == (new.id, old.id)
+    assert all(after[article].tobytes() == labels.tobytes() for article, labels in before.items())
+    themes = new.config["themes"]
+    assert [theme["name"] for theme in themes[:3]] == [theme["name"] for theme in old.config["themes"]]
+    assert [theme.get("wave") for theme in themes] == [None, None, None, "spring"] and len(result["new"]) == 1
+    assert sum(theme["size"] for theme in themes) == new.config["sentences"] == len(ids) == len(margins) == 230
+    sizes = np.bincount(np.concatenate(list(after.values())))
+    assert sizes.tolist() == [theme["size"] for theme in themes] and sizes[3] > 15
+    assert without_waves(corpus, new.config["sampled_from"], "result") == ""
+    assert do(store, "place-wave", corpus="C")["themes"] is None
 
 
 def test_labellings_that_cannot_be_predicted_are_named_with_the_reason(copy_home: CopyHome, home: Path) -> None:

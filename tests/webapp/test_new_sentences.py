@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_kinds import do
-from tests.jobs.test_placed_waves import NEW, THEMES, fill_with_wave, wave_of
+from tests.jobs.test_placed_waves import NEW, THEMES, fill_with_wave, listed, sentences, wave_of, write
 from tests.webapp.hands import press, words_of
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.db.store import Store
@@ -65,6 +65,17 @@ def test_a_new_theme_becomes_a_cluster_by_a_key(
     assert new not in session.partition.clusters and len(session.partition.ids) == 230
     session.undo()
     assert session.partition.to_bytes() == old.partition.to_bytes()
+
+
+def test_themes_and_maps_say_what_they_leave_out(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    store = copy_home(home)
+    at = open_page("themes", corpus="C")
+    assert not at.exception and "Continues an earlier result by “spring”" in words_of(at)
+    listed(store, "append-corpus", write(home.parent / "third.csv", sentences(NEW, 4, 3)), wave="autumn")
+    at = open_page("themes", corpus="C")
+    assert not at.exception and "4 sentences of “autumn” are not in this result" in words_of(at)
+    at = open_page("map", corpus="C")
+    assert not at.exception and "4 sentences of “autumn” are not in this map" in words_of(at)
 
 
 def test_a_dismissed_theme_comes_back_only_by_undo(copy_home: CopyHome, home: Path, open_page: Open) -> None:

@@ -45,6 +45,21 @@ def added_sentences(r: Unit, corpus: CorpusRecord) -> Ids:
     return r.corpora.sentence_ids(corpus.id, waves[1]["first"]) if waves else np.empty(0, np.int64)
 
 
+def without_waves(corpus: CorpusRecord, sentences: int, what: str) -> str:
+    """Return that a result of the first ``sentences`` of a corpus leaves out its last waves; "" if it does not.
+
+    ``what`` is the result, such as "map".
+    """
+    missing, names = corpus.sentences - sentences, list[str]()
+    for wave in reversed(waves_of(corpus)[1:]):
+        if missing > 0:
+            names.insert(0, f"“{wave['name']}”")
+            missing -= wave["sentences"]
+    if not names:
+        return ""
+    return f"{corpus.sentences - sentences:,} sentences of {', '.join(names)} are not in this {what}."
+
+
 def first_wave(corpus: CorpusRecord) -> dict[str, Any]:
     """Return the wave of the articles that were there before the first one that is added."""
     counts = {name: getattr(corpus, name) for name in COUNTS}

@@ -18,6 +18,7 @@ from themescope.core.projection import geometry as alignment
 from themescope.core.records.stored import CorpusRecord, MapRecord
 from themescope.core.types import Points
 from themescope.db.records import SentencePlaces
+from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, within_article
 from themescope.webapp.features.map import controls, export, facets, state
 from themescope.webapp.features.map.colourings import ColouredView
@@ -358,6 +359,9 @@ def _notes(canvas: Canvas, record: MapRecord, whole: Scene) -> None:
             f"This map is a random sample of {len(whole.ids):,} out of {record.sampled_from:,} sentences "
             f"(seed {record.seed})."
         )
+    corpus = queries.read(lambda r: r.corpora.get(record.corpus_id))
+    if not record.config.get("articles") and (note := without_waves(corpus, record.sampled_from, "map")):
+        parts.append(plain(note))
     fitted = int(record.config.get("landmarks", len(whole.ids)))
     if fitted < len(whole.ids):
         parts.append(

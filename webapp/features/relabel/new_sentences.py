@@ -24,7 +24,7 @@ from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.text import count, plain, shorten
 
-ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "X"
+ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "H"
 _FEWEST = 3
 """Fewest sentences without a label of a new theme that is offered."""
 _EXAMPLES, _LISTED, _MAX_TEXT = 5, 200, 300

@@ -17,6 +17,7 @@ from plotly.subplots import make_subplots
 from themescope.core.clustering.generated_names import NameState
 from themescope.core.records.stored import MapRecord
 from themescope.db.access import Right
+from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.language_models.theme_naming import materials_of_run
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
@@ -94,6 +95,8 @@ def heading(analysis: Analysis, place: int) -> None:
     with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
         # Two elements, because the name may be written from right to left.
         st.markdown(f"**{place + 1}. {plain(theme['name'])}**", width="stretch")
+        if wave := theme.get("wave"):
+            st.badge(f"new in {plain(wave)}", icon=":material/new_releases:", color="green")
         st.caption(count(theme["size"], "sentence"), width="content")
         if not may(Right.MANAGE):
             return
@@ -147,6 +150,14 @@ def show(analysis: Analysis) -> None:
         st.caption(
             f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
             "was assigned to its nearest theme."
+        )
+    config = analysis.run.config
+    if note := without_waves(analysis.corpus, config.get("sampled_from", analysis.corpus.sentences), "result"):
+        st.caption(f":material/library_add: {plain(note)}")
+    if wave := config.get("wave"):
+        st.caption(
+            f"Continues an earlier result by “{plain(wave)}”: its sentences have the nearest theme, and new themes "
+            "follow the others. The theme of no earlier sentence changed."
         )
     st.subheader("Themes", anchor=False)
     shown = analysis.themes[:_CARDS]
