@@ -45,12 +45,21 @@ _TRIPLETS = ("needs-triplets", "accepts-base-model", "fine-tunable", "attention"
 
 
 def _card(
-    id: str, title: str, summary: str, source: str, *, factory: str, config: str = "", tags: Iterable[str] = ()
+    id: str,
+    title: str,
+    summary: str,
+    source: str,
+    *,
+    factory: str,
+    config: str = "",
+    tags: Iterable[str] = (),
+    revision: int = 1,
 ) -> Card:
     """Return a card; ``factory`` and ``config`` are given below this package, the config by default ``…Config``."""
     return Card(
         id=id, title=title, summary=summary, source=source,
         factory=f"{__name__}.{factory}", config=f"{__name__}.{config or factory + 'Config'}", tags=frozenset(tags),
+        revision=revision,
     )  # fmt: skip
 
 
@@ -355,6 +364,7 @@ _CARDS = (
         "Learning",
         factory="thematic_encoder.model:ThematicEncoder",
         tags=("encoder", "needs-sections", "english"),
+        revision=2,
     ),
 )
 REGISTRY = Registry("method", _CARDS, plugin_group="themescope.models")

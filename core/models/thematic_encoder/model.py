@@ -48,6 +48,7 @@ _DELTA, _BASE = "delta.safetensors", "base-encoder.json"
 _INSTALLED = "installed"
 _FEATURE = "The thematic encoder"
 _READING = 0.05  # share of the progress that reading the sentences takes
+_WINDOW = 256  # word pieces read at once when embedding; the vector of a longer text is the mean of its windows
 _BLOCK = 8_192  # sentences tokenised and sorted by length at once
 _PROCESSOR_TOKENS = 512  # word pieces at once on a processor; the states of more do not fit into its cache
 
@@ -72,7 +73,10 @@ class ThematicEncoderConfig(ContrastiveConfig):
     rank: int = option(16, "With lora: rank of the change of a layer.", low=1, high=1_024)
     alpha: float = option(32.0, "With lora: the change is multiplied by alpha over rank.", low=1e-3, high=1e4)
     lora_dropout: float = option(0.05, "With lora: share of inputs of the change that is masked.", low=0.0, high=0.95)
-    max_tokens: int = option(64, "Word pieces after which a sentence is cut off.", low=4, high=8_192)
+    max_tokens: int = option(
+        64, "Word pieces after which a sentence is cut off in training. Vectors are those of the whole text.",
+        low=4, high=8_192,
+    )  # fmt: skip
     chunk_tokens: int = option(
         2_048, "Word pieces, padding included, that pass through the encoder at once when embedding; more use more "
         "memory.",
@@ -125,7 +129,7 @@ class ThematicEncoder(TrainedModel):
         from torch.nn import functional
 
         from themescope.core.models.device import thread_count
-        from themescope.core.models.thematic_encoder.network import word_pieces
+        from themescope.core.models.thematic_encoder.network import windows
 
         encoder = self._fitted(self._encoder)
         out = np.zeros((len(sentences), int(encoder.network.config.hidden_size)), np.float32)
@@ -134,13 +138,16 @@ class ThematicEncoder(TrainedModel):
             text = self._text_network(encoder)
             most = _PROCESSOR_TOKENS if text.device.type == "cpu" else self.config.chunk_tokens
             tokens = min(most, self.config.chunk_tokens)
+            window = min(_WINDOW, _most_pieces(encoder))
             for start in range(0, len(filled), _BLOCK):
                 rows = filled[start : start + _BLOCK]
-                pieces = word_pieces(
-                    encoder.tokenizer, self._texts(sentences, rows), self.config.max_tokens, lambda: None
-                )
-                found = text.encode(pieces, np.arange(len(rows)), tokens)
-                out[rows] = functional.normalize(found, dim=1).cpu().numpy()
+                pieces, owner = windows(encoder.tokenizer, list(self._texts(sentences, rows)), window)
+                found = text.encode(pieces, np.arange(len(pieces)), tokens)
+                share = pieces.lengths / np.bincount(owner, pieces.lengths)[owner]
+                parts = found * torch.from_numpy(share.astype(np.float32)[:, None]).to(found.device)
+                whole = torch.zeros((len(rows), found.shape[1]), device=found.device)
+                whole.index_add_(0, torch.from_numpy(owner).to(found.device), parts)
+                out[rows] = functional.normalize(whole, dim=1).cpu().numpy()
         return out
 
     def _write(self, folder: Path) -> None:
@@ -156,7 +163,7 @@ class ThematicEncoder(TrainedModel):
         """Write the whole encoder, with what was learned, as a folder that sentence-transformers loads."""
         encoder = self._fitted(self._encoder)
         encoder.save(folder)
-        reading = Reading(self._pooling, self.config.max_tokens, self.config.prefix)
+        reading = Reading(self._pooling, min(_WINDOW, _most_pieces(encoder)), self.config.prefix)
         write_reading(folder, reading, int(encoder.network.config.hidden_size))
 
     def _read(self, folder: Path) -> None:
@@ -195,8 +202,7 @@ class ThematicEncoder(TrainedModel):
         """Load the encoder to fine-tune and note which it is."""
         folder = expand_home(self.config.folder) if self.config.folder else installed_encoder(_FEATURE)
         encoder = load_encoder(folder, _FEATURE)
-        known = getattr(encoder.network.config, "max_position_embeddings", None)
-        limit = min(filter(None, (known, encoder.tokenizer.model_max_length)))
+        limit = _most_pieces(encoder)
         if self.config.max_tokens > limit:
             raise ConfigError(
                 f"{self.config.named('max_tokens')} is {self.config.max_tokens:,}, but this encoder reads at most "
@@ -238,6 +244,11 @@ class ThematicEncoder(TrainedModel):
         precision = pick_precision(self.config.precision, device)
         padding = encoder.tokenizer.pad_token_id or 0
         return TextNetwork(encoder.network.to(device), self._pooling, padding, precision)
+
+
+def _most_pieces(encoder: Encoder) -> int:
+    known = getattr(encoder.network.config, "max_position_embeddings", None)
+    return int(min(filter(None, (known, encoder.tokenizer.model_max_length))))
 
 
 def _similarities(text: TextNetwork, pieces: NumberedTexts, batch: Batch) -> Tensor:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,15 +28,22 @@ _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest se
 
 def word_pieces(tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]) -> NumberedTexts:
     """Tokenise ``texts``, cutting each off after ``limit`` word pieces; ``tick`` is called between blocks."""
-    ids: list[npt.NDArray[np.int32]] = []
-    lengths: list[int] = []
+    found: list[list[int]] = []
     while block := list(islice(texts, _TEXTS)):
         tick()
-        found = tokenizer(block, truncation=True, max_length=limit)["input_ids"]
-        lengths.extend(map(len, found))
-        ids.append(np.array([piece for pieces in found for piece in pieces], np.int32))
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return NumberedTexts(np.concatenate(ids) if ids else np.zeros(0, np.int32), starts)
+        found += tokenizer(block, truncation=True, max_length=limit)["input_ids"]
+    return _numbered(found)
+
+
+def windows(tokenizer: Any, texts: Sequence[str], limit: int) -> tuple[NumberedTexts, Index]:
+    """Tokenise ``texts``, dividing those with more than ``limit`` word pieces; return (w,) whose part each is."""
+    found = tokenizer(texts, truncation=True, max_length=limit, return_overflowing_tokens=True)
+    return _numbered(found["input_ids"]), np.array(found["overflow_to_sample_mapping"], np.int64)
+
+
+def _numbered(pieces: Sequence[Sequence[int]]) -> NumberedTexts:
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in pieces])]).astype(np.int64)
+    return NumberedTexts(np.fromiter(chain.from_iterable(pieces), np.int32, int(starts[-1])), starts)
 
 
 @dataclass(frozen=True)

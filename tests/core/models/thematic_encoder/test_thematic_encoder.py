@@ -97,10 +97,16 @@ def test_vectors_do_not_depend_on_the_chunks(installed):
     assert model.embed(sentences) == pytest.approx(expected, abs=1e-5)
 
 
-def test_long_sentences_are_cut_off_and_a_prefix_is_read(installed):
+def test_long_texts_are_read_whole_and_a_prefix_is_read(installed, monkeypatch):
     model = fit(epochs=1, max_tokens=8)
-    x = model.embed([Sentence("river " * 6 + tail) for tail in ("king", "queen king war")])
-    assert x[0] == pytest.approx(x[1], abs=1e-6)
+    short, long = model.embed([Sentence("river"), Sentence("river " * 30 + "king queen war")])
+    monkeypatch.setattr(module, "_WINDOW", 12)  # of which two mark the ends of a text
+    again = model.embed([Sentence("river"), Sentence("river " * 30 + "king queen war"), Sentence("river " * 30)])
+    assert again[0] == pytest.approx(short, abs=1e-6)
+    assert again[1] != pytest.approx(again[2], abs=1e-3), "the end of the text counts"
+    parts = model.embed([Sentence("river " * 10)] * 3 + [Sentence("king queen war")])
+    mean = np.average(parts, axis=0, weights=[12, 12, 12, 5])
+    assert again[1] @ mean / np.linalg.norm(mean) == pytest.approx(1, abs=0.01), long
     plain = model.embed([Sentence("river")])
     model.config = dataclasses.replace(model.config, prefix="query ")
     assert model.embed([Sentence("river")]) != pytest.approx(plain, abs=1e-3)
