@@ -73,10 +73,11 @@ class PredictionReport:
     """Number of labels → accuracy."""
 
     def gain(self, more: int) -> float:
-        """Return by how much the accuracy would rise with ``more`` labels: a − b / √m through the learning curve."""
+        """Return by how much the accuracy, at most 1, would rise with ``more`` labels: a − b / √m through the curve."""
         labels, accuracy = np.array(self.curve, np.float64).T
         slope = -np.polyfit(labels**-0.5, accuracy, 1)[0]
-        return float(max(slope, 0) * (labels[-1] ** -0.5 - (labels[-1] + more) ** -0.5))
+        rise = max(slope, 0) * (labels[-1] ** -0.5 - (labels[-1] + more) ** -0.5)
+        return float(min(rise, 1 - accuracy[-1]))
 
     def at(self, threshold: float) -> tuple[float, float]:
         """Return the share of predictions with at least that probability, and the accuracy of those."""

@@ -133,11 +133,12 @@ def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then
     result = shell.run("append-corpus", args)
     if then == "place":
         placing = {"corpus": args["corpus"], "wave": args["wave"].strip()}
-        result["then"] = (
-            {"place-wave": f"job {enqueue(shell.store, 'place-wave', placing, after=result['job']).id}"}
-            if shell.background
-            else shell.run("place-wave", placing)
-        )
+        if shell.background:
+            job = enqueue(shell.store, "place-wave", placing, after=result["job"])
+            result["then"] = {"place-wave": f"job {job.id}"}
+        else:
+            placed = shell.run("place-wave", placing)
+            result |= {"then": placed} if shell.json else _placed(placed)
     _report(shell, result)
 
 
@@ -148,7 +149,23 @@ def append(shell: Shell, files: tuple[Path, ...], columns: tuple[str, ...], then
 @pass_shell
 def place_wave(shell: Shell, corpus: str, wave: str) -> None:
     """Place a wave of CORPUS: embed it, add it to the maps, predict its codes and find new themes."""
-    done(shell, shell.run("place-wave", {"corpus": corpus, "wave": wave}))
+    result = shell.run("place-wave", {"corpus": corpus, "wave": wave})
+    done(shell, result if shell.json or shell.background else {"job": result["job"], **_placed(result)})
+
+
+def _placed(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what became of the sentences of a wave, by vectors, map and labelling."""
+    found = {"vectors": f"{result['sentences']:,} sentences by {', '.join(result['models'])}"}
+    found |= {f"map “{one['map']}”": f"{one['points']:,} points added" for one in result["maps"]}
+    for one in result["labellings"]:
+        new = "; ".join(f"{theme['name']} ({theme['sentences']:,})" for theme in one["candidates"])
+        found[f"labelling “{one['labelling']}”"] = (
+            f"{one['predicted']:,} codes predicted, {one['unusual']:,} sentences fit no code, "
+            f"possible new themes: {new or 'none'}"
+        )
+    if result["left_out"]:
+        found["left out"] = str(result["left_out"])
+    return found
 
 
 def _arguments(files: Sequence[Path], options: dict[str, Any]) -> dict[str, Any]:
