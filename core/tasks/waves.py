@@ -7,13 +7,15 @@ ten of those is as far from all centres (conformal p-value, Vovk et al. 2005).
 A *new theme* is a region of the vectors where the wave is denser than before: the spatial scan statistic for two kinds
 of points (Kulldorff 1997, "A spatial scan statistic"), whose regions are here the nearest neighbours of a sentence of
 the wave. Its distribution without anything new comes from drawing the wave at random from all sentences. A theme that
-has only grown is denser too, so a region also needs :data:`ODDS` times the odds of the whole, and must fit no theme.
+has only grown is denser too, so a region also needs :data:`ODDS` times the odds of the whole, and half of its sentences
+must fit badly, or :data:`CLEAR` times. Last, the region is centred at the mean of its sentences while it gets denser.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +29,18 @@ UNUSUAL = 0.1
 """Share of the sentences with themes that fit no better than one that fits no theme."""
 ODDS = 5.0
 """Minimum odds of the wave in a new theme, as a multiple of those among all sentences."""
+CLEAR = 20.0
+"""Minimum odds, likewise, where most sentences fit a theme that is near; then it needs twice as many sentences."""
 FEWEST = 5
 """Minimum number of sentences of a new theme."""
 _WIDEST = 200
 """Maximum number of sentences of a region."""
 _DRAWS, _OLD, _MOST = 199, 10_000, 20
 """Random waves, old sentences that are compared at most, and new themes."""
+_BLOCK = 1_024
 _TEMPERATURES = np.geomspace(0.005, 0.5, 40)
+
+Near = npt.NDArray[np.int32]  # (n, w) rows, nearest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +127,19 @@ def new_themes(wave: Matrix, old: Matrix, fit: Floats, seed: int = 0, draws: int
     if n < FEWEST or not len(before):
         return []
     inside = np.arange(len(unit)) < n
-    limit = max(_best(unit, rng.permutation(inside)) for _ in range(draws))
+    near = _neighbours(unit)
+    limit = max(_best(near, rng.permutation(inside)) for _ in range(draws))
+    unusual = np.append(fit <= UNUSUAL * 2, np.zeros(len(before), bool))
     found: list[NewTheme] = []
     left = inside.copy()
-    while len(found) < _MOST:
-        region = _densest(unit, left, inside, fit)
+    while len(found) < _MOST and left.any():
+        region = _densest(near[left], left, inside, unusual)
+        while region is not None and region.statistic > limit:  # its mean is a better centre than a sentence
+            around = _neighbours(unit, _normalised(unit[region.rows].mean(axis=0, keepdims=True)))
+            better = _densest(around, left, inside, unusual)
+            if better is None or better.statistic <= region.statistic:
+                break
+            region = better
         if region is None or region.statistic <= limit:
             break
         found.append(region)
@@ -132,43 +147,45 @@ def new_themes(wave: Matrix, old: Matrix, fit: Floats, seed: int = 0, draws: int
     return found
 
 
-def _best(unit: Float32, inside: npt.NDArray[np.bool_]) -> float:
+def _best(near: Near, inside: npt.NDArray[np.bool_]) -> float:
     """Return the largest scan statistic of a wave."""
-    _, counts = _neighbours(unit, np.flatnonzero(inside), inside)
-    return float(_ratios(counts, int(inside.sum()), len(unit)).max(initial=0))
+    counts = np.cumsum(inside[near[inside]], axis=1, dtype=np.int64)
+    return float(_ratios(counts, int(inside.sum()), len(near)).max(initial=0))
 
 
-def _densest(unit: Float32, left: npt.NDArray[np.bool_], inside: npt.NDArray[np.bool_], fit: Floats) -> NewTheme | None:
-    """Return the densest region around a sentence that is ``left``; None without any."""
-    centres = np.flatnonzero(left)
-    if len(centres) < FEWEST:
-        return None
-    near, counts = _neighbours(unit, centres, left)
-    sizes = np.arange(1, near.shape[1] + 1)
-    n, whole = int(inside.sum()), len(unit)
-    others = sizes - counts
+def _densest(
+    near: Near, left: npt.NDArray[np.bool_], inside: npt.NDArray[np.bool_], unusual: npt.NDArray[np.bool_]
+) -> NewTheme | None:
+    """Return the densest region of (c, w) nearest sentences with the marks of a new theme; None without any.
+
+    (n,) masks: the wave without the new themes that were found before, the wave, and sentences that fit badly.
+    """
+    counts = np.cumsum(left[near], axis=1, dtype=np.int64)
+    others = np.arange(1, near.shape[1] + 1) - counts
+    n, whole = int(inside.sum()), len(inside)
     ratios = _ratios(counts, n, whole)
-    unusual = np.append(fit <= UNUSUAL * 2, np.zeros(whole - len(fit), bool))
+    odds = counts * (whole - n) / np.maximum(others * n, 1)
     strange = np.cumsum(unusual[near] & left[near], axis=1)
-    ratios[(counts < FEWEST) | (counts * (whole - n) < ODDS * others * n) | (strange * 2 < counts)] = 0
+    fits = strange * 2 < counts
+    ratios[(counts < np.where(fits, 2 * FEWEST, FEWEST)) | (odds < np.where(fits, CLEAR, ODDS))] = 0
     centre, size = np.unravel_index(int(ratios.argmax()), ratios.shape)
     if not ratios[centre, size]:
         return None
-    members = near[centre, : size + 1]
-    rows = members[left[members]]
-    return NewTheme(rows, int((~inside[members]).sum()), float(ratios[centre, size]))
+    members = near[centre, : size + 1].astype(np.int64)
+    return NewTheme(members[left[members]], int((~inside[members]).sum()), float(ratios[centre, size]))
 
 
-def _neighbours(unit: Float32, centres: Index, counted: npt.NDArray[np.bool_]) -> tuple[Index, Ids]:
-    """Return the (c, w) nearest sentences of each centre, itself first, and how many of them are counted so far."""
+def _neighbours(unit: Float32, centres: Float32 | None = None) -> Near:
+    """Return the (c, w) nearest rows of each of (c, dim) centres, by default of the (n, dim) rows themselves."""
+    centres = unit if centres is None else centres
     width = min(_WIDEST, len(unit))
-    near = np.empty((len(centres), width), np.intp)
-    for start in range(0, len(centres), 1_024):
-        cosines = unit[centres[start : start + 1_024]] @ unit.T
+    near = np.empty((len(centres), width), np.int32)
+    for start in range(0, len(centres), _BLOCK):
+        cosines = centres[start : start + _BLOCK] @ unit.T
         part = np.argpartition(-cosines, width - 1, axis=1)[:, :width]
         order = np.argsort(-np.take_along_axis(cosines, part, axis=1), axis=1, kind="stable")
-        near[start : start + 1_024] = np.take_along_axis(part, order, axis=1)
-    return near, np.cumsum(counted[near], axis=1)
+        near[start : start + _BLOCK] = np.take_along_axis(part, order, axis=1)
+    return near
 
 
 def _ratios(counts: Ids, n: int, whole: int) -> Floats:
@@ -195,7 +212,7 @@ def _dense(x: Matrix) -> Float32:
     return np.asarray(unit.toarray() if hasattr(unit, "toarray") else unit, np.float32)
 
 
-def _normalised(rows: Floats) -> Floats:
+def _normalised(rows: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 

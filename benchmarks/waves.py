@@ -1,0 +1,150 @@
+"""Waves of a project: assignment to known codes, new themes, and the time and bytes of placing a wave.
+
+    python -m benchmarks.waves lists LISTS.json --model thematic-wikipedia-2 --draws 10
+    python -m benchmarks.waves store LIST.txt --old 1500 --wave 300 --waves 2
+
+LISTS is a JSON list of [name, sentences, codes]. For each list and draw, 1,500 sentences have their codes, and a wave
+of 300 others is assigned: printed are accuracy and calibration error (ten groups of equal size), and the number of new
+themes in it, where there are none. In a second wave, 30 of the 300 are of a code that the 1,500 do not have. It is
+found if a new theme has a third of them, and they are two thirds of it; other new themes are invented.
+
+LIST has a sentence in each line. In a store of its own, ``--old`` of them are imported, embedded, and get themes, a map
+and a labelling that begins with the themes; then waves are added and placed. Printed are the seconds of both, and
+whether a byte of what was stored has changed: texts, labels, history, themes, vectors, and the points of the map.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from themescope import load
+from themescope.core.tasks.waves import ThemeCentres, new_themes
+from themescope.core.types import Float32, Ids
+from themescope.db import label_tables as lt
+from themescope.db import tables as t
+from themescope.db.label_records import NewLabelling
+from themescope.db.settings import Settings
+from themescope.db.store import Store
+from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import starts
+
+OLD, WAVE, PLANTED = 1_500, 300, 30
+
+
+def calibration_error(probability: Float32, right: Any) -> float:
+    """Return the mean distance of probability and accuracy, over ten groups of equal size."""
+    parts = np.array_split(np.argsort(-probability), 10)
+    return float(sum(len(p) * abs(probability[p].mean() - right[p].mean()) for p in parts) / len(right))
+
+
+def draws(x: Float32, codes: Ids, count: int) -> Iterator[tuple[Any, ...]]:
+    """Yield accuracy, calibration error, invented themes, and of a planted code: size, share found, others invented."""
+    sizes = np.bincount(codes)
+    for seed in range(count):
+        random = np.random.default_rng(seed)
+        planted = int(random.choice(np.flatnonzero(sizes >= PLANTED)))
+        rows = random.permutation(np.flatnonzero(codes != planted))
+        old, wave = rows[: min(OLD, len(rows) - WAVE)], rows[-WAVE:]
+        centres = ThemeCentres(x[old], codes[old])
+        found = centres.assign(x[wave])
+        right = found.labels == codes[wave]
+        invented = len(new_themes(x[wave], x[old], found.fit, seed))
+        new = random.permutation(np.flatnonzero(codes == planted))[:PLANTED]
+        mixed = np.concatenate([wave[PLANTED:], new])
+        themes = new_themes(x[mixed], x[old], centres.assign(x[mixed]).fit, seed)
+        hits = [int((theme.rows >= WAVE - PLANTED).sum()) for theme in themes]
+        is_new = [hit * 3 >= PLANTED and hit * 3 >= 2 * len(one.rows) for hit, one in zip(hits, themes, strict=True)]
+        best = max((hit for hit, good in zip(hits, is_new, strict=True) if good), default=0)
+        yield (
+            right.mean(),
+            calibration_error(found.probability, right),
+            invented,
+            best / PLANTED,
+            len(themes) - sum(is_new),
+        )
+
+
+def lists(args: argparse.Namespace) -> None:
+    """Print a row for each list."""
+    model = load(args.model)
+    for name, texts, codes in json.loads(args.file.read_text("utf-8")):
+        rows = list(draws(model.encode(texts), np.unique(codes, return_inverse=True)[1], args.draws))
+        accuracy, error, invented, found, others = map(np.array, zip(*rows, strict=True))
+        print(
+            f"{name}: {len(texts):,} sentences, accuracy {accuracy.mean():.3f}, calibration error {error.mean():.3f}, "
+            f"invented without a new theme {np.count_nonzero(invented)} of {len(rows)} draws; planted theme found in "
+            f"{np.count_nonzero(found)} of {len(rows)} ({found.mean():.2f} of its sentences), others invented in "
+            f"{np.count_nonzero(others)}", flush=True,
+        )  # fmt: skip
+
+
+# --- a store ----------------------------------------------------------------------------------------------------------
+
+_FIXED = (t.article, t.sentence, t.embedding, t.filed_embedding, t.run, t.assignment, t.margin, lt.labelling, lt.label,
+          lt.label_cluster, lt.label_step, lt.label_event)  # fmt: skip
+
+
+def stored(store: Store) -> tuple[dict[str, set[Any]], dict[int, bytes]]:
+    """Return the rows of what must stay, and the bytes of the maps."""
+    with store.reading() as r:
+        rows = {table.name: {tuple(map(repr, row)) for row in r.corpora.connection.execute(sa.select(table))}
+                for table in _FIXED}  # fmt: skip
+        return rows, {record.id: r.maps.points(record.id).points.tobytes() for record in r.maps.list()}
+
+
+def in_store(args: argparse.Namespace) -> None:
+    """Print the seconds of each step."""
+    lines = args.file.read_text("utf-8").splitlines()[: args.old + args.wave * args.waves]
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Settings.in_folder(Path(folder)))
+        store.migrate()
+        for name, part in zip("abcdefgh", np.split(lines, range(args.old, len(lines), args.wave)), strict=False):
+            with Path(folder, f"{name}.csv").open("w", encoding="utf-8", newline="") as stream:
+                csv.writer(stream).writerows([["text"], *([line] for line in part)])
+
+        def timed(kind: str, **values: Any) -> dict[str, Any]:
+            begun = time.monotonic()
+            result = run_here(store, kind, {"corpus": "C", **values}, quiet=True)
+            print(f"{kind}: {time.monotonic() - begun:.1f} s", flush=True)
+            return result
+
+        table = {"reader": "table", "settings": {"text": "text", "rows": "sentences"}}
+        timed("import-corpus", **table, files=[f"{folder}/a.csv"])
+        timed("embed", model=args.model)
+        run = timed("find-themes", model=args.model)
+        timed("project", model=args.model)
+        with store.reading() as r:
+            corpus = r.corpora.by_name("C")
+        starts.begin(store, NewLabelling(corpus.id, "L", ""), starts.from_themes(run["run_id"]))
+        for place in range(args.waves):
+            before, maps = stored(store)
+            timed("append-corpus", **table, files=[f"{folder}/{'bcdefgh'[place]}.csv"], wave=f"wave {place + 2}")
+            print(timed("place-wave"))
+            after, longer = stored(store)
+            kept = {name: rows <= after[name] for name, rows in before.items()}
+            kept |= {"points": all(longer[id].startswith(points) for id, points in maps.items())}
+            print("unchanged:", kept, flush=True)
+        store.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("lists", "store"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--model", default="thematic-wikipedia-2")
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--old", type=int, default=OLD)
+    parser.add_argument("--wave", type=int, default=WAVE)
+    parser.add_argument("--waves", type=int, default=1)
+    given = parser.parse_args()
+    (lists if given.what == "lists" else in_store)(given)
