@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,29 @@ def find_themes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
         m, different.frequent(_FREQUENT),
     )  # fmt: skip
+
+
+def continued(themes: Themes, old: Labels) -> tuple[Themes, dict[int, int]]:
+    """Match themes to the earlier (n,) labels of their sentences, -1 for none; return them in other places.
+
+    A theme continues an earlier one if, of the sentences with earlier labels that are in either, at least half are in
+    both. It gets the same place, where there are so many themes; the others keep their order. Returned is also
+    place → earlier theme.
+    """
+    from themescope.core.metrics.matching import UNASSIGNED, match_clusters
+
+    k, common = len(themes.themes), old != UNASSIGNED
+    sizes, old_sizes = np.bincount(themes.labels[common], minlength=k), np.bincount(old[common])
+    pairs = [
+        pair for pair in match_clusters(old[common], themes.labels[common]).pairs
+        if 2 * pair.both >= old_sizes[pair.first] + sizes[pair.second] - pair.both
+    ]  # fmt: skip
+    taken = {pair.first: pair.second for pair in pairs if pair.first < k}
+    others = (theme for theme in range(k) if theme not in taken.values())
+    order = [taken[place] if place in taken else next(others) for place in range(k)]
+    rank = np.argsort(order).astype(np.int32)
+    moved = replace(themes, labels=rank[themes.labels], themes=tuple(themes.themes[theme] for theme in order))
+    return moved, {int(rank[pair.second]): pair.first for pair in pairs}
 
 
 def _with_words(texts: Sequence[str], vectors: Any, shared: float, usual: Ids) -> Matrix:

@@ -25,11 +25,10 @@ from themescope.core.records.stored import (
     LabellingRecord,
     MapRecord,
     ModelRecord,
-    RunRecord,
 )
 from themescope.core.types import Ids, Matrix, Split
 from themescope.db.records import MapPoints
-from themescope.db.store import Store, Unit
+from themescope.db.store import Store
 from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -38,6 +37,7 @@ from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.themes import KIND as THEMES
+from themescope.jobs.kinds.themes import whole_themes
 
 if TYPE_CHECKING:
     from themescope.core.tasks.waves import Assigned, NewTheme
@@ -273,12 +273,6 @@ class _Placing:
                                       np.concatenate([margins, new_margins]))},
             )  # fmt: skip
         return {"run_id": stored.id, "continues": run.id, "new": names}
-
-
-def whole_themes(r: Unit, corpus_id: int) -> list[RunRecord]:
-    """Return the themes of a whole corpus, the oldest first."""
-    runs = r.runs.list(kind=THEMES)
-    return [run for run in runs if run.config.get("corpus_id") == corpus_id and "article" not in run.config]
 
 
 def _evenly(numbers: Ids, random: np.random.Generator, most: int) -> Ids:

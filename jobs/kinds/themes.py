@@ -2,7 +2,7 @@
 
 The result of finding themes is a run of kind "themes" with the labels by article, the margin of every sentence, and in
 ``config`` the names, curves and reason. The labels are deleted with the corpus. With the argument ``article`` they are
-the clusters of one article.
+the clusters of one article. In a corpus with waves, themes continue those of an earlier result where they match.
 
 For names, the job sends what a person agreed to, which the digest ``texts`` identifies, to the endpoint that was shown,
 or nothing. Bad, slow or hostile answers never make it fail: such a theme keeps its name, and the result says why.
@@ -14,16 +14,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from themescope.core.clustering.generated_names import GeneratedName, NameState, checked_answer, made_unique
 from themescope.core.config import config_from_dict, option
 from themescope.core.errors import ConfigError, DataError
+from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, ModelRecord, RunRecord
 from themescope.core.types import Sentence, Split
-from themescope.db.store import Store
+from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
@@ -42,7 +43,12 @@ from themescope.jobs.common.results import work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 
+if TYPE_CHECKING:
+    from themescope.core.tasks.themes import Themes
+
 KIND = "themes"
+_NAMES = ("name", "description", "default_name", "naming")
+"""What a theme that continues an earlier one has from it."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     """Embed, find themes and store them. Stored themes with the same digest are returned."""
     from themescope.core.clustering import REGISTRY as CLUSTERERS
     from themescope.core.tasks.pair_calibration import load_calibration
-    from themescope.core.tasks.themes import MOST, ThemesConfig, find_themes
+    from themescope.core.tasks.themes import MOST, ThemesConfig, continued, find_themes
 
     store = context.store
     corpus, model = ready_corpus(store, args.corpus), find_model(store, args.model)
@@ -85,8 +91,11 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
         inputs["articles"] = [article.id for article in articles]
     elif waves_of(corpus):
         inputs["text"] = corpus.report["digest"]
-    digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)
     with store.reading() as r:
+        earlier = None if args.article else _earlier(r, corpus)
+        if earlier is not None:
+            inputs["earlier"] = earlier.digest
+        digest = work_digest(*cards, config=config.to_dict(), seed=args.seed, **inputs)
         existing = r.runs.by_digest(digest)
     if existing is not None:
         return _result(existing, corpus, model, cached=True)
@@ -105,9 +114,33 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     calibration = load_calibration(store.artifacts.path(model.artifact))
     themes = find_themes([s.text for s in sentences], vectors, config, args.seed, context.part(0.5, 0.98), calibration)
     context.progress(0.98, 1, "Storing the themes")
+    kept: dict[int, Mapping[str, Any]] = {}
+    if earlier is not None:
+        with store.reading() as r:
+            before = r.runs.labels(earlier.id)
+        parts = [before.get(a.id, np.full(a.sentences, UNASSIGNED, np.int32)) for a in articles if a.sentences]
+        themes, places = continued(themes, np.concatenate(parts))
+        kept = {place: earlier.config["themes"][old] for place, old in places.items()}
     settings = config.to_dict() | {"shared": themes.shared}
-    record = work.keep(sentences, themes, settings, time.monotonic() - begun)
+    record = work.keep(sentences, themes, settings, time.monotonic() - begun, kept)
     return _result(record, corpus, model, cached=False)
+
+
+def _earlier(r: Unit, corpus: CorpusRecord) -> RunRecord | None:
+    """Return the newest themes from before the newest wave of a corpus, or their continuation by it."""
+    if not waves_of(corpus):
+        return None
+    runs = [
+        run for run in whole_themes(r, corpus.id)
+        if "continues" in run.config or run.config.get("sampled_from", corpus.sentences) < corpus.sentences
+    ]  # fmt: skip
+    return runs[-1] if runs else None
+
+
+def whole_themes(r: Unit, corpus_id: int) -> list[RunRecord]:
+    """Return the themes of a whole corpus, the oldest first."""
+    runs = r.runs.list(kind=KIND)
+    return [run for run in runs if run.config.get("corpus_id") == corpus_id and "article" not in run.config]
 
 
 def _articles(store: Store, corpus: CorpusRecord, args: FindThemesConfig) -> list[ArticleRecord]:
@@ -137,11 +170,25 @@ class _Work:
             found = r.corpora.sentences_of([a.id for a in self.articles])
         return [sentence for article in self.articles for sentence in found.get(article.id, [])]
 
-    def keep(self, sentences: Sequence[Sentence], themes: Any, settings: dict[str, Any], seconds: float) -> RunRecord:
-        """Store labels, margins and names of the themes."""
+    def keep(
+        self,
+        sentences: Sequence[Sentence],
+        themes: Themes,
+        settings: dict[str, Any],
+        seconds: float,
+        kept: Mapping[int, Mapping[str, Any]],
+    ) -> RunRecord:
+        """Store labels, margins and names of the themes; those in ``kept`` have the names of earlier themes."""
         ids = np.array([s.id for s in sentences], dtype=np.int64)
         owners = np.array([s.article_id for s in sentences], dtype=np.int64)
         described = [{**asdict(t), "central": ids[list(t.central)].tolist()} for t in themes.themes]
+        names = [str(theme["name"]) for theme in kept.values()]
+        new = [place for place in range(len(described)) if place not in kept]
+        free = made_unique([described[p]["name"] for p in new], [described[p]["words"] for p in new], names)
+        for place, name in zip(new, free, strict=True):
+            described[place]["name"] = name
+        for place, theme in kept.items():
+            described[place] |= {key: theme[key] for key in _NAMES if key in theme}
         config = {
             "corpus_id": self.corpus.id,
             "settings": settings,

@@ -153,6 +153,24 @@ def test_themes_are_continued_in_a_result_of_their_own(copy_home: CopyHome, home
     assert do(store, "place-wave", corpus="C")["themes"] is None
 
 
+def test_a_later_clustering_continues_the_themes_that_it_finds_again(copy_home: CopyHome, home: Path) -> None:
+    store = copy_home(home)
+    with store.writing() as w:
+        (old,) = w.runs.list(kind="themes")
+        for place, name in enumerate(("First", "Second", "Third")):
+            w.runs.rename_theme(old.id, place, name)
+    result = do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})
+    with store.reading() as r:
+        before, after = r.runs.labels(old.id), r.runs.labels(result["run_id"])
+        themes = r.runs.get(result["run_id"]).config["themes"]
+    assert [theme["name"] for theme in themes[:3]] == ["First", "Second", "Third"] and len(themes) == 4
+    assert themes[3]["name"] not in ("First", "Second", "Third")
+    (article,) = before
+    assert np.mean(before[article] == after[article]) > 0.8
+    assert np.bincount(np.concatenate(list(after.values()))).tolist() == [theme["size"] for theme in themes]
+    assert do(store, "find-themes", corpus="C", model=MODEL, settings={"k": 4, "subsamples": 1})["cached"]
+
+
 def test_labellings_that_cannot_be_predicted_are_named_with_the_reason(copy_home: CopyHome, home: Path) -> None:
     store = copy_home(home)
     with store.reading() as r:
