@@ -130,11 +130,10 @@ def _earlier(r: Unit, corpus: CorpusRecord) -> RunRecord | None:
     """Return the newest themes from before the newest wave of a corpus, or their continuation by it."""
     if not waves_of(corpus):
         return None
-    runs = [
-        run for run in whole_themes(r, corpus.id)
-        if "continues" in run.config or run.config.get("sampled_from", corpus.sentences) < corpus.sentences
-    ]  # fmt: skip
-    return runs[-1] if runs else None
+    for run in reversed(whole_themes(r, corpus.id)):
+        if "continues" in run.config or run.config.get("sampled_from", corpus.sentences) < corpus.sentences:
+            return run
+    return None
 
 
 def whole_themes(r: Unit, corpus_id: int) -> list[RunRecord]:
