@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,8 +142,9 @@ def approvals_of(r: Unit, record: LabellingRecord) -> list[Approval]:
         return []
     task, person = known
     done = [(item, item.done) for item in r.tasks.items(task.id, person) if item.done is not None]
-    sentences = r.corpora.sentences_of({item.article_id for item, _ in done})
-    inside = [[s.id for s in sentences[item.article_id][item.first : item.last + 1]] for item, _ in done]
+    places = [[(item.article_id, position) for position in range(item.first, item.last + 1)] for item, _ in done]
+    at = {(s.article_id, s.position): s.id for s in r.corpora.sentences_at(chain.from_iterable(places))}
+    inside = [[at[place] for place in own if place in at] for own in places]
     return [Approval(person, when, np.array(ids, np.int64)) for (_, when), ids in zip(done, inside, strict=True)]
 
 

@@ -20,9 +20,8 @@ from themescope.db.label_records import NewItem, NewLabelling, NewTask, Reason, 
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance, run_origin
 from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample, Range, SampleForm, drawn, places_of
 
-Range = tuple[int, int, int]
-"""Article, position of the first sentence, position of the last one."""
 START_NOTHING, START_SECTIONS, START_CLUSTERS, START_LABELLING, START_RUN = (
     "nothing", "sections", "clusters", "labelling", "run",
 )  # fmt: skip
@@ -53,6 +52,8 @@ class TaskForm:
     """Share of the items with gold labels that everybody gets."""
     tell: bool = False
     """Whether people see how their labels of gold items compare."""
+    sample: SampleForm | None = None
+    """Sample of the project that is distributed in place of ``articles``."""
 
 
 def make(store: Store, form: TaskForm) -> TaskRecord:
@@ -61,8 +62,13 @@ def make(store: Store, form: TaskForm) -> TaskRecord:
     Requires the admin role.
     """
     with store.reading() as r:
-        articles = r.corpora.articles_by_id(form.articles)
-        ranges = ranges_of([articles[id] for id in form.articles if id in articles], form.longest)
+        sample: DrawnSample | None = None
+        if form.sample is None:
+            ranges = _ranges_of_articles(r, form.articles, form.longest)
+        else:
+            sample, ranges = drawn(r, form.corpus_id, form.name, form.sample, form.plan.seed)
+            if sample.whole_articles:
+                ranges = _ranges_of_articles(r, [article for article, _, _ in ranges], form.longest)
         total = sum(last - first + 1 for _, first, last in ranges)
         if total > starts.MOST_SENTENCES:
             raise DataError(
@@ -79,19 +85,26 @@ def make(store: Store, form: TaskForm) -> TaskRecord:
     ]
     quotas = {person: (form.plan.quotas or {}).get(person) for person in form.plan.people}
     new = NewTask(
-        form.corpus_id, form.name, form.person, form.due, form.instructions, form.blind, _settings(form), form.gold_id
-    )
+        form.corpus_id, form.name, form.person, form.due, form.instructions, form.blind, _settings(form, sample),
+        form.gold_id,
+    )  # fmt: skip
     with store.writing() as w:
         return w.tasks.create(new, quotas, items)
 
 
-def _settings(form: TaskForm) -> Mapping[str, Any]:
+def _settings(form: TaskForm, sample: DrawnSample | None) -> Mapping[str, Any]:
     plan = form.plan
-    return {
+    drawn = {} if sample is None else {SAMPLE: sample.to_json()}
+    return drawn | {
         "share": plan.share, "several": plan.several, "order": plan.order.value, "seed": plan.seed,
         "longest": form.longest, "start": form.start, "start_id": form.start_id, "gold_share": form.gold_share,
         "tell": form.tell,
     }  # fmt: skip
+
+
+def _ranges_of_articles(r: Unit, ids: Sequence[int], longest: int) -> list[Range]:
+    articles = r.corpora.articles_by_id(ids)
+    return ranges_of([articles[id] for id in ids if id in articles], longest)
 
 
 def ranges_of(articles: Sequence[ArticleRecord], longest: int) -> list[Range]:
@@ -163,31 +176,32 @@ def begin_labelling(store: Store, task_id: int, person: str) -> int:
             return record.id
         if task.closed is not None:
             raise StoreError(f"The task {task.name!r} is closed. Its maker or an admin can open it again.")
-        articles = list(dict.fromkeys(item.article_id for item in r.tasks.items(task_id)))
+        sentences = r.corpora.sentences_at(sorted(places_of(item.range for item in r.tasks.items(task_id))))
+    articles = {sentence.article_id for sentence in sentences}
+    only = min(articles) if len(articles) == 1 and SAMPLE not in task.settings else None
     try:
-        partition, origin, labels = _initial(store, task, articles)
+        partition, origin, labels = _initial(store, task, sentences)
     except UnknownNameError:
         problem = f"What people begin with in the task {task.name!r} was deleted. Ask its maker to make it again."
         raise DataError(problem) from None
     name = f"{task.name} · {person or 'no name'}"
     with store.writing() as w:
         new = NewLabelling(
-            task.corpus_id, w.labellings.usable_name(name), person, blind=task.blind,
-            article_id=articles[0] if len(articles) == 1 else None, origin=origin,
-        )  # fmt: skip
+            task.corpus_id, w.labellings.usable_name(name), person, blind=task.blind, article_id=only, origin=origin
+        )
         made = w.labellings.create(new, partition, labels)
         w.tasks.set_labelling(task_id, person, made.id)
     return made.id
 
 
-def _initial(store: Store, task: TaskRecord, articles: Sequence[int]) -> starts.Beginning:
+def _initial(store: Store, task: TaskRecord, sentences: Sequence[Sentence]) -> starts.Beginning:
     """Return what people begin with, restricted to the sentences of the task."""
     kind, id = str(task.settings["start"]), task.settings.get("start_id")
     with store.reading() as r:
-        of = r.corpora.sentences_of(articles)
-        sentences = [sentence for article in articles for sentence in of.get(article, [])]
         ids = np.array([sentence.id for sentence in sentences], dtype=np.int64)
         origin = {"from": kind, "task": task.name}
+        if SAMPLE in task.settings:
+            origin[SAMPLE] = task.settings[SAMPLE]
         if kind == START_SECTIONS:
             return starts.Beginning(starts.by_sections(r, sentences), origin)
         if kind == START_RUN and id is not None:
@@ -212,5 +226,4 @@ def _of_labelling(state: Partition, ids: Ids, assigned: bool, hidden: Sequence[i
 
 def sentences_of_item(r: Unit, range_of: Range) -> list[Sentence]:
     """Return the sentences of an item in reading order."""
-    article, first, last = range_of
-    return [s for s in r.corpora.sentences(article) if first <= s.position <= last]
+    return r.corpora.sentences_at(places_of([range_of]))

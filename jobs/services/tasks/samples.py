@@ -1,0 +1,201 @@
+"""Random and stratified samples of a project that tasks give to people, and the sampling probabilities of sentences.
+
+A sample is described by its rule: the articles that the project had, the values to which it was restricted, and the
+number of units in each stratum and drawn from it. The rule is stored with the task and with the labellings of its
+people. It names no ids, so that it stays right in a bundle, after the deletion of the task, and when a wave is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from themescope.core.columns import ColumnLevel, ColumnType
+from themescope.core.errors import DataError
+from themescope.core.labelling.samples import Allocation, draw
+from themescope.core.types import Floats, Ids
+from themescope.db.store import Unit
+
+SAMPLE = "sample"
+"""Key of the rule in the settings of a task, and in the origin of a labelling of one."""
+Range = tuple[int, int, int]
+"""Article, position of the first sentence, position of the last one."""
+ColumnKey = tuple[str, str]
+"""Level and name of a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleForm:
+    """What is entered to draw a sample."""
+
+    number: int
+    """Number of units to draw."""
+    whole_articles: bool = False
+    """Whether articles are drawn rather than sentences."""
+    by: ColumnKey | None = None
+    """Column of categories whose values are the strata."""
+    allocation: Allocation = Allocation.PROPORTIONAL
+    where: tuple[ColumnKey, tuple[str, ...]] | None = None
+    """Column of categories and the values to which the sample is restricted."""
+    new_only: bool = False
+    """Whether sentences of earlier samples are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSample:
+    """Rule by which a sample was drawn."""
+
+    task: str
+    """Name of the task."""
+    drawn: str
+    """Time in ISO form, which distinguishes tasks of the same name."""
+    seed: int
+    articles: int
+    """The project had the articles at the positions 0 … ``articles`` - 1."""
+    whole_articles: bool
+    by: ColumnKey | None
+    allocation: str
+    where: tuple[ColumnKey, tuple[str, ...]] | None
+    new_only: bool
+    """Whether sentences of earlier samples were left out."""
+    strata: tuple[tuple[str | None, int, int], ...]
+    """Value (None: missing, or no column), number of units that could be drawn, and of units drawn."""
+
+    @property
+    def number(self) -> int:
+        """Number of units drawn."""
+        return sum(drawn for _, _, drawn in self.strata)
+
+    @property
+    def units(self) -> int:
+        """Number of units that could be drawn."""
+        return sum(units for _, units, _ in self.strata)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON value."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> DrawnSample:
+        """Return the sample that :meth:`to_json` described."""
+        where, by = value["where"], value["by"]
+        parts = {
+            "by": None if by is None else (by[0], by[1]),
+            "where": None if where is None else ((where[0][0], where[0][1]), tuple(where[1])),
+            "strata": tuple((name, units, drawn) for name, units, drawn in value["strata"]),
+        }
+        return cls(**{**value, **parts})
+
+
+def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tuple[DrawnSample, list[Range]]:
+    """Draw a sample of a project; return its rule, and its sentences or articles in reading order.
+
+    Raises :class:`DataError` if there are too few units, or if a column has no categories.
+    """
+    if form.whole_articles:
+        known = r.corpora.articles_by_id(r.corpora.article_ids(corpus_id))
+        listed = [article for article in known.values() if article.sentences]
+        listed.sort(key=lambda article: article.position)
+        ids = articles = np.array([article.id for article in listed], np.int64)
+        ranges = np.array([(article.id, 0, article.sentences - 1) for article in listed], np.int64).reshape(-1, 3)
+    else:
+        places = r.maps.places(r.corpora.sentence_ids(corpus_id))
+        ids, articles = places.ids, places.articles
+        ranges = np.stack([articles, places.positions, places.positions], axis=1)
+    kept = np.ones(len(ids), np.bool_)
+    if form.where is not None:
+        kept &= np.isin(_values(r, corpus_id, form.where[0], ids, articles, form.whole_articles), form.where[1])
+    if form.new_only:
+        if form.whole_articles:
+            raise DataError("Earlier samples can be left out of a sample of sentences, not of whole articles.")
+        kept &= ~np.isin(ids, _given_out(r, corpus_id))
+    if not kept.any():
+        raise DataError("No sentence can be drawn. Choose other values, or include sentences of earlier samples.")
+    names: list[str | None] = [None]
+    strata: npt.NDArray[np.integer] = np.zeros(int(kept.sum()), np.int64)
+    if form.by is not None:
+        values = _values(r, corpus_id, form.by, ids[kept], articles[kept], form.whole_articles)
+        unique, strata = np.unique(np.array([value or "" for value in values.tolist()]), return_inverse=True)
+        names = [value or None for value in unique.tolist()]
+    found = draw(strata.ravel(), form.number, form.allocation, seed)
+    sizes = zip(names, found.sizes.tolist(), found.drawn.tolist(), strict=True)
+    rule = DrawnSample(
+        task, datetime.now(UTC).isoformat(), seed, r.corpora.imported_articles(corpus_id), form.whole_articles, form.by,
+        form.allocation.value, form.where, form.new_only, tuple(sizes),
+    )  # fmt: skip
+    return rule, [(article, first, last) for article, first, last in ranges[kept][found.rows].tolist()]
+
+
+def samples_of(r: Unit, corpus_id: int) -> list[DrawnSample]:
+    """Return the samples that tasks of a project gave to people, also deleted tasks of which there are labellings."""
+    stored = [task.settings.get(SAMPLE) for task in r.tasks.list(corpus_id)]
+    stored += [labelling.origin.get(SAMPLE) for labelling in r.labellings.list(corpus_id)]
+    return list(dict.fromkeys(DrawnSample.from_json(value) for value in stored if value))
+
+
+def sampling_probabilities(r: Unit, corpus_id: int, ids: Ids) -> Floats:
+    """Return the probability (n,) that sentences ``ids`` were given to people by any sample of their project.
+
+    A sentence that several samples could have drawn has the probability 1 - ∏ (1 - p) of their union. That holds for
+    samples that left out sentences of earlier ones as well: p is the probability of a sentence that was not drawn
+    before. NaN where no sample could have drawn a sentence.
+    """
+    missed = np.full(len(ids), np.nan)
+    samples = samples_of(r, corpus_id)
+    if samples and len(ids):
+        of = dict(zip((places := r.maps.places(ids)).ids.tolist(), places.articles.tolist(), strict=True))
+        articles = np.array([of[id] for id in ids.tolist()], np.int64)
+        unique, row = np.unique(articles, return_inverse=True)
+        known = r.corpora.articles_by_id(unique)
+        positions = np.array([known[id].position for id in unique.tolist()], np.int64)[row]
+        for sample in samples:
+            p = _probabilities(r, corpus_id, sample, ids, articles)
+            p[positions >= sample.articles] = np.nan
+            missed = np.where(np.isnan(p), missed, np.where(np.isnan(missed), 1.0, missed) * (1 - p))
+    return 1 - missed
+
+
+def _probabilities(r: Unit, corpus_id: int, sample: DrawnSample, ids: Ids, articles: Ids) -> Floats:
+    of = {name: drawn / units for name, units, drawn in sample.strata}
+    if sample.by is None:
+        found = np.full(len(ids), of[None])
+    else:
+        values = _values(r, corpus_id, sample.by, ids, articles)
+        found = np.array([of.get(value, np.nan) for value in values.tolist()])
+    if sample.where is not None:
+        found[~np.isin(_values(r, corpus_id, sample.where[0], ids, articles), sample.where[1])] = np.nan
+    return found
+
+
+def _values(
+    r: Unit, corpus_id: int, key: ColumnKey, ids: Ids, articles: Ids, whole_articles: bool = False
+) -> np.ndarray:
+    """Return (n,) values of a column of categories as texts, and None where they are missing."""
+    level, name = key
+    column = next((one for one in r.columns.list(corpus_id) if (one.level, one.name) == key), None)
+    if column is None or column.type != ColumnType.CATEGORY:
+        raise DataError(f"The project has no column {name!r} of categories. Samples need one.")
+    if whole_articles and level == ColumnLevel.SENTENCE:
+        raise DataError(f"The sentences of an article can have different values of {name!r}. Draw sentences instead.")
+    codes = r.columns.values(column, ids if level == ColumnLevel.SENTENCE else articles)
+    return np.array([*column.categories, None], dtype=object)[codes]
+
+
+def _given_out(r: Unit, corpus_id: int) -> Ids:
+    """Return the ids of the sentences in the items of tasks with a sample."""
+    tasks = [task.id for task in r.tasks.list(corpus_id) if task.settings.get(SAMPLE)]
+    ranges = {item.range for task in tasks for item in r.tasks.items(task)}
+    found = r.corpora.sentences_at(places_of(ranges))
+    return np.array([sentence.id for sentence in found], np.int64)
+
+
+def places_of(ranges: Iterable[Range]) -> list[tuple[int, int]]:
+    """Return the article and the position of each sentence of ranges, each sentence once."""
+    return list(
+        dict.fromkeys((article, position) for article, first, last in ranges for position in range(first, last + 1))
+    )
