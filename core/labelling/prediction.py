@@ -86,10 +86,16 @@ class PredictionReport:
 
 
 class CodeClassifier:
-    """Classifier of sentences by code, made by :func:`learn`."""
+    """Classifier of sentences by code, made by :func:`learn`.
 
-    def __init__(self, codes: Ids, graph: _Graph, spread: Floats, words: _Words, fitted: _Fitted) -> None:
-        self.codes = codes
+    ``held_out`` (m, k) are the probabilities of the labelled sentences, each from the labels of other documents: what
+    the classifier would have said without them, by which estimates correct it.
+    """
+
+    def __init__(
+        self, codes: Ids, held_out: Float32, graph: _Graph, spread: Floats, words: _Words, fitted: _Fitted
+    ) -> None:
+        self.codes, self.held_out = codes, held_out
         self._graph, self._spread, self._words, self._fitted = graph, spread, words, fitted
 
     def probabilities(self, x: Matrix, texts: Sequence[str]) -> Float32:
@@ -164,7 +170,8 @@ def learn(
         made = probabilities if share == 1 else _combined(*held_out(rows, words_weight, strength), power, temperature)
         curve.append((len(rows), float((made.argmax(1) == y[rows]).mean())))
     report = _report(probabilities, y, known, documents, tuple(curve), seed)
-    return CodeClassifier(known, graph, spread(np.arange(len(y))), words, fitted), report
+    held = probabilities.astype(np.float32)
+    return CodeClassifier(known, held, graph, spread(np.arange(len(y))), words, fitted), report
 
 
 def next_sentences(

@@ -332,6 +332,7 @@ class PredictionRecord(Described):
     labels: int
     """Number of labels that were learned from: of people, for a wave also of machines."""
     sentences: int
+    """Number of sentences: all of the labelling, the labelled ones learned without the labels of their documents."""
     codes: tuple[int, ...]
     """Numbers of the clusters, in the order of the columns of probabilities."""
     report: Json

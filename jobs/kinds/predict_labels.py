@@ -1,4 +1,4 @@
-"""Job kind: label the rest. Predicts the codes of the sentences of a labelling that people have not labelled."""
+"""Job kind: label the rest. Predicts the codes of what people have not labelled."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from themescope.core.config import option
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
+from themescope.jobs.common.labelled.documents import documents_of
 from themescope.jobs.common.labelled.placed import judged_sentences
 
 _BLOCK = 20_000
@@ -30,37 +31,49 @@ class PredictLabelsConfig(JobConfig):
 
 
 def predict_labels(args: PredictLabelsConfig, context: JobContext) -> dict[str, Any]:
-    """Learn from the labels of people, and store the probabilities of the codes of all other sentences."""
+    """Learn from the labels of people, and store the probabilities of the codes of all sentences of the project.
+
+    For a labelling of one article, those of its sentences. Those of a labelled sentence are learned without the labels
+    of its document.
+    """
     from themescope.core.labelling.prediction import NODES, learn
 
     with context.store.reading() as r:
         record = r.labellings.by_name(args.labelling)
         snapshot = r.labellings.snapshot(record.id)
         judged = judged_sentences(r, record, snapshot.partition)
+        corpus = r.corpora.get(record.corpus_id)
+        everything = r.maps.places(r.corpora.sentence_ids(corpus.id))
     partition = snapshot.partition
     codes = partition.numbers[partition.rows(judged)]
     judged, codes = judged[codes != UNASSIGNED], codes[codes != UNASSIGNED]
-    rest = np.setdiff1d(partition.ids, judged)
     model = models_to_compare(context.store, record, [args.model] if args.model else [])[0]
+    with context.store.reading() as r:
+        embedded = np.isin(everything.articles, list(r.embeddings.have(model.id, corpus.id)))
+    rest = np.setdiff1d(everything.ids[embedded] if record.article_id is None else partition.ids, judged)
     context.progress(0.05, 1, f"Learning from {len(judged):,} labels")
     known = LabelledText(context.store, judged)
     sampled = np.sort(np.random.default_rng(args.seed).permutation(rest)[:NODES])
     others = LabelledText(context.store, sampled)
-    # A list of sentences is stored as one article; its rows are documents of their own.
-    documents = known.articles if len(np.unique(known.articles)) > 1 else np.arange(len(judged))
+    with context.store.reading() as r:
+        documents = documents_of(r, corpus, judged, known.articles)
     classifier, report = learn(
         known.vectors(model.name) if len(judged) else np.empty((0, 1)), known.texts, codes, documents,
         others.vectors(model.name) if len(sampled) else np.empty((0, 1)), others.texts, args.seed,
     )  # fmt: skip
-    found = np.empty((len(rest), len(classifier.codes)), np.float16)
+    ids = np.concatenate([judged, rest])
+    order = np.argsort(ids)
+    found = np.empty((len(ids), len(classifier.codes)), np.float16)
+    found[: len(judged)] = classifier.held_out
     for start in range(0, len(rest), _BLOCK):
         context.progress(0.3 + 0.7 * start / len(rest), 1, f"{start:,} of {len(rest):,} sentences predicted")
         block = LabelledText(context.store, rest[start : start + _BLOCK])
-        found[start : start + _BLOCK] = classifier.probabilities(block.vectors(model.name), block.texts)
+        made = classifier.probabilities(block.vectors(model.name), block.texts)
+        found[len(judged) + start :][: len(made)] = made
     with context.writing() as w:
         stored = w.predictions.replace(
             record.id, model=model.name, step=snapshot.step, labels=len(judged), codes=classifier.codes,
-            report=_json(asdict(report)), ids=rest, probabilities=found,
+            report=_json(asdict(report)), ids=ids[order], probabilities=found[order],
         )  # fmt: skip
     return {
         "labelling": record.name, "labelling_id": record.id, "prediction_id": stored.id, "model": model.name,

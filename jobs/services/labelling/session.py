@@ -124,20 +124,22 @@ class LabellingSession:
         return self._write(Draft(Kind.DO, operation.kind.value, operation.summary, *about), operation.change_set)
 
     def new_sentences(self) -> Ids:
-        """Return the sentences of later waves of the corpus that are not in the labelling of more than one article."""
+        """Return the sentences of the corpus that are not in the labelling of more than one article."""
         if self.record.article_id is not None:
             return np.empty(0, np.int64)
         with self._store.reading() as r:
-            return np.setdiff1d(added_sentences(r, r.corpora.get(self.record.corpus_id)), self.partition.ids)
+            return np.setdiff1d(r.corpora.sentence_ids(self.record.corpus_id), self.partition.ids)
 
     def extend(self) -> Step | None:
         """Add the new sentences to the labelling, unassigned; None if there are none."""
-        with self._store.reading() as r:
-            waves = waves_of(r.corpora.get(self.record.corpus_id))
         new = self.new_sentences()
+        with self._store.reading() as r:
+            corpus = r.corpora.get(self.record.corpus_id)
+            of_waves = np.isin(new, added_sentences(r, corpus)).all()
         if len(new) + len(self.partition.ids) > MOST_SENTENCES:
             raise DataError(f"With {len(new):,} more sentences the labelling would have more than {MOST_SENTENCES:,}.")
-        return self.do(op.extend(self.partition, new, f"“{waves[-1]['name']}”")) if len(new) else None
+        name = waves_of(corpus)[-1]["name"] if len(new) and of_waves else corpus.name
+        return self.do(op.extend(self.partition, new, f"“{name}”")) if len(new) else None
 
     def undo(self, step_id: int | None = None) -> Step | None:
         """Undo this user's last step, or the given one; None if there is none."""

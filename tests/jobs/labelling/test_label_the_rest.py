@@ -34,8 +34,8 @@ def test_the_rest_is_predicted_and_the_labels_stay(copy_home: CopyHome, home: Pa
         assert stored is not None and r.labellings.snapshot(record.id).partition.to_bytes() == before
         ids, probabilities = r.predictions.values(stored.id)
     assert (stored.model, stored.labels, stored.step) == (MODEL, 24, session.snapshot.step)
-    assert stored.codes == tuple(sorted(session.partition.clusters)) and result["predicted"] == len(ids)
-    assert len(ids) == record.sentences - 24 == stored.sentences and (np.diff(ids) > 0).all()
+    assert stored.codes == tuple(sorted(session.partition.clusters)) and result["predicted"] == len(ids) - 24
+    assert len(ids) == record.sentences == stored.sentences and (np.diff(ids) > 0).all()
     assert probabilities.shape == (len(ids), 4) and np.allclose(probabilities.sum(1), 1, atol=0.01)
     assert stored.report["accuracy"]["value"] == result["accuracy"] and len(stored.report["codes"]) == 4
     do(store, "predict-labels", labelling="mine", seed=1)

@@ -32,19 +32,17 @@ _GONE = "a deleted cluster"
 
 
 def offer(state: RelabelState) -> None:
-    """Offer to add the sentences of later waves of the project, which the labelling does not have."""
+    """Offer to add the sentences of the project that the labelling does not have, such as those of later waves."""
     new = len(state.session.new_sentences())
     if new and not state.read_only and task_queries.of_labelling(state.record) is None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f":material/library_add: {count(new, 'new sentence')} of the project are not in this labelling."
-            )
+            st.markdown(f":material/library_add: {count(new, 'sentence')} of the project are not in this labelling.")
             st.button(
                 "Add them, unassigned",
                 key="relabel_extend",
                 on_click=state.travel,
-                args=(lambda session: session.extend(), "There are no new sentences."),
-                help="A step that can be undone. Earlier predictions and themes do not cover them.",
+                args=(lambda session: session.extend(), "There are no further sentences."),
+                help="A step that can be undone.",
             )
 
 

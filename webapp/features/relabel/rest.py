@@ -107,7 +107,7 @@ def _counts(state: RelabelState, labelled: int, record: PredictionRecord | None)
     text = f"**{labelled:,}** of {count(state.record.sentences, 'sentence')} labelled by people"
     if record is not None:
         since = labelled - record.labels
-        text += f", {record.sentences:,} predicted from {record.labels:,} labels {ago(record.created)}"
+        text += f", {record.sentences - record.labels:,} predicted from {record.labels:,} labels {ago(record.created)}"
         text += f"; **{since:,} labels since then**" if since > 0 else ""
     return text + "."
 
@@ -120,11 +120,11 @@ def _values(id: int) -> tuple[Ids, npt.NDArray[np.float32]]:
 
 
 def _open(state: RelabelState, record: PredictionRecord) -> _Predicted:
-    """Return the predictions without sentences that people have labelled since."""
+    """Return the predictions of the sentences of the labelling that people have not labelled."""
     ids, probabilities = _values(record.id)
     with queries.store().reading() as r:
         judged = judged_sentences(r, state.record, state.partition)
-    kept = np.flatnonzero(~np.isin(ids, judged))
+    kept = np.flatnonzero(~np.isin(ids, judged) & np.isin(ids, state.partition.ids))
     kept = kept[np.argsort(-probabilities[kept].max(1), kind="stable")]
     return _Predicted(record, ids[kept], probabilities[kept], dict(record.report))
 

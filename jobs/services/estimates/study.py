@@ -1,0 +1,181 @@
+"""What estimates are made of: the labels of people, the machine's codes, sampling probabilities and groups of a project.
+
+The labels of several people count as their mean. The machine's codes are the predictions of "Label the rest", in which
+a labelled sentence has the probabilities learned without its document, or the labelling of another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from themescope.core.columns import ColumnType, as_text, plain_values
+from themescope.core.errors import DataError
+from themescope.core.estimates.shares import CodedUnits
+from themescope.core.labelling.markup import counted
+from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.metrics.crosstabs import periods_of, usual_period
+from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
+from themescope.core.types import Floats, Ids
+from themescope.db.store import Unit
+from themescope.jobs.common.labelled.documents import documents_of
+from themescope.jobs.common.labelled.placed import coded_sentences, judged_sentences
+from themescope.jobs.services.tasks.samples import drawn_sentences, sampling_probabilities
+
+NO_MACHINE = "There are no predictions of the whole project. Predict the rest of the labelling for narrower intervals."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """n sentences and k codes of a project."""
+
+    corpus: CorpusRecord
+    labellings: tuple[LabellingRecord, ...]
+    codes: tuple[str, ...]
+    ids: Ids
+    """(n,) sentences, ascending: all of the project with a machine's code, or all without a machine."""
+    articles: Ids
+    """(n,) article of each sentence."""
+    documents: Ids
+    """(n,) document of each sentence, see :mod:`themescope.jobs.common.labelled.documents`."""
+    labels: Floats
+    """(n, k) share of the people who gave the code; NaN where nobody labelled the sentence."""
+    machine: Floats | None
+    """(n, k) probabilities of the codes, or 0 and 1; None without a machine."""
+    coder: str
+    """What coded all sentences; "" without a machine."""
+    probabilities: Floats | None
+    """(n,) sampling probabilities; NaN of labels outside of a sample, None if the project has no sample."""
+    notes: tuple[str, ...]
+    """What is left out, and why; one sentence each."""
+
+    def units(self, code: str) -> CodedUnits:
+        """Return the units of one code."""
+        column = self.codes.index(code)
+        codes = None if self.machine is None else self.machine[:, column]
+        return CodedUnits(self.labels[:, column], codes, self.probabilities, self.documents)
+
+
+def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: LabellingRecord | None = None) -> Study:
+    """Return the study of labellings of one project, whose codes are joined by their names.
+
+    ``machine`` is a labelling of a model that coded sentences; by default, the predictions of the first labelling that
+    has any. Raises :class:`DataError` if the labellings have no label of a person, or are of several projects.
+    """
+    if len({record.corpus_id for record in labellings}) != 1:
+        raise DataError("Estimates are of one project. Choose labellings of the same project.")
+    corpus = r.corpora.get(labellings[0].corpus_id)
+    given = [_labels(r, record) for record in labellings]
+    codes = tuple(dict.fromkeys(name for _, _, names in given for name in names))
+    if not codes or not any(len(ids) for ids, _, _ in given):
+        raise DataError("Nobody has labelled a sentence yet. Label a random sample first, as a task.")
+    coded, shares, coder, notes = _coded(r, labellings, machine, codes)
+    places = r.maps.places(r.corpora.sentence_ids(corpus.id))
+    order = np.argsort(places.ids)
+    ids, articles = places.ids[order], places.articles[order]
+    if coded is not None:
+        inside = np.isin(ids, coded)
+        if left := int((~inside).sum()):
+            notes.append(f"{counted(left, 'sentence')} of the project without a code of the machine left out.")
+        ids, articles = ids[inside], articles[inside]
+        assert shares is not None
+        shares = shares[np.searchsorted(coded, ids)]
+    labels = _mean(ids, given, codes)
+    probabilities = sampling_probabilities(r, corpus.id, ids)
+    if np.isnan(probabilities).all():
+        known = None
+    else:
+        drawn = np.isin(ids, drawn_sentences(r, corpus.id))
+        known = np.where(drawn | np.isnan(labels[:, 0]), probabilities, np.nan)
+    documents = documents_of(r, corpus, ids, articles)
+    return Study(
+        corpus, tuple(labellings), codes, ids, articles, documents, labels, shares, coder, known, tuple(notes)
+    )
+
+
+def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Ids, list[str]]:
+    """Return the sentences that people labelled, the place of each one's code among the names, -1 for none; the names."""
+    partition = r.labellings.snapshot(record.id).partition
+    ids = judged_sentences(r, record, partition)
+    numbers = np.array(sorted(partition.clusters), np.int64)
+    of = partition.numbers[partition.rows(ids)]
+    place = np.where(of == UNASSIGNED, -1, np.searchsorted(numbers, of))
+    return ids, place, [partition.clusters[number].name for number in numbers.tolist()]
+
+
+def _mean(ids: Ids, given: Sequence[tuple[Ids, Ids, list[str]]], codes: Sequence[str]) -> Floats:
+    total, people = np.zeros((len(ids), len(codes))), np.zeros(len(ids))
+    for known, place, names in given:
+        column = np.array([codes.index(name) for name in names] or [0], np.int64)
+        inside = np.isin(known, ids)
+        rows, place = np.searchsorted(ids, known[inside]), place[inside]
+        people[rows] += 1
+        total[rows[place >= 0], column[place[place >= 0]]] += 1
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / np.where(people, people, np.nan)[:, None])
+
+
+def _coded(
+    r: Unit, labellings: Sequence[LabellingRecord], machine: LabellingRecord | None, codes: Sequence[str]
+) -> tuple[Ids | None, Floats | None, str, list[str]]:
+    """Return the sentences with codes of the machine, their (n, k) shares, its name, and what is missing."""
+    if machine is not None:
+        partition = r.labellings.snapshot(machine.id).partition
+        ids = coded_sentences(r, machine, partition)
+        place = {number: codes.index(c.name) for number, c in partition.clusters.items() if c.name in codes}
+        found = np.zeros((len(ids), len(codes)))
+        for row, number in enumerate(partition.numbers[partition.rows(ids)].tolist()):
+            if number in place:
+                found[row, place[number]] = 1
+        return ids, found, machine.name, []
+    for record in labellings:
+        stored = r.predictions.newest(record.id)
+        if stored is None:
+            continue
+        names = {number: cluster.name for number, cluster in r.labellings.clusters(record.id).items()}
+        ids, probabilities = r.predictions.values(stored.id)
+        found = np.zeros((len(ids), len(codes)))
+        for column, number in enumerate(stored.codes):
+            if names.get(number) in codes:
+                found[:, codes.index(names[number])] += probabilities[:, column]
+        return ids, np.clip(found, 0, 1), f"a classifier on the vectors of {stored.model}", []
+    return None, None, "", [NO_MACHINE]
+
+
+def columns_of(r: Unit, corpus_id: int) -> dict[str, ColumnRecord]:
+    """Return the columns that can group sentences, categories and dates, by the name that pages show."""
+    return {
+        column.label: column
+        for column in r.columns.list(corpus_id)
+        if column.type in (ColumnType.CATEGORY, ColumnType.DATE)
+    }
+
+
+def groups_of(r: Unit, study: Study, column: ColumnRecord, period: str = "") -> list[str]:
+    """Return the (n,) group of each sentence by a column: the category, or the period of a date; "" without any.
+
+    ``period`` is one of :data:`themescope.core.metrics.crosstabs.PERIODS`, by default one that suits the dates.
+    """
+    values = values_of(r, study, column)
+    if column.type == ColumnType.DATE:
+        place, names = periods_of(values, period or usual_period(values))
+        return [names[i] if i >= 0 else "" for i in place.tolist()]
+    return [as_text(value) for value in plain_values(ColumnType(column.type), values, column.categories)]
+
+
+def values_of(r: Unit, study: Study, column: ColumnRecord) -> Any:
+    """Return the stored values (n,) of a column."""
+    return r.columns.values(column, study.ids if column.level.value == "sentence" else study.articles)
+
+
+def regressors(r: Unit, study: Study, columns: Sequence[ColumnRecord]) -> Mapping[str, Sequence[str] | Floats]:
+    """Return the values of columns for a regression: numbers, or texts of categories and periods."""
+    return {
+        column.label: values_of(r, study, column).astype(np.float64)
+        if column.type == ColumnType.NUMBER
+        else groups_of(r, study, column)
+        for column in columns
+    }
