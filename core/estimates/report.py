@@ -74,6 +74,10 @@ def paragraphs(code: str, units: CodedUnits, found: Sequence[ShareEstimate], mac
         )
     else:
         method.append(("The shares are means of the labels, weighted by the inverse of their sampling probabilities.",))
+
+    def tuned(one: ShareEstimate) -> str:
+        return "" if units.codes is None else f" (λ = {one.tuning:.2f})"
+
     clusters = "documents" if units.documents is not None else "units"
     method.append(
         (
@@ -86,9 +90,9 @@ def paragraphs(code: str, units: CodedUnits, found: Sequence[ShareEstimate], mac
         )
     )
     results: list[Sentence] = [
-        ("For “", Foreign(one.name), "”, it is ", _percent(one.corrected), f" (λ = {one.tuning:.2f}).")
+        ("For “", Foreign(one.name), "”, it is ", _percent(one.corrected), f"{tuned(one)}.")
         if one.name
-        else ("The share is ", _percent(one.corrected), f" (λ = {one.tuning:.2f}).")
+        else ("The share is ", _percent(one.corrected), f"{tuned(one)}.")
         for one in found
         if one.corrected is not None
     ]

@@ -12,6 +12,7 @@ import click
 
 from themescope.jobs.cli.administration import backup, demo, doctor, mcp, restore, worker
 from themescope.jobs.cli.coding import code
+from themescope.jobs.cli.estimates import estimate
 from themescope.jobs.cli.evaluate import evaluate
 from themescope.jobs.cli.imports import append, import_, place_wave, skipped
 from themescope.jobs.cli.jobs import jobs_
@@ -36,8 +37,8 @@ def main() -> None:
 
 COMMANDS = (
     import_, append, place_wave, skipped, triplets, train, add_model, export_model, embed, similar, cluster,
-    name_themes, code, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_, jobs_, worker,
-    backup, restore, demo, doctor,
+    name_themes, code, estimate, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_,
+    jobs_, worker, backup, restore, demo, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

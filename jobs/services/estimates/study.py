@@ -1,4 +1,4 @@
-"""What estimates are made of: the labels of people, the machine's codes, sampling probabilities and groups of a project.
+"""What estimates are made of: labels of people, codes of a machine, sampling probabilities, and groups.
 
 The labels of several people count as their mean. The machine's codes are the predictions of "Label the rest", in which
 a labelled sentence has the probabilities learned without its document, or the labelling of another machine.
@@ -84,6 +84,9 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         assert shares is not None
         shares = shares[np.searchsorted(coded, ids)]
     labels = _mean(ids, given, codes)
+    used = np.nansum(labels, axis=0) + (0 if shares is None else shares.sum(axis=0)) > 0
+    codes, labels = tuple(code for code, kept in zip(codes, used, strict=True) if kept), labels[:, used]
+    shares = None if shares is None else shares[:, used]
     probabilities = sampling_probabilities(r, corpus.id, ids)
     if np.isnan(probabilities).all():
         known = None
@@ -91,13 +94,11 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         drawn = np.isin(ids, drawn_sentences(r, corpus.id))
         known = np.where(drawn | np.isnan(labels[:, 0]), probabilities, np.nan)
     documents = documents_of(r, corpus, ids, articles)
-    return Study(
-        corpus, tuple(labellings), codes, ids, articles, documents, labels, shares, coder, known, tuple(notes)
-    )
+    return Study(corpus, tuple(labellings), codes, ids, articles, documents, labels, shares, coder, known, tuple(notes))
 
 
 def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Ids, list[str]]:
-    """Return the sentences that people labelled, the place of each one's code among the names, -1 for none; the names."""
+    """Return the sentences that people labelled, the place of each one's code among the names, -1: none; the names."""
     partition = r.labellings.snapshot(record.id).partition
     ids = judged_sentences(r, record, partition)
     numbers = np.array(sorted(partition.clusters), np.int64)

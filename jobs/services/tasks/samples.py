@@ -113,7 +113,7 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
     if form.new_only:
         if form.whole_articles:
             raise DataError("Earlier samples can be left out of a sample of sentences, not of whole articles.")
-        kept &= ~np.isin(ids, _given_out(r, corpus_id))
+        kept &= ~np.isin(ids, drawn_sentences(r, corpus_id))
     if not kept.any():
         raise DataError("No sentence can be drawn. Choose other values, or include sentences of earlier samples.")
     names: list[str | None] = [None]
@@ -186,7 +186,7 @@ def _values(
     return np.array([*column.categories, None], dtype=object)[codes]
 
 
-def _given_out(r: Unit, corpus_id: int) -> Ids:
+def drawn_sentences(r: Unit, corpus_id: int) -> Ids:
     """Return the ids of the sentences in the items of tasks with a sample."""
     tasks = [task.id for task in r.tasks.list(corpus_id) if task.settings.get(SAMPLE)]
     ranges = {item.range for task in tasks for item in r.tasks.items(task)}

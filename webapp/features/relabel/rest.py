@@ -36,7 +36,7 @@ from themescope.webapp.shared.text import ago, count, plain, shorten, with_inter
 
 KIND = "predict-labels"
 RANDOM, UNSURE = "random sample of the unlabelled", "prediction is unsure"
-"""Selection methods of the steps that confirm or correct predictions. Only the first is valid for estimates."""
+"""Selection methods of the steps that confirm or correct predictions."""
 _BATCH, _RANDOM_SHARE = 40, 0.25
 _KEYS = "123456789"
 _LISTED, _MAX_TEXT = 200, 400
@@ -231,8 +231,8 @@ def _next(state: RelabelState, found: _Predicted) -> None:
                     key=f"relabel_rest_{id}_{code}",
                 )  # fmt: skip
     st.caption(
-        f"A quarter of each round of {_BATCH} is a random sample: only such labels are valid for estimates. The others "
-        "are unsure and unlike each other."
+        f"A quarter of each round of {_BATCH} is drawn at random, which keeps the measured quality honest; the others "
+        "are unsure and unlike each other. Estimates use the labels of samples that tasks gave out."
     )
 
 

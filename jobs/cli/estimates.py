@@ -1,0 +1,102 @@
+"""Command `estimate`: how much of a project has a code, from people's labels and the machine's predictions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from themescope.core.errors import UnknownNameError
+from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, replication_files
+from themescope.core.estimates.shares import ShareEstimate, composition, difference, share
+from themescope.core.labelling.markup import markdown
+from themescope.core.metrics.crosstabs import PERIODS
+from themescope.core.types import Estimate
+from themescope.jobs.cli.shell import Shell, common, pass_shell, table
+from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
+
+
+@click.command("estimate")
+@click.argument("labellings", nargs=-1, required=True)
+@click.option("--code", "codes", multiple=True, help="Code to estimate (repeatable); default: all.")
+@click.option("--by", default="", metavar="COLUMN", help="Column of groups: categories, or dates by period.")
+@click.option("--period", type=click.Choice(PERIODS), default=None, help="Period of dates; default: one that suits.")
+@click.option("--difference", nargs=2, default=None, metavar="GROUP GROUP", help="Share in the first minus the second.")
+@click.option("--composition", "parts", is_flag=True, help="Part of each group among the sentences with the code.")
+@click.option("--machine", default="", metavar="LABELLING", help="Labelling of a machine in place of the predictions.")
+@click.option("--methods", is_flag=True, help="Print the methods paragraph as well.")
+@click.option(
+    "--replication", type=click.Path(path_type=Path, file_okay=False), default=None,
+    help="Folder for a table and a script that print the same numbers; of one code.",
+)  # fmt: skip
+@common
+@pass_shell
+def estimate(
+    shell: Shell, labellings: tuple[str, ...], codes: tuple[str, ...], by: str, period: str | None,
+    difference: tuple[str, str] | None, parts: bool, machine: str, methods: bool, replication: Path | None,
+) -> None:  # fmt: skip
+    """Estimate the share of codes from the labels in LABELLINGS and the machine's predictions.
+
+    Three estimates with 95 % intervals: from people's sample alone, from the machine alone, and corrected for the
+    machine's mistakes. Sampling probabilities are those of the samples that tasks gave to people.
+    """
+    with shell.store.reading() as r:
+        records = [r.labellings.by_name(name) for name in labellings]
+        study = open_study(r, records, r.labellings.by_name(machine) if machine else None)
+        groups = [""] * len(study.ids)
+        if by:
+            known = columns_of(r, study.corpus.id)
+            named = {column.name: column for column in reversed(known.values())} | known
+            if by not in named:
+                raise UnknownNameError("column of categories or dates", by, [*named])
+            groups = groups_of(r, study, named[by], period or "")
+    if unknown := [code for code in codes if code not in study.codes]:
+        raise UnknownNameError("code", unknown[0], study.codes)
+    chosen = codes or study.codes
+    if replication is not None and len(chosen) != 1:
+        raise click.UsageError("--replication is for one code; name it with --code.")
+    found = {code: _found(study, code, groups, difference, parts) for code in chosen}
+    text = table([_row(code, one) for code, rows in found.items() for one in rows])
+    told = [*study.notes, *dict.fromkeys(note for rows in found.values() for one in rows for note in one.warnings)]
+    if methods:
+        for code, rows in found.items():
+            told += ["", markdown(paragraphs(code, study.units(code), rows, study.coder), REFERENCES)]
+    if replication is not None:
+        replication.mkdir(parents=True, exist_ok=True)
+        files = replication_files(study.units(chosen[0]), groups, [str(id) for id in study.ids.tolist()])
+        for name, content in files.items():
+            (replication / name).write_text(content, encoding="utf-8")
+        told.append(f"Written: {', '.join(str(replication / name) for name in files)}")
+    shell.show(
+        {"codes": {code: [asdict(one) for one in rows] for code, rows in found.items()}, "notes": list(study.notes)},
+        "\n".join([text, *told]),
+    )
+
+
+def _found(
+    study: Study, code: str, groups: list[str], pair: tuple[str, str] | None, parts: bool
+) -> list[ShareEstimate]:
+    units, of = study.units(code), np.array(groups)
+    if pair is not None:
+        for name in pair:
+            if name not in groups:
+                raise UnknownNameError("group", name, sorted({*groups} - {""}))
+        return [difference(units, of == pair[0], of == pair[1], f"{pair[0]} – {pair[1]}")]
+    if parts:
+        return [composition(units, of == name, name) for name in sorted({*groups} - {""})]
+    return estimates(units, groups) if any(groups) else [share(units)]
+
+
+def _row(code: str, one: ShareEstimate) -> dict[str, Any]:
+    ways = {"people": one.people, "machine": one.machine, "corrected": one.corrected}
+    cells = {name: _cell(value) for name, value in ways.items()}
+    return {"code": code, "group": one.name or "all", **cells, "sentences": one.units, "labels": one.labels}
+
+
+def _cell(found: Estimate | None) -> str:
+    if found is None:
+        return "–"
+    return f"{100 * found.value:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"

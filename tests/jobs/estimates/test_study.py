@@ -1,0 +1,189 @@
+"""Estimates from labels of a sample and from predictions: what counts, and the same numbers from the replication."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.test_kinds import do
+from themescope.core.errors import DataError
+from themescope.core.estimates.shares import NOT_RANDOM, share
+from themescope.core.labelling import operations as op
+from themescope.core.labelling.task_items import DistributionPlan, Order
+from themescope.db.label_records import NewLabelling
+from themescope.db.store import Store
+from themescope.jobs.cli.main import main
+from themescope.jobs.services.estimates.study import Study, columns_of, groups_of, open_study
+from themescope.jobs.services.labelling import starts
+from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.tasks import making, work
+from themescope.jobs.services.tasks.samples import SampleForm
+
+SUBJECTS = {"Housing": "rents flats landlords", "Transport": "buses trains trams"}
+ROWS, DRAWN = 240, 60
+
+
+def topic(text: str) -> str:
+    return "Housing" if "rents" in text else "Transport"
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with 240 answers of two parties, the codebook "Codes", and a sample of 60 labelled by Ada and Ben."""
+    file = tmp_path_factory.mktemp("answers") / "answers.csv"
+    random = np.random.default_rng(0)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["text", "party", "day"])
+        for row in range(ROWS):
+            party = "AB"[row % 2]
+            subject = "Housing" if random.random() < (0.6 if party == "A" else 0.2) else "Transport"
+            table.writerow([f"Answer {row}: {SUBJECTS[subject]} near us.", party, f"202{row % 3}-05-01"])
+
+    def fill(store: Store) -> None:
+        do(store, "import-corpus", files=[str(file)], corpus="C", settings={"text": "text", "rows": "sentences"})
+        do(store, "train", method="tfidf", name="words", corpus="C")
+        do(store, "embed", corpus="C", model="words")
+        with store.reading() as r:
+            corpus = r.corpora.by_name("C")
+        codes = starts.begin(store, NewLabelling(corpus.id, "Codes", "Ada"), starts.from_nothing)
+        session = LabellingSession(store, codes.id, "Ada")
+        for name in SUBJECTS:
+            session.do(op.create(session.partition, session.next_number, name, np.empty(0, np.int64)))
+        plan = DistributionPlan(("Ada", "Ben"), 1.0, 2, Order.RANDOM, 1)
+        task = making.make(
+            store,
+            making.TaskForm(
+                corpus.id, "Pilot", "Ada", (), plan, blind=True, start=making.START_LABELLING, start_id=codes.id,
+                sample=SampleForm(DRAWN),
+            ),
+        )  # fmt: skip
+        for person in plan.people:
+            label(store, task.id, person)
+
+    return make_home(fill)
+
+
+def label(store: Store, task_id: int, person: str) -> None:
+    """Label all items of a person rightly; Ben takes every tenth sentence for the other subject."""
+    with store.reading() as r:
+        items = r.tasks.items(task_id, person)
+    for number, item in enumerate(items):
+        opened = work.open_item(store, item.id)
+        session = LabellingSession(store, opened.labelling.id, person)
+        with store.reading() as r:
+            (sentence,) = making.sentences_of_item(r, item.range)
+        number_of = {cluster.name: number for number, cluster in session.partition.clusters.items()}
+        name = topic(sentence.text)
+        if person == "Ben" and number % 10 == 0:
+            name = next(other for other in SUBJECTS if other != name)
+        session.do(op.assign(session.partition, np.array([sentence.id]), number_of[name]))
+        work.finish_item(store, item.id)
+
+
+@pytest.fixture
+def store(copy_home: CopyHome, home: Path) -> Store:
+    return copy_home(home)
+
+
+def study_of(store: Store, *names: str) -> Study:
+    with store.reading() as r:
+        return open_study(r, [r.labellings.by_name(name) for name in names])
+
+
+def gold(store: Store) -> str:
+    """A labelling with Ada's labels, which is not blind and has predictions."""
+    with store.reading() as r:
+        record = r.labellings.by_name("Pilot · Ada")
+    starts.begin(store, NewLabelling(record.corpus_id, "gold", "Ada"), starts.from_labelling(record.id))
+    do(store, "predict-labels", labelling="gold")
+    return "gold"
+
+
+def test_labels_of_a_sample_count_with_its_probability_and_others_are_left_out(store: Store) -> None:
+    study = study_of(store, "Pilot · Ada", "Pilot · Ben")
+    given = ~np.isnan(study.labels[:, 0])
+    assert len(study.ids) == ROWS and given.sum() == DRAWN and study.machine is None
+    assert study.probabilities is not None and np.allclose(study.probabilities, DRAWN / ROWS)
+    halves = (study.labels[given] == 0.5).any(axis=1)
+    assert halves.sum() == DRAWN // 10, "what two people see differently counts half for each code"
+    assert len(np.unique(study.documents)) == ROWS, "rows of a list are documents of their own"
+    with store.reading() as r:
+        other = r.labellings.by_name("Codes")
+    session = LabellingSession(store, other.id, "Ada")
+    outside = int(study.ids[~given][0])
+    session.do(op.assign(session.partition, np.array([outside]), 1))
+    with_other = study_of(store, "Pilot · Ada", "Codes")
+    units = with_other.units("Housing")
+    assert (units.weights > 0).sum() == DRAWN
+    assert any("1 label was not sampled at random" in note for note in share(units).warnings)
+
+
+def test_predictions_cover_everything_and_make_the_interval_narrower(store: Store) -> None:
+    study = study_of(store, gold(store))
+    assert study.machine is not None and study.machine.shape == (ROWS, 2) and not study.notes
+    found = share(study.units("Housing"))
+    assert found.people is not None and found.corrected is not None
+    assert found.corrected.high - found.corrected.low < 0.7 * (found.people.high - found.people.low)
+    with store.reading() as r:
+        texts = r.corpora.sentences_by_id(study.ids)
+    truth = np.mean([topic(texts[int(id)].text) == "Housing" for id in study.ids])
+    assert found.corrected.low < truth < found.corrected.high
+
+
+def test_groups_are_categories_and_periods(store: Store) -> None:
+    study = study_of(store, "Pilot · Ada")
+    with store.reading() as r:
+        columns = columns_of(r, study.corpus.id)
+        assert {*groups_of(r, study, columns["party"])} == {"A", "B"}
+        assert {*groups_of(r, study, columns["day"], "year")} == {"2020", "2021", "2022"}
+
+
+def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
+    with store.reading() as r:
+        codes = r.labellings.by_name("Codes")
+    with pytest.raises(DataError, match="Nobody has labelled a sentence yet"):
+        study_of(store, "Codes")
+    file = {"files": [str(Path(store.settings.home) / "more.csv")], "corpus": "D"}
+    Path(file["files"][0]).write_text("text\n" + "".join(f"Sentence {i} of rents.\n" for i in range(20)), "utf-8")
+    do(store, "import-corpus", **file)
+    with store.reading() as r:
+        corpus = r.corpora.by_name("D")
+    made = starts.begin(store, NewLabelling(corpus.id, "D", "Ada"), starts.from_nothing)
+    session = LabellingSession(store, made.id, "Ada")
+    session.do(op.create(session.partition, 1, "Housing", session.partition.ids[:12]))
+    assert share(study_of(store, "D").units("Housing")).warnings == (NOT_RANDOM,)
+    with store.reading() as r, pytest.raises(DataError, match="one project"):
+        open_study(r, [codes, r.labellings.by_name("D")])
+
+
+def test_the_command_prints_what_the_replication_computes(store: Store, tmp_path: Path) -> None:
+    name, folder = gold(store), tmp_path / "files"
+    command = ["estimate", name, "--code", "Housing", "--by", "party", "--replication", str(folder), "--json"]
+    done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, command)
+    assert done.exit_code == 0, done.output
+    rows = {one["name"] or "all units": one for one in json.loads(done.stdout)["codes"]["Housing"]}
+    script = [sys.executable, "-I", str(folder / "replicate.py")]
+    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+    assert len(printed) == 9
+    for group, way, *numbers in (line.split("\t") for line in printed):
+        expected = [100 * rows[group][way][key] for key in ("value", "low", "high")]
+        assert [float(number) for number in numbers] == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_command_says_what_is_unknown(store: Store) -> None:
+    def said(*args: str) -> str:
+        done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, ["estimate", *args])
+        assert done.exit_code
+        return done.output
+
+    assert "Known: day, party" in said("Pilot · Ada", "--by", "region")
+    assert "Known: Housing, Transport" in said("Pilot · Ada", "--code", "Health")
+    assert "one code" in said("Pilot · Ada", "--replication", "x")
+    assert "Known: A, B" in said("Pilot · Ada", "--by", "party", "--difference", "A", "C")
