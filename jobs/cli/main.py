@@ -21,6 +21,7 @@ from themescope.jobs.cli.lists import list_
 from themescope.jobs.cli.lists_of_sentences import cluster, embed, name_themes, similar
 from themescope.jobs.cli.people import people_
 from themescope.jobs.cli.reproduce import reproduce
+from themescope.jobs.cli.samples import sample
 from themescope.jobs.cli.shell import Commands
 from themescope.jobs.cli.work import add_model, bundle, dataset, export_model, map_, train, triplets
 from themescope.jobs.common.results import code_version
@@ -36,7 +37,7 @@ def main() -> None:
 
 
 COMMANDS = (
-    import_, append, place_wave, skipped, triplets, train, add_model, export_model, embed, similar, cluster,
+    import_, append, place_wave, skipped, sample, triplets, train, add_model, export_model, embed, similar, cluster,
     name_themes, code, estimate, evaluate, reproduce, map_, list_, labels, methods, bundle, dataset, mcp, people_,
     jobs_, worker, backup, restore, demo, doctor,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.task_items import DistributionPlan
+from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Role
 from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
 from themescope.db.store import Store
@@ -19,6 +19,7 @@ from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
 from themescope.webapp.features.relabel.state import ShownChange, Unsaved
 from themescope.webapp.features.tasks import form, overview, state
+from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.labelling.task_queries import Task
 from themescope.webapp.shared.results import partition_queries
 
@@ -101,6 +102,40 @@ def test_a_task_is_made_with_people_and_overlap(filled_store: Store, open_page: 
     assert (made.name, made.person, made.settings["several"]) == ("first task", "ada", 2)
     assert len(items) == 4 and {item.person for item in items} == {"ada", "Jos\u00e9 B"}, "as people sign in"
     assert "first task was created" in words_of(at) and "0 of 4 items are done" in words_of(at)
+
+
+def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, open_page: Open) -> None:
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.text_input(key="tasks_form_name").set_value("sample")
+    at.multiselect(key="tasks_form_people").set_value(["ada", "ben"])
+    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    assert not at.exception and at.toggle(key="tasks_form_blind_sample").value
+    assert at.selectbox(key="tasks_form_order_sample").value is Order.RANDOM
+    assert not any(one.label == "Longest item" for one in at.number_input)
+    at.number_input(key="tasks_form_units").set_value(4)
+    at.toggle(key="tasks_form_everybody").set_value(True).run()
+    button(at, "Create task").click().run()
+    assert not at.exception and not at.error
+    with filled_store.reading() as r:
+        (made,), (corpus,) = r.tasks.list(), r.corpora.list()
+    words = words_of(at).replace("\\", "")
+    assert f"4 of {corpus.sentences} sentences at random" in words and "Unit of analysis: sentence" in words
+    with filled_store.reading() as r:
+        items = r.tasks.items(made.id)
+    assert made.blind and len(items) == 8 and len({item.range for item in items}) == 4
+    opened = work.open_item(filled_store, items_of(filled_store, made, "ada")[0].id)
+    at = open_page("relabel", person="ada", **task_queries.item_view(opened))
+    assert not at.exception and "item 1 of 4" in words_of(at)
+    held = at.session_state[f"relabel_state_{opened.labelling.id}"]
+    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[:1])
+    assert held.texts.ids.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada"))
+    button(at, "Done, next").click().run()
+    assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[1:2])
+
+
+def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
+    with store.reading() as r:
+        return [s.id for item in items for s in making.sentences_of_item(r, item.range)]
 
 
 def test_progress_checks_and_routing(task: TaskRecord, filled_store: Store, open_page: Open) -> None:

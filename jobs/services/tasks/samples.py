@@ -76,6 +76,16 @@ class DrawnSample:
         """Number of units that could be drawn."""
         return sum(units for _, units, _ in self.strata)
 
+    def text(self, unit: str) -> str:
+        """Return what was drawn from a project with units such as "sentence"."""
+        found = f"{self.number:,} of {self.units:,} {'article' if self.whole_articles else unit}s at random"
+        if self.where is not None:
+            (_, name), values = self.where
+            found += f", only where {name} is {' or '.join(values)}"
+        if self.by is not None:
+            found += f", {len(self.strata):,} strata by {self.by[1]} ({self.allocation})"
+        return found + (", none of earlier samples" if self.new_only else "")
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON value."""
         return asdict(self)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.homes import CopyHome, MakeHome
+from tests.jobs.test_cli import call_json
 from themescope.core.errors import DataError
 from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
@@ -213,3 +214,17 @@ def test_what_cannot_be_drawn_is_said_and_nothing_is_made(survey: Store, form: S
 def test_without_samples_no_probability_is_known(survey: Store) -> None:
     _, p, _ = everything(survey)
     assert np.isnan(p).all()
+
+
+def test_the_command_draws_and_tells_the_probabilities(survey: Store) -> None:
+    words = ("sample", "C", "pilot", "--number", "20", "--person", "Ada", "--person", " Ben ", "--by", "party")
+    told = call_json(*words, "--where", "party=A", "--where", "party=B")
+    assert told["unit"] == "sentence"
+    assert [(row["stratum"], row["drawn"], row["probability"]) for row in told["strata"]] == [
+        ("A", 13, round(13 / 60, 6)),
+        ("B", 7, round(7 / 30, 6)),
+    ]
+    with survey.reading() as r:
+        (task,) = r.tasks.list()
+        items = r.tasks.items(task.id)
+    assert task.blind and len(items) == 40 and {item.person for item in items} == {"Ada", "Ben"}

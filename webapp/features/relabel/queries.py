@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from themescope.core.columns import ColumnLevel
 from themescope.core.errors import DataError
 from themescope.core.labelling import hierarchy, suggestions
 from themescope.core.labelling.changes import ChangeSet
@@ -28,6 +29,7 @@ from themescope.core.labelling.suggestions import Centres, ClusterPair
 from themescope.core.records.stored import JobRecord, JobStatus, LabellingRecord, MapRecord, ModelRecord
 from themescope.core.types import Ids, Matrix, Points, Sentence
 from themescope.db.label_records import Presence
+from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.common.model_choice import corpus_shares
 from themescope.jobs.services import search
@@ -38,6 +40,7 @@ from themescope.jobs.services.labelling.metrics import model_in_use
 from themescope.jobs.services.labelling.session import Reclustered
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.search import MOST_WITH_VECTORS
+from themescope.jobs.services.tasks.samples import places_of
 from themescope.webapp.shared import people, queries
 from themescope.webapp.shared.choose import grouped
 from themescope.webapp.shared.results import partition_queries
@@ -48,7 +51,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The sentences of a labelling in reading order; row i of every part is one of them."""
+    """The sentences of a labelling; row i of every part is one of them.
+
+    They are in reading order, those of a task in the order of the items of its person.
+    """
 
     ids: Ids
     sentences: list[Sentence]
@@ -76,8 +82,12 @@ def texts(labelling_id: int, members: Members) -> Texts:
         known = r.corpora.sentences_by_id(ids)
         articles = r.corpora.articles_by_id({s.article_id for s in known.values()})
         sections = r.corpora.sections_of(list(articles))
+        of_task = r.tasks.of_labelling(labelling_id)
+        items = r.tasks.items(of_task[0].id, of_task[1]) if of_task else []
+    place = {at: item.place for item in items for at in places_of([item.range])}
     titles = {article: {s.position: s.title.strip() or LEAD for s in found} for article, found in sections.items()}
     ordered = sorted(known.values(), key=lambda s: (articles[s.article_id].position, s.position))
+    ordered.sort(key=lambda s: place.get((s.article_id, s.position), len(place)))
     return Texts(
         np.array([s.id for s in ordered], dtype=np.int64),
         ordered,
@@ -87,6 +97,20 @@ def texts(labelling_id: int, members: Members) -> Texts:
         len(articles) > 1,
         len({(s.article_id, s.section) for s in ordered}) > 1,
     )
+
+
+def neighbours_in_text(sentence: Sentence, corpus_id: int) -> list[str]:
+    """Return the texts before and after a sentence in its article, "" for none; rows of a list have no neighbours.
+
+    A list is a corpus whose waves have one article each, with columns of sentences.
+    """
+    with queries.store().reading() as r:
+        corpus, columns = r.corpora.get(corpus_id), r.columns.list(corpus_id)
+        if corpus.articles <= max(len(waves_of(corpus)), 1) and any(c.level is ColumnLevel.SENTENCE for c in columns):
+            return ["", ""]
+        places = [(sentence.article_id, sentence.position + offset) for offset in (-1, 1)]
+        known = {s.position: s.text for s in r.corpora.sentences_at(places)}
+    return [known.get(position, "") for _, position in places]
 
 
 @st.cache_data(show_spinner=False, ttl=30, max_entries=32)

@@ -22,9 +22,7 @@ from themescope.core.types import Ids, Points
 from themescope.jobs.services.labelling.starts import labels_on
 from themescope.jobs.services.selections import NO_THEME, SelectedSentences
 from themescope.webapp.features.relabel import queries as page_queries
-from themescope.webapp.features.relabel.actions import (
-    clusters_with_keys,
-)
+from themescope.webapp.features.relabel.actions import clusters_with_keys
 from themescope.webapp.features.relabel.editing import RelabelState
 from themescope.webapp.features.relabel.state import NEEDS_MODEL, NONE_SELECTED, PlottedMap, Queue
 from themescope.webapp.features.relabel.state import SELECTION as SELECTION_ID
@@ -206,7 +204,9 @@ def columns_data(state: RelabelState, ids: Ids) -> dict[str, Any]:
     """Return what the browser needs to draw the columns: texts and colours, a few hundred sentences per column."""
     shades = tones(st.context.theme.type)
     columns = _columns(state, ids)
-    if len(ids) < len(state.partition.ids):  # with a filter or a search, empty columns come last
+    if "task" in state.record.origin:  # codes stay where they are from item to item
+        columns.sort(key=lambda column: column["number"] != UNASSIGNED)
+    elif len(ids) < len(state.partition.ids):  # with a filter or a search, empty columns come last
         columns.sort(key=lambda column: not column["sentences"])
     return {
         "columns": columns,
@@ -233,7 +233,8 @@ def _columns(state: RelabelState, ids: Ids) -> list[dict[str, Any]]:
         inside = np.flatnonzero(numbers == number)
         cluster = clusters.get(number)
         only_above = cluster is not None and not sizes[number] and bool(state.partition.children(number))
-        if (cluster is None and not len(inside)) or only_above:
+        unused = cluster is None and not len(inside) and "task" not in state.record.origin
+        if unused or only_above:
             continue
         theme = clusters[cluster.parent].name if cluster is not None and cluster.parent is not None else ""
         size, hidden = sizes[number], len(inside) - limit

@@ -50,6 +50,8 @@ from themescope.webapp.shared.text import ago, count, plain, shorten
 
 
 DONE_KEY = "Ctrl+Enter"
+_ITEM = "item of the task"
+"""Method of selection of the sentence of an item with one sentence."""
 
 
 def show_task_bar(state: RelabelState) -> None:
@@ -66,6 +68,8 @@ def show_task_bar(state: RelabelState) -> None:
     selection = selections.from_address(SELECTION) if len(started) > 1 else None
     wanted = set() if selection is None else {*selection.ids.tolist()}
     item = next((item for item in started if {*_item_sentences(item)} == wanted), next(iter(started), None))
+    if item is not None and item.sentences == 1 and not len(state.selected):
+        state.select(_item_sentences(item), _ITEM)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="relabel_task_bar"):
         st.markdown(f":material/assignment: **{plain(task.record.name)}** · {_where(own, item)}", width="stretch")
         if task.record.closed is not None:
@@ -104,6 +108,7 @@ def _next(state: RelabelState, task: Task, item: ItemRecord) -> None:
             st.session_state["relabel_task_bar_end"] = task.record.name
         else:
             view = task_queries.item_view(work.open_item(records.store(), following.id))
+            state.clear_selection()
             open_address(urlencode(KEYS.address({**view, CORPUS: str(st.session_state[CORPUS])})))
     except ThemescopeError as error:
         st.session_state[TASK_BAR_ERROR] = str(error)
@@ -276,9 +281,12 @@ def show_sentence_card(state: RelabelState) -> None:
     texts = state.texts
     place = texts.row[sentence]
     with st.container(border=True, gap="xxsmall", key="relabel_sentence_card"):
-        _neighbour(texts, place, -1)
+        before, after = queries.neighbours_in_text(texts.sentences[place], state.record.corpus_id)
+        if before:
+            st.caption(plain(shorten(before, _MAX_CONTEXT)))
         st.markdown(f"**{plain(shorten(texts.sentences[place].text, _MAX_TEXT))}**")
-        _neighbour(texts, place, 1)
+        if after:
+            st.caption(plain(shorten(after, _MAX_CONTEXT)))
         texts, p = state.texts, state.partition
         row = int(p.rows([int(texts.ids[place])])[0])
         number = int(p.numbers[row])
@@ -312,12 +320,6 @@ def show_sentence_card(state: RelabelState) -> None:
                 f":material/history: {count(len(steps), 'change')}, the last by {people.shown(last.person)} "
                 f"{ago(last.when)}: {plain(step_summary(last))}"
             )
-
-
-def _neighbour(texts: queries.Texts, place: int, offset: int) -> None:
-    other = place + offset
-    if 0 <= other < len(texts.sentences) and texts.sentences[other].article_id == texts.sentences[place].article_id:
-        st.caption(plain(shorten(texts.sentences[other].text, _MAX_CONTEXT)))
 
 
 def _suggestion(state: RelabelState, sentence: int) -> None:

@@ -1,17 +1,19 @@
-"""Form of a new task: which articles, which people, how they share the items, and what they begin with."""
+"""Form of a new task: which articles or sample, which people, how they share the items, and what they begin with."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
 
-import numpy as np
 import streamlit as st
 
+from themescope.core.columns import ColumnType
+from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
-from themescope.core.records.stored import CorpusRecord, LabellingRecord
+from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import making
 from themescope.jobs.services.tasks.making import TaskForm
+from themescope.jobs.services.tasks.samples import ColumnKey, SampleForm
 from themescope.webapp.features.tasks.state import ALL, MESSAGE
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.components import attempt
@@ -20,7 +22,10 @@ from themescope.webapp.shared.people import UNNAMED, current_person
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import count, plain
 
-EVERY, FIRST, RANDOM, CHOSEN = "All", "First", "Random", "Chosen"
+EVERY, FIRST, CHOSEN = "All articles", "First articles", "Chosen articles"
+RANDOM, UNITS = "Random articles", "Random {unit}s"
+"""Samples, whose sampling probabilities are recorded."""
+_ALLOCATIONS = {Allocation.PROPORTIONAL: "In proportion", Allocation.EQUAL: "The same number"}
 NO_GOLD = "No gold items"
 _LISTED = 2_000
 
@@ -28,12 +33,14 @@ _LISTED = 2_000
 def show(corpus: CorpusRecord) -> None:
     """Draw the form."""
     name = st.text_input("Name", key=_key("name"), max_chars=180, placeholder="Pilot")
-    articles = _articles(corpus)
-    longest = st.number_input(
-        "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
-        help="Articles with more sentences are cut into equal items. 0: every article is one item.",
-    )  # fmt: skip
-    plan = _plan(corpus)
+    articles, sample = _what(corpus)
+    longest = 0
+    if sample is None or sample.whole_articles:
+        longest = st.number_input(
+            "Longest item", 0, 10_000, 0, 10, key=_key("longest"),
+            help="Articles with more sentences are cut into equal items. 0: every article is one item.",
+        )  # fmt: skip
+    plan = _plan(corpus, sample is not None)
     options: dict[str, tuple[str, int | None]] = {
         "Unassigned sentences": (making.START_NOTHING, None),
         "Sections": (making.START_SECTIONS, None),
@@ -50,14 +57,17 @@ def show(corpus: CorpusRecord) -> None:
     gold_id, gold_share, tell = _gold(corpus)
     left, right = st.columns(2)
     due = left.date_input("Due date", value=None, key=_key("due"))
-    blind = right.toggle("Blind", key=_key("blind"), help="Hides sections, suggestions and other people's labels.")
+    blind = right.toggle(
+        "Blind", sample is not None, key=_key("blind" if sample is None else "blind_sample"),
+        help="Hides sections, suggestions and other people's labels.",
+    )  # fmt: skip
     instructions = st.text_area("Instructions", key=_key("instructions"), max_chars=20_000, height=120)
-    ready = bool((name or "").strip()) and bool(articles) and bool(plan.people)
+    ready = bool((name or "").strip()) and bool(articles or sample) and bool(plan.people)
     if st.button("Create task", type="primary", icon=":material/assignment_add:", disabled=not ready, key=_key("make")):
         form = TaskForm(
             corpus.id, name or "", current_person(), tuple(articles), plan, int(longest),
             datetime.combine(due, time(23, 59), UTC) if due else None, instructions or "", bool(blind), start,
-            start_id, gold_id, gold_share, tell,
+            start_id, gold_id, gold_share, tell, sample,
         )  # fmt: skip
         with st.spinner("Distributing items …"):
             made = attempt(lambda: making.make(queries.store(), form))
@@ -72,30 +82,62 @@ def _key(name: str) -> str:
     return f"tasks_form_{name}"
 
 
-def _articles(corpus: CorpusRecord) -> list[int]:
-    """Choose the articles; return their ids in their order."""
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
+def _what(corpus: CorpusRecord) -> tuple[list[int], SampleForm | None]:
+    """Choose what to label; return the ids of the articles in their order, or else the sample."""
+    units = UNITS.format(unit=corpus.unit.value)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
     which = left.segmented_control(
-        "Articles", [EVERY, FIRST, RANDOM, CHOSEN], default=EVERY, required=True, key=_key("articles")
-    )
+        "What to label", [EVERY, FIRST, CHOSEN, RANDOM, units], default=EVERY, required=True, key=_key("articles"),
+        help="Estimates of shares need random articles or a random sample: the probabilities are recorded.",
+    )  # fmt: skip
+    if which == units:
+        most = max(corpus.sentences, 1)
+        return [], _sample(corpus, int(right.number_input("Number", 1, most, min(most, 100), key=_key("units"))))
     if which == CHOSEN:
         titles = {article.id: article.title for article in queries.articles(corpus.id, limit=_LISTED)}
         chosen = right.multiselect("Articles", list(titles), format_func=titles.__getitem__, key=_key("chosen"))
         if corpus.articles > _LISTED:
             st.caption(f"The list has the first {_LISTED:,} of {corpus.articles:,} articles.")
-        return [id for id in titles if id in chosen]
-    ids = queries.read(lambda r: r.corpora.article_ids(corpus.id))
+        return [id for id in titles if id in chosen], None
+    ids = queries.read(lambda r: r.corpora.article_ids(corpus.id)).tolist()
     if which == EVERY:
-        return ids.tolist()
-    most = right.number_input("Number of articles", 1, max(len(ids), 1), min(len(ids), 10), key=_key("number"))
-    if which == FIRST:
-        return ids[: int(most)].tolist()
-    seed = int(st.session_state.get(_key("seed"), 0))
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(ids))[: int(most)])
-    return ids[drawn].tolist()
+        return ids, None
+    most = right.number_input("Number", 1, max(len(ids), 1), min(len(ids), 10), key=_key("number"))
+    return (ids[: int(most)], None) if which == FIRST else ([], SampleForm(int(most), whole_articles=True))
 
 
-def _plan(corpus: CorpusRecord) -> DistributionPlan:
+def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
+    """Choose the strata and the restriction of a sample of units."""
+    columns = {c.label: c for c in queries.columns(corpus) if c.type == ColumnType.CATEGORY}
+    by, allocation, where = None, Allocation.PROPORTIONAL, None
+    if columns:
+        first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+        strata = first.selectbox(
+            "Strata", list(columns), index=None, placeholder="none", key=_key("strata"),
+            help="Draws from each value of the column, also from missing ones.",
+        )  # fmt: skip
+        by = _column_key(columns[strata]) if strata else None
+        allocation = second.selectbox(
+            "Of each value", list(Allocation), format_func=_ALLOCATIONS.__getitem__, key=_key("allocation"),
+            disabled=by is None,
+        ) or allocation  # fmt: skip
+        only = third.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
+        values = fourth.multiselect(
+            "is", columns[only].categories if only else [], key=_key(f"values_{only}"), disabled=only is None
+        )
+        where = (_column_key(columns[only]), tuple(values)) if only and values else None
+    new_only = st.checkbox(
+        f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
+        help="Random articles and samples of other tasks of this project.",
+    )  # fmt: skip
+    return SampleForm(number, False, by, allocation, where, bool(new_only))
+
+
+def _column_key(column: ColumnRecord) -> ColumnKey:
+    return column.level.value, column.name
+
+
+def _plan(corpus: CorpusRecord, random: bool) -> DistributionPlan:
     known = [person.name for person in queries.read(lambda r: r.people.list())]
     offered = list(dict.fromkeys([current_person(), *known]))
     people = st.multiselect(
@@ -103,17 +145,25 @@ def _plan(corpus: CorpusRecord) -> DistributionPlan:
         help="Type a name to add somebody who has not used the pages yet.",
     )  # fmt: skip
     names = tuple(dict.fromkeys(name if name in known else tidy(name) for name in people))
+    everybody = st.toggle(
+        "Everybody labels every item", key=_key("everybody"), disabled=len(names) < 2,
+        help="Such as two people who label the same 100 sentences.",
+    )  # fmt: skip
     left, middle, right, last = st.columns(4)
+    apart = len(names) < 2 or everybody
     share = left.number_input(
-        "Items with overlap (%)", 0, 100, 20, 10, key=_key("share"), disabled=len(names) < 2,
+        "Items with overlap (%)", 0, 100, 20, 10, key=_key("share"), disabled=apart,
         help="Share of the items that several people label. The reliability of people is estimated from them.",
     )  # fmt: skip
     several = middle.number_input(
-        "People on each of them", 2, max(len(names), 2), 2, key=_key("several"), disabled=len(names) < 2
+        "People on each of them", 2, max(len(names), 2), 2, key=_key("several"), disabled=apart
     )
+    if everybody:
+        share, several = 100, len(names)
     orders = [Order.GIVEN, Order.RANDOM, *([Order.UNCERTAIN] if partition_queries.analyses(corpus.id) else [])]
     order = right.selectbox(
-        "Order", orders, format_func=lambda one: one.value.capitalize(), key=_key("order"),
+        "Order", orders, int(random), format_func=lambda one: one.value.capitalize(),
+        key=_key("order_sample" if random else "order"),
         help="“Most uncertain first” needs themes to begin with.",
     )  # fmt: skip
     seed = last.number_input("Seed", 0, 1_000_000, 0, key=_key("seed"))

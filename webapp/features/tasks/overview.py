@@ -16,6 +16,7 @@ from themescope.db.store import Unit
 from themescope.jobs.services.accounts.people import tidy
 from themescope.jobs.services.tasks import checks, work
 from themescope.jobs.services.tasks.checks import Routed, TaskCheck
+from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample
 from themescope.webapp.features.tasks.state import MESSAGE, NEW, TASK
 from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import by_name, nothing
@@ -67,7 +68,17 @@ def show(corpus: CorpusRecord) -> None:
     )
     overlap = f"{settings['share']:.0%} of the items by {settings['several']} people" if settings["share"] else "none"
     blind = " · blind" if record.blind else ""
-    st.caption(plain(f"Overlap: {overlap} · order: {settings['order']} · seed {settings['seed']}{blind}"))
+    st.caption(
+        plain(
+            f"Unit of analysis: {corpus.unit.value} · overlap: {overlap} · order: {settings['order']} · "
+            f"seed {settings['seed']}{blind}"
+        )
+    )
+    if SAMPLE in settings:
+        sample = DrawnSample.from_json(settings[SAMPLE])
+        st.caption(f":material/casino: {plain(sample.text(corpus.unit.value))}")
+        if sample.by is not None:
+            _strata(sample, sample.by[1])
     _progress(task)
     _checks(task, owns)
     with st.container(horizontal=True):
@@ -86,6 +97,20 @@ def show(corpus: CorpusRecord) -> None:
                 _change(lambda w: w.tasks.close(record.id, not closed), now)
             if st.button("Delete task …", icon=":material/delete:", type="tertiary"):
                 _confirm(task)
+
+
+def _strata(sample: DrawnSample, column: str) -> None:
+    with st.expander("Sampling probabilities", icon=":material/percent:"):
+        values, units, drawn = zip(*sample.strata, strict=True)
+        draw_table(
+            {
+                column: [value or "no value" for value in values],
+                "Could be drawn": units,
+                "Drawn": drawn,
+                "Probability": [part / whole for part, whole in zip(drawn, units, strict=True)],
+            },
+            column_config={"Probability": st.column_config.NumberColumn(format="%.4f")},
+        )
 
 
 def _progress(task: Task) -> None:

@@ -158,6 +158,8 @@ def switcher() -> None:
         menu = st.popover(plain(label), key=key, type="tertiary", on_change="rerun")
     if menu.open:
         with menu:
+            if chosen is not None:
+                st.caption(f"Unit of analysis: {chosen.unit.value} ({chosen.sentences:,} in this project)")
             listed = projects.by_activity(queries.corpora())
             wanted = ""
             if len(listed) > _SEARCHED:
@@ -181,5 +183,5 @@ def _entry(corpus: CorpusRecord, is_current: bool) -> bool:
     return st.button(
         plain(shorten(corpus.name, 2 * _NAME_CHARS)), key=f"{_SWITCH}_{corpus.id}", type="tertiary", width="stretch",
         icon=":material/check:" if is_current else ":material/folder:", disabled=is_current,
-        help=f"{count(corpus.sentences, 'sentence')}, imported {ago(corpus.created)}",
+        help=f"{count(corpus.sentences, corpus.unit.value)}, imported {ago(corpus.created)}",
     )  # fmt: skip

@@ -57,8 +57,10 @@ def titles(items: list[ItemRecord]) -> dict[int, str]:
 
 
 def _title(item: ItemRecord, article: ArticleRecord) -> str:
-    whole = item.sentences == article.sentences
-    return article.title if whole else f"{article.title}, sentences {item.first + 1}–{item.last + 1}"
+    if item.sentences == article.sentences:
+        return article.title
+    last = f"s {item.first + 1:,}–{item.last + 1:,}" if item.sentences > 1 else f" {item.first + 1:,}"
+    return f"{article.title}, sentence{last}"
 
 
 def open_item(item_id: int) -> None:
