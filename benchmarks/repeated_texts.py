@@ -1,12 +1,13 @@
 """Themes of lists with repeated texts: the same number of themes, the same themes, in every order of the rows.
 
-    python -m benchmarks.repeated_texts LISTS.json [--model default] [--orders 20]
+    python -m benchmarks.repeated_texts LISTS.json [--model default] [--answers 1] [--orders 20]
 
-LISTS is a JSON list of [name, sentences, codes] with different sentences. Rows are added until 0, 30 and 60 % of all
-rows repeat another one: half of them are "Don't know", the others copies of the sentences, the i-th of a random order
-with a frequency of 1/i. Printed for each list and share: the number of themes, the ARI of the themes with the codes
-over the different sentences, that with the themes of the list without repeats, and the lowest ARI between the themes of
-the first order of the rows and of ``--orders`` random ones. A summary follows.
+LISTS is a JSON list of [name, sentences, codes] with different sentences. Rows are added until 0, 30 and 60 % of the
+rows repeat another one: half of them are ``--answers`` different answers such as "Don't know", equally often, the
+others copies of the sentences, the i-th of a random order with a frequency of 1/i. Printed for each list and share: the
+number of themes, the ARI of the themes with the codes over the different sentences, that with the themes of the list
+without repeats, and the lowest ARI between the themes of the first order of the rows and of ``--orders`` random ones. A
+summary follows.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ import json
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from themescope import load
 from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import ThemesConfig, find_themes
+from themescope.core.types import Ids
 
-SHARES, ANSWER = (0.0, 0.3, 0.6), "Don't know"
+SHARES = (0.0, 0.3, 0.6)
+ANSWERS = ("Don't know", "None", "No answer", "n/a", "Nothing", "No idea")
 CONFIG = ThemesConfig(sample=10, subsamples=1)
 """The curves take no part in the themes, so they are measured on few sentences."""
 
 
-def repeated(n: int, share: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return the rows of a list of ``n`` sentences and then repeats, as numbers of sentences; n is the answer."""
+def repeated(n: int, share: float, answers: int, random: np.random.Generator) -> Ids:
+    """Return the rows of a list of ``n`` sentences and then repeats, as numbers; the answers begin with n."""
     added = round(share * n / (1 - share))
     frequency = random.permutation(1 / np.arange(1, n + 1))
     copies = random.choice(n, added - added // 2, p=frequency / frequency.sum())
-    return np.concatenate([np.arange(n), np.full(added // 2, n), copies])
+    return np.concatenate([np.arange(n), n + np.arange(added // 2) % answers, copies])
 
 
 def main() -> None:
@@ -41,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path)
     parser.add_argument("--model", default="default")
+    parser.add_argument("--answers", type=int, default=1, choices=range(1, len(ANSWERS) + 1))
     parser.add_argument("--orders", type=int, default=20)
     wanted = parser.parse_args()
     model, ari = load(wanted.model), AdjustedRandIndex(MetricConfig())
@@ -48,11 +51,11 @@ def main() -> None:
     print("| list | sentences | codes | repeated rows | themes | ARI, codes | ARI, without repeats | ARI, orders |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for number, (name, texts, codes) in enumerate(json.loads(wanted.lists.read_text(encoding="utf-8"))):
-        n, truth, texts = len(texts), np.unique(codes, return_inverse=True)[1].astype(np.int32), [*texts, ANSWER]
+        n, truth, texts = len(texts), np.unique(codes, return_inverse=True)[1].astype(np.int32), [*texts, *ANSWERS]
         x, plain = model.encode(texts), np.zeros(n, np.int32)
         for share in SHARES:
             random = np.random.default_rng([number, round(100 * share)])
-            rows, results = repeated(n, share, random), []
+            rows, results = repeated(n, share, wanted.answers, random), []
             for order in [np.arange(len(rows)), *(random.permutation(len(rows)) for _ in range(wanted.orders))]:
                 drawn = rows[order]
                 found = find_themes([texts[i] for i in drawn], x[drawn], CONFIG, 0, SILENT, model.calibration)

@@ -2,8 +2,9 @@
 
 In a survey, many rows have the same text, such as "Don't know". As points of their own, they would form dense clusters,
 so that the number of clusters and those of all other texts depended on the number of copies, and the starts of a
-clusterer on the order of the rows. A text therefore counts once, however many rows have it. One that dominates the
-list takes no part, since a further point can lead a clusterer to another optimum (docs/experiments.md, section 25).
+clusterer on the order of the rows. A text therefore counts once, however many rows have it. Frequent answers that are
+unlike the other texts do not count at all, since one further point can lead a clusterer to another optimum
+(docs/experiments.md, section 25).
 """
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from themescope.core.clustering.inputs import cosine_matrix
 from themescope.core.text.cleaning import text_key
 from themescope.core.types import Ids, Matrix
 
-_DOMINANT = 10
-"""A text is dominant if one row in this number has it."""
+_OFTEN, _COPIES, _DOMINANT = 0.02, 5, 0.1
+"""Minimum share and number of the rows with a frequent text, and share from which it is left out in any case."""
+_ISOLATED, _REFERENCE = 0.05, 1_000
+"""Share of the other texts that are as far from their nearest neighbours, among at most so many of them."""
+_REMAINING = 0.75
+"""Minimum share of the texts that are not frequent, for any to be left out."""
 Integers = npt.NDArray[np.int64]
 
 
@@ -48,14 +54,24 @@ class DistinctTexts:
         found: Any = mean @ x
         return found.astype(x.dtype)
 
-    def usual(self, least: int) -> Integers:
-        """Return the ascending numbers of the texts without those that a tenth of all rows or more have.
+    def usual(self, x: Matrix, least: int) -> Integers:
+        """Return the ascending numbers of the texts that are clustered; ``x`` are their (m, dim) vectors.
 
-        These are all texts if such ones are more than a tenth of them, or if fewer than ``least`` would remain.
+        Frequent answers that belong to no theme, such as "None", are left out: texts of 10 % of the rows or more, and
+        of 2 % if they are less similar to their nearest neighbours than 95 % of the texts that are not frequent. No
+        text is left out if fewer than ``least`` or than three quarters of the texts are not frequent.
         """
-        found = np.flatnonzero(_DOMINANT * self.counts < len(self.place))
-        m = len(self.rows)
-        return found if _DOMINANT * (m - len(found)) <= m and len(found) >= least else np.arange(m)
+        n, m = len(self.place), len(self.rows)
+        often = self.counts >= max(_OFTEN * n, _COPIES)
+        frequent, others = np.flatnonzero(often), np.flatnonzero(~often)
+        if len(others) < max(least, _REMAINING * m):
+            return np.arange(m)
+        sample = others[np.linspace(0, len(others) - 1, min(len(others), _REFERENCE)).astype(int)]
+        cosines = cosine_matrix(x[np.concatenate([sample, frequent])])[:, : len(sample)]
+        np.fill_diagonal(cosines, -1.0)
+        nearest = cosines.max(axis=1)
+        isolated = nearest[len(sample) :] < np.quantile(nearest[: len(sample)], _ISOLATED)
+        return np.setdiff1d(np.arange(m), frequent[isolated | (self.counts[frequent] >= _DOMINANT * n)])
 
     def frequent(self, most: int) -> tuple[tuple[int, int], ...]:
         """Return (representing row, number of rows) of up to ``most`` repeated texts, most frequent first."""

@@ -85,11 +85,13 @@ class Themes:
     interval: tuple[int, int]
     """90 % interval of the suggested number of themes, also where another number was given."""
     compared: int
-    """Number of texts that were clustered; the others were assigned."""
+    """Number of texts that were clustered; the others were assigned to the nearest theme."""
     shared: float
     """Weight of shared words, against 1 for the model."""
     distinct: int
     """Number of different texts."""
+    usual: int
+    """Number of different texts without frequent answers that are not clustered."""
     frequent: tuple[tuple[int, int], ...]
     """Row and number of copies of the most frequent texts that occur more than once."""
 
@@ -104,9 +106,9 @@ def find_themes(
 ) -> Themes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
-    Identical texts share a theme. Each counts once in everything but the sizes of the themes, and those of a tenth of
-    the rows or more join the nearest theme of the others (:mod:`themescope.core.clustering.repeats`). So the result
-    depends neither on copies nor on the order of the rows.
+    Identical texts share a theme. Each counts once in everything but the sizes of the themes, and frequent answers that
+    are unlike the others join the nearest theme (:mod:`themescope.core.clustering.repeats`). The order of the rows has
+    no influence.
     The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
@@ -126,7 +128,7 @@ def find_themes(
     texts, vectors = [texts[row] for row in different.rows.tolist()], different.vectors(vectors)
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
-    usual = different.usual(max(FEWEST, config.k))
+    usual = different.usual(vectors, max(FEWEST, config.k))
     suggestion = suggest(vectors[usual], calibration, config.most, seed)
     k = config.k or suggestion.k
     rows = usual[np.sort(random.permutation(len(usual))[: config.sample])]
@@ -159,7 +161,7 @@ def find_themes(
     interval = (suggestion.low, suggestion.high)
     return Themes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
-        m, different.frequent(_FREQUENT),
+        m, len(usual), different.frequent(_FREQUENT),
     )  # fmt: skip
 
 

@@ -166,7 +166,10 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     counts = {"skipped": dict(sheet.account.skipped), "changed": dict(sheet.account.changed)}
     told = [f"{name}  {n:,} × {reason}" for name, reasons in counts.items() for reason, n in reasons.items()]
     told += [f"read as  {name}: {note}" for name, note in sheet.account.notes.items()]
-    told += [f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}" for row, copies in found.frequent]
+    told += [
+        f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}, in theme {found.labels[row] + 1}"
+        for row, copies in found.frequent
+    ]
     shell.show(
         {
             "file": str(out),

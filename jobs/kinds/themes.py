@@ -198,7 +198,11 @@ class _Work:
             "sentences": len(sentences),
             "compared": themes.compared,
             "distinct": themes.distinct,
-            "frequent": [{"id": int(ids[row]), "count": copies} for row, copies in themes.frequent],
+            "usual": themes.usual,
+            "frequent": [
+                {"id": int(ids[row]), "count": copies, "theme": int(themes.labels[row])}
+                for row, copies in themes.frequent
+            ],
             "sampled_from": self.corpus.sentences,
         } | ({"article": self.article, "title": self.articles[0].title} if self.article else {})
         with self.context.writing() as w:

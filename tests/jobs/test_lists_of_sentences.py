@@ -105,7 +105,7 @@ def test_identical_sentences_share_a_theme(listed: Store, tmp_path: Path) -> Non
         run = r.runs.get(result["run_id"])
         (labels,) = r.runs.labels(run.id).values()
         ids, _ = r.runs.margins(run.id, Split.TEST)
-    assert run.config["frequent"] == [{"id": int(ids[17]), "count": 10}]
+    assert run.config["frequent"] == [{"id": int(ids[17]), "count": 10, "theme": labels[17]}]
     assert len(set(labels[16:].tolist())) == 1 and np.unique(labels).tolist() == [0, 1]
 
 

@@ -59,7 +59,8 @@ def analysed(filled_store: Store) -> Store:
                 "sentences": 12,
                 "compared": 9,
                 "distinct": 9,
-                "frequent": [{"id": int(ids[2]), "count": 3}, {"id": int(ids[0]), "count": 2}],
+                "usual": 9,
+                "frequent": [{"id": int(ids[i]), "count": n, "theme": 0} for i, n in ((2, 3), (0, 2))],
             },
             assignments={article.id: labels},
             margins={Split.TEST: (ids, np.linspace(-0.1, 0.5, 12).astype(np.float32))},
@@ -107,10 +108,12 @@ def test_an_analysis_is_shown_letter_by_letter(analysed: Store, open_page: Open)
 
 
 def test_repeated_texts_are_named_with_their_share(analysed: Store, open_page: Open) -> None:
-    (told,) = (info.value for info in open_page("themes", view="Results", corpus="My list").info)
-    told = told.replace("\\", "")
+    at = open_page("themes", view="Results", corpus="My list")
+    told = at.info[0].value.replace("\\", "")
     assert told.startswith("25% of the sentences have the same text: “Sentence 2 of the list.” (3 of 12). Next: “=0 ")
-    assert "each of the 9 different texts counts once" in told
+    assert told.endswith("There are 9 different texts.")
+    (within,) = (caption.value for caption in at.caption if "among them" in caption.value)
+    assert within.replace("\\", "").startswith("3 × “Sentence 2 of the list.” and 2 × “=0")
 
 
 def test_a_theme_is_renamed_with_its_result(analysed: Store, open_page: Open) -> None:

@@ -41,12 +41,26 @@ def test_a_text_is_represented_by_its_most_frequent_spelling() -> None:
     assert distinct_texts(["NO", "no"]).rows.tolist() == [1]
 
 
-def test_a_text_that_dominates_the_list_is_set_apart() -> None:
-    texts = [*map(str, range(20)), *["none"] * 3]
-    assert distinct_texts(texts).usual(4).tolist() == list(range(20))
-    assert len(distinct_texts(texts).usual(21)) == 21
-    assert len(distinct_texts(texts[:-1]).usual(4)) == 21, "two of 22 rows are less than a tenth"
-    assert len(distinct_texts(["yes", "no"] * 9).usual(1)) == 2, "without them nothing would be left"
+def test_frequent_answers_that_are_unlike_the_others_are_left_out() -> None:
+    x = np.concatenate(
+        [np.repeat(np.eye(4), 50, axis=0) + np.tile(np.linspace(0, 0.2, 50), 4)[:, None], -np.eye(4)[:1]]
+    )
+    texts = [f"{i:03}" for i in range(200)]
+
+    def left_out(*rows: str, least: int = 4) -> list[int]:
+        found = distinct_texts([*texts, "none", *rows])
+        usual = found.usual(x, least).tolist()
+        assert usual == found.usual(sparse.csr_array(x), least).tolist()
+        return sorted({*range(201)} - {*usual})
+
+    assert left_out() == []
+    assert left_out(*["none"] * 3) == [], "four rows are too few"
+    assert left_out(*["none"] * 4) == [200]
+    assert left_out(*["none"] * 4, *texts * 2) == [], "less than 2 % of the rows"
+    assert left_out(*["none"] * 4, *["007"] * 12) == [200], "a frequent text is like others"
+    assert left_out(*["none"] * 4, *["007"] * 30) == [7, 200], "a text dominates"
+    assert left_out(*["none"] * 4, least=201) == []
+    assert len(distinct_texts(["yes", "no"] * 20).usual(np.eye(2), 1)) == 2, "nothing else would be left"
 
 
 @given(st.lists(st.sampled_from(["a", "A.", "b", "c", " C", "d d"]), min_size=1, max_size=30), st.randoms())

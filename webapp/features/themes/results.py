@@ -22,7 +22,7 @@ from themescope.jobs.common.language_models.theme_naming import materials_of_run
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
 from themescope.jobs.services.table_files import excel_sheets
-from themescope.webapp.features.themes import by_column, new_list, state, theme_sentences
+from themescope.webapp.features.themes import by_column, new_list, repeated_texts, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
 from themescope.webapp.map_view import component
 from themescope.webapp.map_view import scene as map_scene
@@ -122,7 +122,6 @@ _UNREAD = "Unknown, because the model does not read the language of this text."
 _CARDS, _CENTRAL = 24, 3
 _LIST_IS_ARTICLE = "The vectors of this model are computed within the article, which here is the whole list."
 _TEXT_CHARS = 240
-_REPEATED_CHARS = 60
 
 
 def show(analysis: Analysis) -> None:
@@ -143,10 +142,11 @@ def show(analysis: Analysis) -> None:
     st.caption(" ".join(filter(None, [f"Clustered with “{plain(analysis.model.name)}”{words}.", _interval(analysis)])))
     if within_article(analysis.model):
         st.caption(_LIST_IS_ARTICLE if analysis.corpus.articles == 1 else WITHIN_ARTICLE)
-    if repeats := _repeats(analysis, len(listed.ids)):
+    frequent = repeated_texts.frequent(analysis)
+    if repeats := repeated_texts.summary(frequent, len(listed.ids), analysis.run.config.get("distinct", 0)):
         st.info(plain(repeats), icon=":material/content_copy:")
     compared = analysis.run.config["compared"]
-    if compared < _distinct(analysis, len(listed.ids)):
+    if compared < analysis.run.config.get("usual", len(listed.ids)):  # results of earlier versions used all sentences
         st.caption(
             f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
             "was assigned to its nearest theme."
@@ -170,6 +170,8 @@ def show(analysis: Analysis) -> None:
                 st.markdown(plain(shorten(subtitle, _TEXT_CHARS)))
                 for i in rest:
                     st.caption(plain(shorten(texts[i], _TEXT_CHARS)))
+                if repeats := repeated_texts.within(frequent, place, theme["size"]):
+                    st.caption(plain(repeats), help=repeated_texts.HELP)
     if len(analysis.themes) > len(shown):
         st.caption(f"and {len(analysis.themes) - len(shown)} smaller themes; choose one below")
     show_naming(analysis)
@@ -177,27 +179,6 @@ def show(analysis: Analysis) -> None:
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
     by_column.show(analysis, listed)
-
-
-def _distinct(analysis: Analysis, sentences: int) -> int:
-    """Return the number of different texts; results of earlier versions counted every sentence."""
-    return int(analysis.run.config.get("distinct", sentences))
-
-
-def _repeats(analysis: Analysis, sentences: int) -> str:
-    """Return the share of the most frequent texts, and what identical texts mean for the themes; "" without any."""
-    frequent = analysis.run.config.get("frequent", [])
-    if not frequent:
-        return ""
-    texts = partition_queries.sentence_texts([found["id"] for found in frequent])
-    first, *others = [(f"“{shorten(texts[f['id']], _REPEATED_CHARS)}”", int(f["count"])) for f in frequent]
-    share = first[1] / sentences
-    more = f" Next: {', '.join(f'{text} ({copies:,})' for text, copies in others)}." if others else ""
-    return (
-        f"{'<1%' if share < 0.01 else f'{share:.0%}'} of the sentences have the same text: {first[0]} ({first[1]:,} of "
-        f"{sentences:,}).{more} Identical texts share a theme, and each of the {_distinct(analysis, sentences):,} "
-        "different texts counts once when themes are found."
-    )
 
 
 def _interval(analysis: Analysis) -> str | None:

@@ -26,13 +26,14 @@ def themes_of(rows: list[int], refrain: int = 0) -> Themes:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 59), unique=True), st.integers(0, 60), st.randoms())
 def test_repeats_and_order_change_nothing_but_sizes(copies: list[int], answers: int, random: object) -> None:
-    answers = 0 if answers < 10 else answers  # at least a tenth of the rows, or none
+    answers = 0 if answers < 10 else answers  # enough to dominate, or none
     plain = themes_of(list(range(30)))
     rows = [*range(30), *(copy % 30 for copy in copies)]
     random.shuffle(rows)  # type: ignore[attr-defined]
     found = themes_of(rows, answers)
     assert (found.interval, found.curves, found.reason) == (plain.interval, plain.curves, plain.reason)
-    assert found.distinct == 30 + bool(answers) and len(found.themes) == len(plain.themes)
+    assert (found.distinct, found.usual, found.compared) == (30 + bool(answers), 30, 30)
+    assert len(found.themes) == len(plain.themes)
     assert len({*found.labels[:answers].tolist()}) == bool(answers)
     labels = found.labels[answers:]
     pairs = {(int(labels[place]), int(plain.labels[row])) for place, row in enumerate(rows)}
