@@ -13,7 +13,8 @@ def themes_of(labels: list[int]) -> Themes:
     found = np.array(labels, np.int32)
     listed = tuple(Theme(f"theme {c}", (), int((found == c).sum()), ()) for c in range(int(found.max()) + 1))
     curves, margins = Curves((), (), (), (), 0), np.zeros(len(found), np.float32)
-    return Themes(found, listed, margins, curves, "", (1, len(listed)), len(found), 0.0, len(found), ())
+    n = len(found)
+    return Themes(found, listed, margins, curves, "", (1, len(listed)), n, 0.0, n, n, ())
 
 
 def test_a_theme_that_is_found_again_has_its_place_and_a_new_one_a_free_place() -> None:
