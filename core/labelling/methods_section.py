@@ -88,6 +88,8 @@ class TaskFact:
     """Number of items with gold labels that everybody has."""
     routed: int
     """Number of items that people got because others disagreed."""
+    sample: str = ""
+    """What was drawn at random, such as "60 of 1,500 sentences at random"; "" if the items were chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,8 @@ def _task(task: TaskFact) -> list[Sentence]:
          f"”, {counted(task.items, 'item')} were given to {counted(task.people, 'person', 'people')}"
          f" (order: {task.order}, seed {task.seed})."]
     ]  # fmt: skip
+    if task.sample:
+        sentences.append(["The items are ", Foreign(task.sample), "."])
     if task.shared:
         sentences.append(
             [f"Of these items, {task.shared:,} ({task.shared / task.items:.0%}) were given to several people."]

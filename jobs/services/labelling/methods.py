@@ -41,6 +41,7 @@ from themescope.jobs.common.results import code_version
 from themescope.jobs.services.labelling.adjudication import gold_on
 from themescope.jobs.services.labelling.agreement import CodedText, coded_text
 from themescope.jobs.services.labelling.assistance import cluster_name
+from themescope.jobs.services.tasks.samples import SAMPLE, DrawnSample
 
 __all__ = ["FEWEST", "MethodAdoption", "clusterer_title", "described", "preview_method"]
 
@@ -256,7 +257,8 @@ def _tasks(r: Unit, records: Sequence[LabellingRecord]) -> list[TaskRecord]:
 
 def _task(task: TaskRecord, store: Store) -> TaskFact:
     with store.reading() as r:
-        items = r.tasks.items(task.id)
+        items, unit = r.tasks.items(task.id), r.corpora.get(task.corpus_id).unit
+    sample = task.settings.get(SAMPLE)
     distributed = Counter(item.range for item in items if item.reason is Reason.DISTRIBUTION)
     gold = {item.range for item in items if item.reason is Reason.GOLD}
     people = {item.person for item in items}
@@ -264,6 +266,7 @@ def _task(task: TaskRecord, store: Store) -> TaskFact:
         task.name, len(distributed.keys() | gold), len(people), sum(count > 1 for count in distributed.values()),
         str(task.settings["order"]), int(task.settings["seed"]), len(gold),
         sum(item.reason is Reason.ROUTING for item in items),
+        DrawnSample.from_json(sample).text(unit.value) if sample else "",
     )  # fmt: skip
 
 

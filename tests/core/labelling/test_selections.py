@@ -57,3 +57,12 @@ def test_selections_of_two_projects_are_not_combined_and_origins_stay_short() ->
     for _ in range(12):
         one = one.union(one)
     assert len(str(one.origin)) <= 300
+
+
+def test_a_random_sample_of_a_selection() -> None:
+    one = selected(1, range(100, 200), Origin("list", ("list",)))
+    drawn = one.sample(60, seed=1)
+    assert len(drawn) == 60 and set(drawn.ids.tolist()) <= set(one.ids.tolist())
+    assert drawn.digest == one.sample(60, seed=1).digest != one.sample(60, seed=2).digest
+    assert one.sample(1_000, seed=1).digest == one.digest
+    assert str(drawn.origin) == "60 at random (seed 1) of (list)"

@@ -10,12 +10,17 @@ import pytest
 from tests.homes import CopyHome, MakeHome
 from tests.jobs.test_cli import call_json
 from themescope.core.errors import DataError
+from themescope.core.labelling import operations as op
 from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
+from themescope.core.records.stored import Sharing
 from themescope.core.types import Floats, Ids
-from themescope.db.label_records import TaskRecord
+from themescope.db.label_records import NewLabelling, TaskRecord
 from themescope.db.store import Store
 from themescope.jobs.queue.foreground import run_here
+from themescope.jobs.services.labelling import agreement, starts
+from themescope.jobs.services.labelling.adjudication import from_adjudication
+from themescope.jobs.services.labelling.methods import methods_section
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import making, samples, work
 from themescope.jobs.services.tasks.making import TaskForm
@@ -228,3 +233,33 @@ def test_the_command_draws_and_tells_the_probabilities(survey: Store) -> None:
         (task,) = r.tasks.list()
         items = r.tasks.items(task.id)
     assert task.blind and len(items) == 40 and {item.person for item in items} == {"Ada", "Ben"}
+
+
+def test_two_people_label_a_sample_which_is_compared_adjudicated_and_described(survey: Store) -> None:
+    id = corpus_id(survey)
+    with survey.reading() as r:
+        ids = r.corpora.sentence_ids(id)
+    codes = starts.from_labels(ids[:2], np.array([0, 1]), {0: "rents", 1: "other"}, {"from": "table"})
+    begun = starts.begin(survey, NewLabelling(id, "codes", "ada"), codes)
+    task = make(survey, SampleForm(24, by=PARTY), start=making.START_CLUSTERS, start_id=begun.id)
+    made = {}
+    for person, wrong in (("ada", 0), ("ben", 3)):
+        with survey.reading() as r:
+            items = r.tasks.items(task.id, person)
+        for item in items:
+            made[person] = work.open_item(survey, item.id).labelling.id
+            session = LabellingSession(survey, made[person], person)
+            (sentence,) = given(survey, task, person)[item.place : item.place + 1]
+            number = 1 + (sentence % 2 if item.place >= wrong else 1 - sentence % 2)
+            session.do(op.assign(session.partition, np.array([sentence]), number))
+            work.finish_item(survey, item.id)
+    with survey.reading() as r:
+        text = agreement.coded_text(r, [r.labellings.get(id) for id in made.values()])
+        assert not agreement.left_out(r, text.coders)
+    assert len(text.ids) == 24 and text.coders[0].placed.all() and text.coders[1].placed.all()
+    assert (text.coders[0].judged == text.coders[1].judged).sum() == 21
+    new = NewLabelling(id, "gold", "ada", Sharing.GOLD)
+    gold = starts.begin(survey, new, from_adjudication([*made.values()], placed_only=True))
+    assert gold.sentences == 24
+    told = methods_section(survey, [*made.values()]).markdown
+    assert "24 of 100 sentences at random, 3 strata by party" in told.replace("\\", "")

@@ -184,7 +184,7 @@ def _share(of: Panel) -> None:
 
 
 def _more(of: Panel) -> None:
-    """Draw the form that saves the selection, the combinations with saved ones, and their list."""
+    """Draw the form that saves the selection, the combinations with saved ones, and what else can be selected."""
     if may(Right.LABEL):
         _save(of)
     saved = selections.saved(of.selection.corpus_id)
@@ -203,6 +203,14 @@ def _more(of: Panel) -> None:
         key=of.name("complement"),
         on_click=lambda: _offer(of, of.selection.complement(selections.everything(of.selection))),
     )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        most = max(len(of.selection), 1)
+        number = st.number_input("Number", 1, most, min(most, 60), key=of.name("sample-number"))
+        seed = st.number_input("Seed", 0, 1_000_000, 0, key=of.name("sample-seed"))
+        st.button(
+            "Select at random", icon=":material/casino:", key=of.name("sample"),
+            on_click=lambda: _offer(of, of.selection.sample(int(number), int(seed))),
+        )  # fmt: skip
     if st.session_state.pop(f"{of.key}-combined", False):
         switch_page(selections.PAGE, {"corpus": selections.corpus_of(of.selection).name})
 
