@@ -10,7 +10,7 @@ sentence gets the nearest theme, except those of new themes, which follow the ot
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,10 @@ def place_wave(args: PlaceWaveConfig, context: JobContext) -> dict[str, Any]:
     context.progress(0.5, 1, "Placing on the maps")
     maps = placing.on_maps()
     labellings, left = placing.in_labellings()
-    themes = placing.in_themes()
+    try:
+        themes = placing.in_themes()
+    except DataError as error:  # too few themes
+        themes, left["themes"] = None, str(error)
     return {
         "corpus": corpus.name, "corpus_id": corpus.id, "wave": wave["name"], "sentences": len(placing.ids),
         "models": [model.name for model in models], "embedded": embedded, "maps": maps, "labellings": labellings,
@@ -223,7 +226,6 @@ class _Placing:
 
     def in_themes(self) -> dict[str, Any] | None:
         """Continue the newest themes of the whole corpus by the wave; None if there are none, or they have it."""
-        from themescope.core.clustering.generated_names import made_unique
         from themescope.core.tasks.theme_counts import mean_cosines
         from themescope.core.tasks.waves import ThemeCentres
 
@@ -246,22 +248,16 @@ class _Placing:
         assigned = ThemeCentres(old[rows], numbers[rows]).assign(vectors)
         compared = np.sort(random.permutation(len(numbers))[:_OLD])
         found = _new_themes([s.text for s in wave], vectors, old[compared], assigned, self.seed)
-        themes = [dict(theme) for theme in run.config["themes"]]
-        labels = assigned.labels.copy()
-        names = made_unique([name for name, _ in found], [()] * len(found), [theme["name"] for theme in themes])
-        for name, (_, new) in zip(names, found, strict=True):
-            labels[new.rows] = len(themes)
-            central = [wave[row].id for row in new.rows[:_CENTRAL].tolist()]
-            themes.append({"name": name, "words": [], "size": 0, "central": central, "wave": self.wave["name"]})
-        for number, size in zip(*np.unique(labels, return_counts=True), strict=True):
-            themes[number]["size"] += int(size)
+        themes, labels = self._with_new(run.config["themes"], assigned.labels, found, [s.id for s in wave])
         every = np.concatenate([numbers, labels])
         own, other = mean_cosines(stacked([old, vectors]), every, len(themes))
         new_margins = (own - other)[len(numbers) :].astype(np.float32)
         ends = np.cumsum([article.sentences for article in self.articles])[:-1]
         parts = dict(zip([a.id for a in self.articles], np.split(labels.astype(np.int32), ends), strict=True))
+        # The texts that are repeated among the earlier sentences tell nothing of all of them.
+        known = {key: value for key, value in run.config.items() if key not in ("distinct", "frequent")}
         config = {
-            **run.config, "themes": themes, "sentences": len(every), "continues": run.id, "wave": self.wave["name"],
+            **known, "themes": themes, "sentences": len(every), "continues": run.id, "wave": self.wave["name"],
             "sampled_from": run.config.get("sampled_from", len(numbers)) + len(wave),
         }  # fmt: skip
         with self.context.writing() as w:
@@ -272,7 +268,31 @@ class _Placing:
                 margins={Split.TEST: (np.concatenate([ids, [s.id for s in wave]]),
                                       np.concatenate([margins, new_margins]))},
             )  # fmt: skip
-        return {"run_id": stored.id, "continues": run.id, "new": names}
+        return {
+            "run_id": stored.id,
+            "continues": run.id,
+            "new": [t["name"] for t in themes[len(run.config["themes"]) :]],
+        }
+
+    def _with_new(
+        self,
+        known: Sequence[Mapping[str, Any]],
+        nearest: Ids,
+        found: Sequence[tuple[str, NewTheme]],
+        ids: Sequence[int],
+    ) -> tuple[list[dict[str, Any]], Ids]:
+        """Return the themes with their sizes, the new ones last, and the (n,) themes of the sentences of the wave."""
+        from themescope.core.clustering.generated_names import made_unique
+
+        themes, labels = [dict(theme) for theme in known], nearest.copy()
+        names = made_unique([name for name, _ in found], [()] * len(found), [theme["name"] for theme in themes])
+        for name, (_, new) in zip(names, found, strict=True):
+            labels[new.rows] = len(themes)
+            central = [ids[row] for row in new.rows[:_CENTRAL].tolist()]
+            themes.append({"name": name, "words": [], "size": 0, "central": central, "wave": self.wave["name"]})
+        for number, size in zip(*np.unique(labels, return_counts=True), strict=True):
+            themes[number]["size"] += int(size)
+        return themes, labels
 
 
 def _evenly(numbers: Ids, random: np.random.Generator, most: int) -> Ids:

@@ -31,12 +31,20 @@ _EXAMPLES, _LISTED, _MAX_TEXT = 5, 200, 300
 _GONE = "a deleted cluster"
 
 
-def offer(state: RelabelState) -> None:
-    """Offer to add the sentences of the project that the labelling does not have, such as those of later waves."""
+def offer(state: RelabelState, *, hint: bool = True) -> None:
+    """Offer to add the sentences of the project that the labelling does not have, such as those of later waves.
+
+    With ``hint``, say where their predictions are.
+    """
     new = len(state.session.new_sentences())
     if new and not state.read_only and task_queries.of_labelling(state.record) is None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f":material/library_add: {count(new, 'sentence')} of the project are not in this labelling.")
+            placed = hint and any(one.wave for one in queries.read(lambda r: r.predictions.list(state.record.id)))
+            where = " Predicted codes and new themes are in the tab “Label the rest”." if placed else ""
+            st.markdown(
+                f":material/library_add: {count(new, 'sentence')} of the project are not in this labelling.{where}",
+                width="stretch",
+            )
             st.button(
                 "Add them, unassigned",
                 key="relabel_extend",
@@ -68,7 +76,7 @@ def show(state: RelabelState) -> None:
     records = queries.read(lambda r: r.predictions.list(state.record.id))
     waves = [_open(state.partition, record) for record in reversed(records) if record.wave]
     waves = [wave for wave in waves if len(wave.ids)]
-    offer(state)
+    offer(state, hint=False)
     for place, wave in enumerate(waves):
         with st.container(border=True, key=f"relabel_wave_{wave.record.id}"):
             st.markdown(

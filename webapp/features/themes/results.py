@@ -151,14 +151,7 @@ def show(analysis: Analysis) -> None:
             f"A random sample of {compared:,} sentences (seed {analysis.run.seed}) was clustered; each other sentence "
             "was assigned to its nearest theme."
         )
-    config = analysis.run.config
-    if note := without_waves(analysis.corpus, config.get("sampled_from", analysis.corpus.sentences), "result"):
-        st.caption(f":material/library_add: {plain(note)}")
-    if wave := config.get("wave"):
-        st.caption(
-            f"Continues an earlier result by “{plain(wave)}”: its sentences have the nearest theme, and new themes "
-            "follow the others. The theme of no earlier sentence changed."
-        )
+    _about_waves(analysis)
     st.subheader("Themes", anchor=False)
     shown = analysis.themes[:_CARDS]
     texts = partition_queries.sentence_texts([i for theme in shown for i in theme["central"][:_CENTRAL]])
@@ -179,6 +172,22 @@ def show(analysis: Analysis) -> None:
     st.subheader("Map and sentences", anchor=False)
     _map_and_sentences(analysis, listed)
     by_column.show(analysis, listed)
+
+
+def _about_waves(analysis: Analysis) -> None:
+    """Say which waves the result leaves out, and what is new in the one that it was continued by."""
+    config = analysis.run.config
+    if note := without_waves(analysis.corpus, config.get("sampled_from", analysis.corpus.sentences), "result"):
+        st.caption(f":material/library_add: {plain(note)}")
+    if wave := config.get("wave"):
+        st.caption(
+            f"Continues an earlier result by “{plain(wave)}”: its sentences have the nearest theme, or a new one. The "
+            "theme of no earlier sentence changed."
+        )
+    for place, theme in enumerate(analysis.themes, 1):
+        if wave := theme.get("wave"):
+            what = f"**{place}. {plain(theme['name'])}**, {count(theme['size'], 'sentence')}"
+            st.markdown(f":material/new_releases: New in “{plain(wave)}”: {what}")
 
 
 def _interval(analysis: Analysis) -> str | None:
