@@ -35,7 +35,7 @@ FEWEST = 5
 """Minimum number of sentences of a new theme."""
 _WIDEST = 200
 """Maximum number of sentences of a region."""
-_DRAWS, _OLD, _MOST = 199, 10_000, 20
+_DRAWS, _OLD, _MOST = 199, 5_000, 20
 """Random waves, old sentences that are compared at most, and new themes."""
 _BLOCK = 1_024
 _TEMPERATURES = np.geomspace(0.005, 0.5, 40)

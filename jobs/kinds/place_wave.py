@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 KIND = "place-wave"
 _KNOWN = 20_000
 """Maximum number of sentences with codes that the codes' centres are computed from, shared evenly among the codes."""
-_OLD = 10_000
+_OLD = 5_000
 """Maximum number of earlier sentences that new themes are compared with."""
 _WORDS, _CENTRAL = 3, 5
 

@@ -24,7 +24,7 @@ from themescope.webapp.shared.components import download, draw_table
 from themescope.webapp.shared.labelling import task_queries
 from themescope.webapp.shared.text import count, plain, shorten
 
-ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY = "N", "Shift+N", "H"
+ACCEPT_KEY, CONFIRM_KEY, DISMISS_KEY, UNDO_KEY = "N", "Shift+N", "H", "U"
 _FEWEST = 3
 """Fewest sentences without a label of a new theme that is offered."""
 _EXAMPLES, _LISTED, _MAX_TEXT = 5, 200, 300
@@ -77,12 +77,23 @@ def show(state: RelabelState) -> None:
     waves = [_open(state.partition, record) for record in reversed(records) if record.wave]
     waves = [wave for wave in waves if len(wave.ids)]
     offer(state, hint=False)
+    if waves and state.notice:
+        st.warning(plain(state.notice), icon=":material/info:")
     for place, wave in enumerate(waves):
         with st.container(border=True, key=f"relabel_wave_{wave.record.id}"):
-            st.markdown(
-                f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'sentence')} without a label. "
-                f"{len(wave.ids) - wave.unusual:,} have a predicted code, {wave.unusual:,} fit no code."
-            )
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(
+                    f"**New in “{plain(wave.record.wave)}”:** {count(len(wave.ids), 'sentence')} without a label. "
+                    f"{len(wave.ids) - wave.unusual:,} have a predicted code, {wave.unusual:,} fit no code.",
+                    width="stretch",
+                )
+                if place == 0 and state.session.undo_state.undoable:
+                    st.button(
+                        "Undo", icon=":material/undo:", shortcut=UNDO_KEY, key="relabel_wave_undo",
+                        disabled=state.read_only, on_click=state.travel,
+                        args=(LabellingSession.undo, "There is nothing to undo."),
+                        help=plain(shorten(state.last_summary, _MAX_TEXT)) or "Takes back your last step.",
+                    )  # fmt: skip
             if wave.candidates:
                 _candidate(state, wave, keys=place == 0)
             with st.expander(f"Predicted codes of “{plain(wave.record.wave)}”", icon=":material/auto_awesome:"):
