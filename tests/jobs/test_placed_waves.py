@@ -1,6 +1,7 @@
 """A wave is placed: vectors, points and predicted codes for its sentences alone; what is stored stays as it is."""
 
 import csv
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,40 @@ def test_sentences_that_have_codes_are_not_predicted_again(copy_home: CopyHome, 
         ids, _ = r.predictions.values(r.predictions.list(labelling.id)[0].id)
     assert set(ids.tolist()) == set(wave_of(store).tolist()) - set(placed.tolist())
     assert (session.partition.numbers == UNASSIGNED).sum() == len(ids)
+
+
+def test_two_waves_of_real_sentences_change_no_byte(sqlite_store: Store, shared_data: Path, tmp_path: Path) -> None:
+    with gzip.open(shared_data / "debater-claims-evidence" / "claims.tsv.gz", "rt", encoding="utf-8") as lines:
+        claims = list(dict.fromkeys(line.split("\t")[2].strip() for line in list(lines)[1:]))
+    order = np.random.default_rng(0).permutation(len(claims))[:2_100]
+    parts = [[claims[i] for i in part] for part in np.split(order, (1_500, 1_800))]
+    store = sqlite_store
+    listed(store, "import-corpus", write(tmp_path / "claims.csv", parts[0]))
+    do(store, "embed", corpus="C", model=MODEL)
+    run = do(store, "find-themes", corpus="C", model=MODEL, settings={"subsamples": 1})
+    do(store, "project", corpus="C", model=MODEL, settings={"epochs": 20})
+    with store.reading() as r:
+        corpus = r.corpora.by_name("C")
+    record = starts.begin(store, NewLabelling(corpus.id, "mine", ""), starts.from_themes(run["run_id"]))
+    session = LabellingSession(store, record.id, "")
+    session.do(op.rename(session.partition, 1, "Corrected"))
+    session.do(op.assign(session.partition, session.partition.ids[:9], 1))
+    for number, part in enumerate(parts[1:], start=2):
+        before = stored(store)
+        with store.reading() as r:
+            (record_of_map,) = r.maps.list()
+            points, state = r.maps.points(record_of_map.id), r.labellings.snapshot(record.id).partition
+        listed(store, "append-corpus", write(tmp_path / f"{number}.csv", part), wave=f"wave {number}")
+        result = do(store, "place-wave", corpus="C")
+        assert result["embedded"] == 1 and result["maps"][0]["points"] == 300 == result["labellings"][0]["predicted"]
+        after = stored(store)
+        for table in set(before) - {"map"}:
+            assert set(map(repr, before[table])) <= set(map(repr, after[table])), table
+        with store.reading() as r:
+            placed = r.maps.points(record_of_map.id)
+            assert r.labellings.snapshot(record.id).partition.to_bytes() == state.to_bytes()
+        assert placed.points.tobytes().startswith(points.points.tobytes())
+        assert placed.sentence_ids.tobytes().startswith(points.sentence_ids.tobytes())
 
 
 def test_a_wave_must_exist(copy_home: CopyHome, home: Path) -> None:
