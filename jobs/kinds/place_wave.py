@@ -33,11 +33,10 @@ from themescope.jobs.common.articles import ready_corpus
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
-from themescope.jobs.common.results import work_digest
+from themescope.jobs.common.results import whole_themes, work_digest
 from themescope.jobs.common.vectors import embed_articles, rows_of, stacked
 from themescope.jobs.kinds import REGISTRY as KINDS
 from themescope.jobs.kinds.themes import KIND as THEMES
-from themescope.jobs.kinds.themes import whole_themes
 
 if TYPE_CHECKING:
     from themescope.core.tasks.waves import Assigned, NewTheme

@@ -39,7 +39,7 @@ from themescope.jobs.common.language_models.theme_naming import (
     prompt,
 )
 from themescope.jobs.common.models import find_model
-from themescope.jobs.common.results import work_digest
+from themescope.jobs.common.results import whole_themes, work_digest
 from themescope.jobs.common.vectors import embed_articles, method_of, rows_of
 from themescope.jobs.kinds import REGISTRY as KINDS
 
@@ -134,12 +134,6 @@ def _earlier(r: Unit, corpus: CorpusRecord) -> RunRecord | None:
         if "continues" in run.config or run.config.get("sampled_from", corpus.sentences) < corpus.sentences:
             return run
     return None
-
-
-def whole_themes(r: Unit, corpus_id: int) -> list[RunRecord]:
-    """Return the themes of a whole corpus, the oldest first."""
-    runs = r.runs.list(kind=KIND)
-    return [run for run in runs if run.config.get("corpus_id") == corpus_id and "article" not in run.config]
 
 
 def _articles(store: Store, corpus: CorpusRecord, args: FindThemesConfig) -> list[ArticleRecord]:
