@@ -68,6 +68,9 @@ REGISTRY = Registry(
         _page("tasks", "Tasks", "Give articles to people and follow their work.", ":material/assignment:", LABEL.title),
         _page("agreement", "Agreement", "Measure how far labellings agree.", ":material/handshake:", LABEL.title),
         _page(
+            "estimates", "Estimates", "Estimate how much of a project has a code.", ":material/percent:", LABEL.title
+        ),
+        _page(
             "compare",
             "Compare",
             "Score methods on a benchmark and test their differences.",

@@ -1,0 +1,68 @@
+"""The Estimates page: choices, the three estimates, and what is below them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.db.texts import add_corpus
+from tests.homes import CopyHome, MakeHome
+from tests.jobs.estimates.survey import DRAWN, ROWS, gold, survey
+from tests.webapp.hands import words_of
+from themescope.db.store import Store
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_home(survey(tmp_path_factory.mktemp("answers")))
+
+
+def table(at: AppTest, column: str) -> dict[str, list[object]]:
+    return next({name: list(d.value[name]) for name in d.value} for d in at.dataframe if column in d.value.columns)
+
+
+def test_shares_of_groups_from_a_sample_and_predictions(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    name = gold(copy_home(home))
+    at = open_page("estimates")
+    assert not at.exception and at.multiselect[0].value == [name], "the labelling with predictions is chosen"
+    everything = table(at, "Corrected")
+    assert everything["Code"] == ["Housing", "Transport"] and everything["Labels"] == [DRAWN, DRAWN]
+    at = open_page("estimates", code="Housing", by="party")
+    assert not at.exception
+    found = table(at, "Corrected")
+    assert found["Group"] == ["All sentences", "A", "B"] and found["Sentences"] == [ROWS, ROWS // 2, ROWS // 2]
+    share = [float(str(cell).split()[0]) for cell in found["Corrected"]]
+    assert share[1] > 50 > 30 > share[2]
+    at = open_page("estimates", code="Housing", by="party", show="Difference")
+    assert table(at, "Corrected")["Group"] == ["A – B"]
+    at = open_page("estimates", code="Housing", by="party", show="Parts of the code")
+    parts = [float(str(cell).split()[0]) for cell in table(at, "Corrected")["Corrected"]]
+    assert sum(parts) == pytest.approx(100, abs=0.2)
+
+
+def test_planner_regression_and_methods_of_a_code(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    gold(copy_home(home))
+    at = open_page("estimates", code="Housing", by="party")
+    assert "more labels" in words_of(at) and "All sentences of A, B are too few for ± 3 points" in words_of(at)
+    at.number_input(key="estimates_margin").set_value(12.0).run()
+    assert "too few for" not in words_of(at)
+    at.multiselect(key="estimates_regression").set_value(["party"]).run()
+    assert not at.exception
+    assert [*table(at, "Coefficient")["Coefficient"]] == ["(intercept)", "party: B (against A)"]
+    (section,) = at.code
+    assert "prediction-powered inference" in section.value and f"People labelled {DRAWN} units" in section.value
+
+
+def test_without_labels_the_page_leads_to_a_task(sqlite_store: Store, open_page: Open) -> None:
+    add_corpus(sqlite_store, "Towns", 2)
+    at = open_page("estimates")
+    assert not at.exception and "No labels yet" in words_of(at)
+
+
+def test_labels_that_were_not_sampled_are_said_to_be(copy_home: CopyHome, home: Path, open_page: Open) -> None:
+    copy_home(home)
+    at = open_page("estimates", labellings=["Pilot · Ada", "Pilot · Ben"])
+    assert not at.exception and "There are no predictions of the whole project" in words_of(at)
