@@ -6,8 +6,8 @@ all. Singular and plural count as one word. A word is shown within a phrase, suc
 accounts for enough of the weight of its words, and if it occurs in different contexts: repeated sentences would make
 anything in them a phrase. Words and phrases are shown as they are mostly written.
 
-Stop words are left out by language. Chinese and Japanese have no spaces between words; their names are pairs of
-characters, which most words there are. Thai, Lao, Khmer and Burmese are not split into words.
+What a word is, and which words are left out, is in :mod:`themescope.core.clustering.name_words`. Thai, Lao, Khmer and
+Burmese are not split into words.
 
 Nested groups, such as the regions of a map at several levels of zoom, have short names (:func:`level_names`). All
 levels are named from one pass over the texts: the counts of a group are the sums of those of its parts. A word in many
@@ -16,7 +16,6 @@ sentences of the sample is a function word of whatever language the sentences ar
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,33 +23,16 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import regex  # type: ignore[import-untyped]
 from scipy import sparse
 
+from themescope.core.clustering.name_words import NameWord, WordReader, joined
 from themescope.core.text.languages import frequent, language_shares, sampled, stop_words
-from themescope.core.text.tokens import SMART_STOP_WORDS, tokenize
+from themescope.core.text.tokens import SMART_STOP_WORDS
 from themescope.core.types import Labels
 
 Phrase = tuple[str, ...]
 """Keys of the words of a phrase, without the words that link them."""
 
-_WORD = re.compile(r"[^\W\d_][\w'-]+")
-_MARKS = {"ref", "rrb", "lrb", "nbsp"}  # remains of markup in many data sets
-_LINKS = {
-    "en": "of the in for to and a", "de": "der des und von", "fr": "de du des la le les et à", "nl": "van de het en",
-    "es": "de la del el los las y en", "it": "di del della dei e", "pt": "de da do das dos e",
-}  # fmt: skip
-"""Words that a phrase may have between two others, by language."""
-_ELIDING = frozenset(("ca", "fr", "it"))
-"""Languages that write short words before an apostrophe, as in "l'eau"."""
-_COMBINING = regex.compile(r"\p{M}")
-_MARKED_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|\S")
-"""Words of scripts whose vowels are combining marks, as in Hindi."""
-_IDEOGRAPHS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]{2,}")
-_PARTICLE = regex.compile(r"[的了在是和与與也很这這那不就都而及或之其被把吧呢吗嗎啊]|^\p{Hiragana}{2}$")
-"""Pairs of characters that hardly belong to a noun: with a particle, or in Hiragana."""
-_ONE_SYLLABLE = "\u1100"
-"""Character from which on two letters may be a word of meaning: Hangul and ideographs."""
 _MOST_LINKS, _LONGEST = 2, 3
 _DETECTED = 500
 """Maximum number of texts whose languages are detected."""
@@ -60,24 +42,6 @@ _COVERED = 0.3
 """Weight of a phrase, as a share of the weight of its first-ranked word, from which it is shown instead of the word."""
 _CONTEXTS = 3
 """Minimum number of different words before and after a phrase, counted together."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    written: str
-    key: str
-    """Empty for a word that names leave out."""
-
-
-_GAP = _Token("", "")
-"""Separates words that form no phrase."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Grammar:
-    stop: frozenset[str]
-    links: frozenset[str]
-    elides: bool
 
 
 @dataclass(slots=True)
@@ -92,19 +56,18 @@ def theme_words(texts: Sequence[str], labels: Labels, k: int, words: int = 3) ->
 
     Stop words are those of English and of the languages that are detected in the texts.
     """
-    languages = {"en", *frequent(language_shares(sampled(texts, _DETECTED)))}
-    links = (link for language in languages for link in _LINKS.get(language, "").split())
-    grammar = _Grammar(stop_words(frozenset(languages)), frozenset(links), not _ELIDING.isdisjoint(languages))
+    languages = frozenset(("en", *frequent(language_shares(sampled(texts, _DETECTED)))))
+    reader = WordReader.of(texts, stop_words(languages), languages)
     counts: list[Counter[str]] = [Counter() for _ in range(k)]
     for text, label in zip(texts, labels.tolist(), strict=True):
-        counts[label].update({token.key for token in _tokens(text, grammar) if token.key})
+        counts[label].update({word.key for word in reader.words(text) if word.key})
     everywhere = sum(counts, Counter())
     mean = everywhere.total() / k
     weights = [
         {word: count * float(np.log1p(mean / everywhere[word])) for word, count in found.items()} for found in counts
     ]
     ranked = [sorted(of, key=lambda word: (-of[word], word))[: _NEAR * words] for of in weights]
-    phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked], grammar)
+    phrases, forms = _phrases(texts, labels, [frozenset(near) for near in ranked], reader)
     return [
         tuple(_form(forms[name]) for name in _picked(ranked[c], counts[c], weights[c], phrases[c], words))
         for c in range(k)
@@ -120,51 +83,18 @@ def theme_names(words: Sequence[Sequence[str]]) -> list[str]:
     return names
 
 
-def _tokens(text: str, grammar: _Grammar) -> list[_Token]:
-    """Return the tokens of a sentence; the first is written in small letters, unless it is an abbreviation."""
-    found: list[_Token] = []
-    for token in _MARKED_WORD.findall(text) if _COMBINING.search(text) else tokenize(text):
-        if _IDEOGRAPHS.fullmatch(token):
-            found += _pairs(token, grammar)
-            continue
-        if grammar.elides:
-            token = token.rpartition("'")[2] or token
-        word = token.lower()
-        long = len(word) > 2 or (len(word) == 2 and word[0] >= _ONE_SYLLABLE)
-        is_word = _WORD.fullmatch(word) or _COMBINING.search(word)
-        named = long and is_word and word not in grammar.stop and word not in _MARKS
-        written = token if found or token.isupper() else word
-        found.append(_Token(written, _singular(word) if named else ""))
-    return found
-
-
-def _pairs(run: str, grammar: _Grammar) -> Iterator[_Token]:
-    """Yield the overlapping pairs of characters of a run without spaces; pairs form no phrases."""
-    for start in range(len(run) - 1):
-        pair = run[start : start + 2]
-        usable = pair not in grammar.stop and not _PARTICLE.search(pair)
-        yield _Token(pair, pair if usable else "")
-        yield _GAP
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
-
-
 def _phrases(
-    texts: Sequence[str], labels: Labels, near: Sequence[frozenset[str]], grammar: _Grammar
+    texts: Sequence[str], labels: Labels, near: Sequence[frozenset[str]], reader: WordReader
 ) -> tuple[list[dict[Phrase, _Occurrences]], dict[Phrase, Counter[str]]]:
     """Return the phrases of each cluster with one of its ``near`` words, and how phrases are written anywhere."""
     found: list[dict[Phrase, _Occurrences]] = [{} for _ in near]
     forms: dict[Phrase, Counter[str]] = {}
     for text, label in zip(texts, labels.tolist(), strict=True):
-        tokens, seen = _tokens(text, grammar), set[Phrase]()
-        for phrase, start, end in _spans(tokens, grammar.links):
+        tokens, seen = reader.words(text), set[Phrase]()
+        for phrase, start, end in _spans(tokens, reader.links):
             if near[label].isdisjoint(phrase):
                 continue
-            written = " ".join(token.written for token in tokens[start:end])
+            written = joined(tokens[start:end])
             # A first word has lost its capital letter, so it counts less.
             forms.setdefault(phrase, Counter())[written] += 2 if start else 1
             occurrences = found[label].setdefault(phrase, _Occurrences())
@@ -175,7 +105,7 @@ def _phrases(
     return found, forms
 
 
-def _spans(tokens: Sequence[_Token], linking: frozenset[str]) -> Iterator[tuple[Phrase, int, int]]:
+def _spans(tokens: Sequence[NameWord], linking: frozenset[str]) -> Iterator[tuple[Phrase, int, int]]:
     """Yield every phrase of up to three words with its first token and the one after its last; words are phrases."""
     for start, first in enumerate(tokens):
         if not first.key:
@@ -235,13 +165,12 @@ def related(one: str, other: str) -> bool:
 
 
 def _form(written: Counter[str]) -> str:
-    return min(written, key=lambda form: (-written[form], form))
+    return min(written, key=lambda form: (-written[form], form.islower(), form))
 
 
 # --- level names ------------------------------------------------------------------------------------------------------
 
 
-_TERM = re.compile(r"[^\W\d_][\w'’-]+")
 _COMMON = 0.2
 """Share of the sentences from which a word is left out."""
 _COMMON_FROM = 50
@@ -273,8 +202,8 @@ def level_names(
     list of lists of str
         The name of each group. A group has no word of the group that it is part of; "" where nothing is left.
     """
-    counts, terms, frequencies = _counted(texts, levels[0])
-    forms = _forms(texts, terms)
+    reader = WordReader.of(texts, SMART_STOP_WORDS, frozenset(("en",)))
+    counts, terms, frequencies, forms = _counted(texts, levels[0], reader)
     names: list[list[str]] = []
     above: list[str] = []
     for level in reversed(range(len(levels))):
@@ -283,57 +212,52 @@ def level_names(
         sizes = int(levels[level].max(initial=-1)) + 1
         joined = sparse.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(sizes, len(owner)))
         parts = (joined @ counts).tocsr()
-        used = [above[owner].lower() for owner in _owners(levels[level], levels[level + 1])] if above else [""] * sizes
+        used = [above[owner] for owner in _owners(levels[level], levels[level + 1])] if above else [""] * sizes
         known = (given or {}).get(level)
         above = list(known) if known else [
-            " · ".join(_written(term, forms) for term in _picked_terms(weights, terms, _TERM.findall(taken), words))
+            " · ".join(
+                forms.get(term, term)
+                for term in _picked_terms(weights, terms, [word.key for word in reader.words(taken) if word.key], words)
+            )
             for weights, taken in zip(_weighted(parts, frequencies), used, strict=True)
         ]  # fmt: skip
         names.insert(0, above)
     return names
 
 
-def _terms(text: str) -> list[str]:
-    """Return the words of a sentence and its pairs of neighbouring words, without English function words."""
-    found, before = [], ""
-    for word in _TERM.findall(text.lower()):
-        if word in SMART_STOP_WORDS or len(word) < 3:
-            before = ""
-            continue
-        found.append(word)
-        if before and not related(before, word):
-            found.append(f"{before} {word}")
-        before = word
-    return found
+def _terms(words: Sequence[NameWord]) -> Iterator[tuple[str, str]]:
+    """Yield the words of a sentence and its pairs of neighbouring words, and how they are written.
 
-
-def _forms(texts: Sequence[str], terms: Sequence[str]) -> dict[str, str]:
-    """Return how words are written most often inside sentences, by the word in small letters.
-
-    The first word of a sentence has a capital in any case, so it does not count.
+    "" for the first word in small letters, which may have lost a capital.
     """
-    written = Counter(word for text in texts for word in _TERM.findall(text)[1:])
-    known, forms = set(terms), dict[str, str]()
-    for word, _ in sorted(written.items(), key=lambda item: (-item[1], item[0])):
-        if (small := word.lower()) in known:
-            forms.setdefault(small, word)
-    return forms
+    for i, word in enumerate(words):
+        lost = not i and word.written == word.written.lower()
+        if word.key:
+            yield word.key, "" if lost else word.written
+        if word.key and i and words[i - 1].key and not related(words[i - 1].key, word.key):
+            yield f"{words[i - 1].key} {word.key}", joined(words[i - 1 : i + 1])
 
 
-def _written(term: str, forms: Mapping[str, str]) -> str:
-    """Return a word or a pair of words with the capitals that it has in the texts."""
-    return " ".join(forms.get(word, word) for word in term.split())
+def _counted(
+    texts: Sequence[str], groups: Labels, reader: WordReader
+) -> tuple[sparse.csr_array, list[str], npt.NDArray[np.float64], dict[str, str]]:
+    """Return (k, t) sentences of each group with each term, the terms, the (t,) sentences with each, and forms.
 
-
-def _counted(texts: Sequence[str], groups: Labels) -> tuple[sparse.csr_array, list[str], npt.NDArray[np.float64]]:
-    """Return (k, t) sentences of each group with each term, the terms, and the (t,) sentences with each."""
+    The forms are how terms are written most often.
+    """
     index: dict[str, int] = {}
     rows: list[int] = []
     columns: list[int] = []
+    written: Counter[tuple[str, str]] = Counter()
     for group, text in zip(groups.tolist(), texts, strict=True):
-        there = {index.setdefault(term, len(index)) for term in _terms(text)}
+        found = list(_terms(reader.words(text)))
+        there = {index.setdefault(term, len(index)) for term, _ in found}
         rows += [group] * len(there)
         columns += there
+        written.update((term, form) for term, form in found if form)
+    forms: dict[str, str] = {}
+    for (term, form), _ in sorted(written.items(), key=lambda item: (-item[1], item[0])):
+        forms.setdefault(term, form)
     shape = (int(groups.max(initial=-1)) + 1, len(index))
     counts = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
     frequencies = np.bincount(np.array(columns, dtype=np.intp), minlength=len(index)).astype(np.float64)
@@ -342,7 +266,7 @@ def _counted(texts: Sequence[str], groups: Labels) -> tuple[sparse.csr_array, li
         kept = np.array([common.isdisjoint(term.split()) for term in index], dtype=bool)
         counts = counts.multiply(kept).tocsr()
         counts.eliminate_zeros()
-    return counts, list(index), frequencies
+    return counts, list(index), frequencies, forms
 
 
 def _owners(fine: Labels, coarse: Labels) -> list[int]:
