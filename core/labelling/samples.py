@@ -6,6 +6,7 @@ chapter 5). A simple random sample has one stratum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,7 +43,7 @@ class Sample:
         return self.drawn / self.sizes
 
 
-def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, seed: int) -> Sample:
+def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, seed: int | Sequence[int]) -> Sample:
     """Draw ``number`` of n units without replacement; ``strata`` (n,) are 0 … k - 1, each with a unit.
 
     Raises :class:`DataError` if there are fewer units, or fewer to draw than strata: a unit that cannot be drawn has no

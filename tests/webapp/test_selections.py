@@ -86,6 +86,15 @@ def test_a_selection_is_saved_combined_and_deleted(kept: int, filled_store: Stor
         assert [record.name for record in r.selections.list(1)] == ["More", "The Nile"]
 
 
+def test_some_sentences_of_a_selection_are_drawn_at_random(kept: int, open_page: Open) -> None:
+    at = opened(open_page("selections", person="ada", corpus=CORPUS, open=str(kept)), "Save")
+    before = {row["id"] for row in listed(at)}
+    next(n for n in at.number_input if n.label == "Number").set_value(2).run()
+    press(at, "Select at random")
+    assert not at.exception and len(listed(at)) == 2 and {row["id"] for row in listed(at)} < before
+    assert "2 at random (seed 0) of" in plain_words_of(at)
+
+
 def test_a_shared_selection_opens_on_the_map_with_its_view(kept: int, open_page: Open) -> None:
     at = open_page("map", corpus=CORPUS, selection=str(kept), colour="Article", camera="1_2_3")
     said = plain_words_of(at)

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.samples import Allocation
 from themescope.core.labelling.task_items import DistributionPlan, Order
 from themescope.core.records.stored import Role
 from themescope.db.label_records import ItemRecord, ItemState, TaskRecord
@@ -131,6 +133,36 @@ def test_two_people_get_the_same_random_sentences_blind(filled_store: Store, ope
     assert held.texts.ids.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada"))
     button(at, "Done, next").click().run()
     assert held.selected.tolist() == sentence_ids(filled_store, items_of(filled_store, made, "ada")[1:2])
+
+
+def test_a_sample_is_stratified_and_restricted(filled_store: Store, open_page: Open) -> None:
+    add_columns(filled_store)
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.text_input(key="tasks_form_name").set_value("strata")
+    at.multiselect(key="tasks_form_people").set_value(["ada"])
+    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    at.number_input(key="tasks_form_units").set_value(9)
+    at.selectbox(key="tasks_form_strata").set_value("side")
+    at.selectbox(key="tasks_form_where").set_value("side").run()
+    at.selectbox(key="tasks_form_allocation").set_value(Allocation.EQUAL)
+    at.multiselect(key="tasks_form_values_side").set_value([SIDE[0], SIDE[2]]).run()
+    button(at, "Create task").click().run()
+    assert not at.exception and not at.error
+    assert "2 strata by side (equal)" in words_of(at).replace("\\", "")
+    (table,) = [one.value for one in at.dataframe if "Could be drawn" in one.value]
+    assert sorted(table["Drawn"]) == [4, 5] and table["side"].tolist() == sorted([SIDE[0], SIDE[2]])
+
+
+def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open_page: Open) -> None:
+    add_columns(filled_store)
+    at = open_page("tasks", person="ada", view=state.NEW)
+    at.text_input(key="tasks_form_name").set_value("strata")
+    at.multiselect(key="tasks_form_people").set_value(["ada"])
+    at.button_group(key="tasks_form_articles").set_value("Random sentences").run()
+    at.number_input(key="tasks_form_units").set_value(3)
+    at.selectbox(key="tasks_form_strata").set_value("side").run()
+    button(at, "Create task").click().run()
+    assert "4 strata" in at.error[0].value
 
 
 def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:

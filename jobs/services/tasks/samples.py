@@ -105,11 +105,13 @@ class DrawnSample:
 def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tuple[DrawnSample, list[Range]]:
     """Draw a sample of a project; return its rule, and its sentences or articles in reading order.
 
+    The same task and seed give the same sample.
+
     Raises :class:`DataError` if there are too few units, or if a column has no categories.
     """
     if form.whole_articles:
-        known = r.corpora.articles_by_id(r.corpora.article_ids(corpus_id))
-        listed = [article for article in known.values() if article.sentences]
+        stored = r.corpora.articles_by_id(r.corpora.article_ids(corpus_id))
+        listed = [article for article in stored.values() if article.sentences]
         listed.sort(key=lambda article: article.position)
         ids = articles = np.array([article.id for article in listed], np.int64)
         ranges = np.array([(article.id, 0, article.sentences - 1) for article in listed], np.int64).reshape(-1, 3)
@@ -132,7 +134,9 @@ def drawn(r: Unit, corpus_id: int, task: str, form: SampleForm, seed: int) -> tu
         values = _values(r, corpus_id, form.by, ids[kept], articles[kept], form.whole_articles)
         unique, strata = np.unique(np.array([value or "" for value in values.tolist()]), return_inverse=True)
         names = [value or None for value in unique.tolist()]
-    found = draw(strata.ravel(), form.number, form.allocation, seed)
+    # Samples of different tasks must be independent with the same seed, too: probabilities of unions rely on it.
+    known = sum(sample.task == task for sample in samples_of(r, corpus_id))
+    found = draw(strata.ravel(), form.number, form.allocation, [seed, known, *task.encode()])
     sizes = zip(names, found.sizes.tolist(), found.drawn.tolist(), strict=True)
     rule = DrawnSample(
         task, datetime.now(UTC).isoformat(), seed, r.corpora.imported_articles(corpus_id), form.whole_articles, form.by,

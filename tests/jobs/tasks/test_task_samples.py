@@ -96,9 +96,24 @@ def test_two_people_label_the_same_random_sentences_each_in_an_order_of_their_ow
     assert adas != bens and adas != sorted(adas)
     _, p, _ = everything(survey)
     assert p == pytest.approx(np.full(100, 0.2)), "a sentence has the same probability whether drawn or not"
-    again = make(survey, SampleForm(20), "again", seed=1)
-    assert {*given(survey, again, "ada")} == {*adas}, "the seed decides"
-    assert {*given(survey, make(survey, SampleForm(20), "other", seed=2), "ada")} != {*adas}
+
+
+def test_samples_follow_from_task_and_seed_and_are_independent_of_each_other(survey: Store) -> None:
+    task = make(survey, SampleForm(50))
+    first = {*given(survey, task, "ada")}
+    with survey.writing() as w:
+        w.tasks.delete(task.id)
+    again = make(survey, SampleForm(50))
+    assert {*given(survey, again, "ada")} == first
+    other = {*given(survey, make(survey, SampleForm(50), "other", seed=1), "ada")}
+    assert 10 < len(first & other) < 40, "the same seed, but another task"
+    with survey.reading() as r:
+        item = r.tasks.items(again.id, "ada")[0]
+    work.open_item(survey, item.id)
+    with survey.writing() as w:
+        w.tasks.delete(again.id)
+    third = {*given(survey, make(survey, SampleForm(50)), "ada")}
+    assert 10 < len(first & third) < 40, "the labelling of the deleted task keeps its sample"
 
 
 def test_a_labelling_has_the_sampled_sentences_only_and_each_is_an_item(survey: Store) -> None:

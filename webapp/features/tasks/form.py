@@ -117,14 +117,13 @@ def _sample(corpus: CorpusRecord, number: int) -> SampleForm:
             help="Draws from each value of the column, also from missing ones.",
         )  # fmt: skip
         by = _column_key(columns[strata]) if strata else None
-        allocation = second.selectbox(
-            "Of each value", list(Allocation), format_func=_ALLOCATIONS.__getitem__, key=_key("allocation"),
-            disabled=by is None,
-        ) or allocation  # fmt: skip
+        if by is not None:
+            chosen = second.selectbox(
+                "Of each value", list(Allocation), format_func=_ALLOCATIONS.__getitem__, key=_key("allocation")
+            )
+            allocation = chosen or allocation
         only = third.selectbox("Only where", list(columns), index=None, placeholder="all", key=_key("where"))
-        values = fourth.multiselect(
-            "is", columns[only].categories if only else [], key=_key(f"values_{only}"), disabled=only is None
-        )
+        values = fourth.multiselect("is", columns[only].categories, key=_key(f"values_{only}")) if only else []
         where = (_column_key(columns[only]), tuple(values)) if only and values else None
     new_only = st.checkbox(
         f"Leave out {corpus.unit.value}s of earlier samples", key=_key("new_only"),
