@@ -1,5 +1,7 @@
 """Themes of lists with repeated texts: copies and the order of rows change nothing but sizes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,19 +9,20 @@ from hypothesis import strategies as st
 
 from tests.core.tasks.themes.test_find import EXACT, planted
 from themescope.core.errors import DataError
+from themescope.core.labelling.suggestions import clusterers
 from themescope.core.protocols import SILENT
 from themescope.core.tasks.themes import Themes, ThemesConfig, find_themes
 
 CONFIG = ThemesConfig(most=8, subsamples=1)
 
 
-def themes_of(rows: list[int], refrain: int = 0) -> Themes:
+def themes_of(rows: list[int], refrain: int = 0, config: ThemesConfig = CONFIG) -> Themes:
     """Return the themes of these rows of a list with four themes, after a text that is there ``refrain`` times."""
     texts, vectors, _ = planted((9, 8, 7, 6))
     vectors = np.concatenate([np.full((refrain, 12), 0.3, np.float32), vectors[rows]])
     spelt = ["Don't know", "don't know.", "DON'T  KNOW"]
     return find_themes(
-        [*(spelt[i % 3] for i in range(refrain)), *(texts[i] for i in rows)], vectors, CONFIG, 0, SILENT, EXACT
+        [*(spelt[i % 3] for i in range(refrain)), *(texts[i] for i in rows)], vectors, config, 0, SILENT, EXACT
     )
 
 
@@ -44,6 +47,15 @@ def test_repeats_and_order_change_nothing_but_sizes(copies: list[int], answers: 
         for here, there in pairs:
             assert found.themes[here].words == plain.themes[there].words
             assert [rows[row] for row in found.themes[here].central] == [*plain.themes[there].central]
+
+
+@pytest.mark.parametrize("clusterer", [card.id for card in clusterers()])
+def test_repeats_and_order_change_nothing_with_any_clusterer(clusterer: str) -> None:
+    rows = np.random.default_rng(0).permutation([*range(30), *range(20), *range(5, 15)]).tolist()
+    config = replace(CONFIG, clusterer=clusterer, k=4)
+    plain, found = themes_of(list(range(30)), 0, config), themes_of(rows, 40, config)
+    pairs = {(int(found.labels[40 + place]), int(plain.labels[row])) for place, row in enumerate(rows)}
+    assert len(pairs) == 4 and len({*found.labels[:40].tolist()}) == 1
 
 
 def test_one_text_is_one_theme() -> None:
