@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from themescope.core.api import EncoderLike, ModelLike, SentenceModel, encoder
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import unit_rows
+from themescope.core.clustering.inputs import canonical_labels, unit_rows
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.errors import ConfigError
 from themescope.core.tasks.theme_counts import suggest
 from themescope.core.types import Labels, Matrix
@@ -117,17 +118,23 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
     def fit(self, x: Sequence[str] | Matrix, y: Any = None) -> Self:
         """Cluster (n,) sentences, or the rows of (n, dim) vectors. ``y`` is ignored.
 
+        Identical sentences count once and share a cluster (:mod:`themescope.core.clustering.repeats`).
+
         Raises
         ------
         ConfigError
             If ``k`` is neither a number nor ``"auto"``, or a setting of the clusterer is invalid.
         DataError
-            If there are fewer sentences than clusters, or a vector is not finite.
+            If there are fewer different sentences than clusters, or a vector is not finite.
         """
         if not (self.k == "auto" or (isinstance(self.k, int | np.integer) and not isinstance(self.k, bool))):
             raise ConfigError(f"k must be a whole number or 'auto', not {self.k!r}.")
         self.model_: EncoderLike | None = None
         vectors = self._vectors(x)
+        rows = place = np.arange(vectors.shape[0])
+        if self.model_ is not None:
+            different = distinct_texts(list(x))
+            vectors, rows, place = different.vectors(vectors), different.rows, different.place
         if self.k == "auto":
             model = self.model_
             calibration = model.calibration if isinstance(model, SentenceModel) else DEFAULT_CALIBRATION
@@ -135,9 +142,11 @@ class SentenceClusterer(ClusterMixin, BaseEstimator):
             k, self.reason_ = found.k, found.reason
         else:
             k, self.reason_ = int(self.k), ""
-        self.labels_: Labels = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
+        clustered = CLUSTERERS.build(self.clusterer, self.settings).fit_predict(vectors, k, self.seed)
+        self.labels_: Labels = canonical_labels(clustered[place])
         self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
-        labels, assigned = self.labels_, np.flatnonzero(self.labels_ >= 0)
+        labels = self.labels_[rows]
+        assigned = np.flatnonzero(labels >= 0)
         places, shape = (labels[assigned], assigned), (self.n_clusters_, len(labels))
         sums: Any = sparse.csr_array((np.ones(len(assigned)), places), shape=shape) @ unit_rows(vectors)
         dense = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)

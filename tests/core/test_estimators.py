@@ -37,6 +37,18 @@ def test_fit_returns_self_and_labels_follow_first_appearance(clusterer):
     assert (clusterer.fit_predict(SENTENCES) == clusterer.labels_).all()
 
 
+def test_identical_sentences_count_once_and_share_a_cluster(clusterer):
+    centers = clusterer.fit(SENTENCES).cluster_centers_
+    repeated = ["Opera plays!", "opera plays", *SENTENCES, *["opera plays"] * 9]
+    labels = clusterer.fit(repeated).labels_
+    assert labels.tolist() == [0, 0, *[1, 0] * 4, *[0] * 9]
+    np.testing.assert_allclose(clusterer.cluster_centers_[1], centers[0])
+    backwards = clusterer.fit(repeated[::-1]).labels_[::-1]
+    assert (backwards == labels).all()
+    with pytest.raises(DataError, match="1 sentences"):
+        clusterer.fit(["Same", "same."] * 3)
+
+
 def test_parameters_can_be_read_set_and_cloned():
     clusterer = themescope.SentenceClusterer("default", k=4, clusterer="ward", seed=3)
     assert clusterer.get_params() == {
