@@ -1,4 +1,4 @@
-"""Words of texts as names of clusters need them: no halves of words, no function words, no remains of markup.
+"""Words of texts as names of clusters need them: no fragments of words, no function words, no remains of markup.
 
 The convention differs from that of word vectors (:func:`themescope.core.text.tokens.tokenize`), which splits clitics:
 

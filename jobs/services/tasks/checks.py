@@ -55,8 +55,8 @@ class JudgedItems:
 def judged(r: Unit, task: TaskRecord) -> JudgedItems:
     """Return the labels of all people of a task, of the sentences that they placed or have marked as done."""
     members = [(m.person, m.labelling_id) for m in r.tasks.members(task.id) if m.labelling_id is not None]
-    articles = {item.article_id for item in r.tasks.items(task.id)}
-    text = coded_text(r, [r.labellings.get(labelling) for _, labelling in members], articles)
+    # The labellings have the sentences of the items; articles can have many more, of which a sample was drawn.
+    text = coded_text(r, [r.labellings.get(labelling) for _, labelling in members], None if members else ())
     gold, names = gold_on(r, task.gold_id, text.ids)
     positions = np.array([s.position for s in text.sentences], dtype=np.int64)
     labels, partitions = tuple(c.judged for c in text.coders), tuple(c.state for c in text.coders)
