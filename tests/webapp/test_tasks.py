@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.db.texts import add_corpus
 from tests.webapp.columned import SIDE, add_columns
 from tests.webapp.filled import HOSTILE
 from tests.webapp.hands import words_of
@@ -19,6 +20,8 @@ from themescope.db.store import Store
 from themescope.jobs.services.accounts import people
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.tasks import checks, making, work
+from themescope.webapp.features.relabel.queries import neighbours_in_text
+from themescope.webapp.features.relabel.sentences import columns_data
 from themescope.webapp.features.relabel.state import ShownChange, Unsaved
 from themescope.webapp.features.tasks import form, overview, state
 from themescope.webapp.shared.labelling import task_queries
@@ -163,6 +166,31 @@ def test_too_large_a_sample_is_refused_with_the_reason(filled_store: Store, open
     at.selectbox(key="tasks_form_strata").set_value("side").run()
     button(at, "Create task").click().run()
     assert "4 strata" in at.error[0].value
+
+
+def test_codes_keep_their_places_from_item_to_item(task: TaskRecord, filled_store: Store, open_page: Open) -> None:
+    places = []
+    for item in items_of(filled_store, task, "ada"):
+        opened = work.open_item(filled_store, item.id)
+        at = open_page("relabel", person="ada", **task_queries.item_view(opened))
+        held = at.session_state[f"relabel_state_{opened.labelling.id}"]
+        ids = np.array(sentence_ids(filled_store, [item]))
+        places.append([column["name"] for column in columns_data(held, ids)["columns"]])
+        work.finish_item(filled_store, item.id)
+    assert places[0][0] == "Unassigned" and len(places) == 3 and places[0] == places[1] == places[2]
+
+
+def test_a_sampled_sentence_has_its_neighbours_in_the_article_and_a_row_of_a_list_none(filled_store: Store) -> None:
+    with filled_store.reading() as r:
+        article = r.corpora.articles(1)[0]
+        first, second, third, *_ = r.corpora.sentences(article.id)
+    assert neighbours_in_text(second, 1) == [first.text, third.text]
+    assert neighbours_in_text(first, 1) == ["", second.text]
+    rows = add_corpus(filled_store, "rows", articles=1)
+    add_columns(filled_store, rows.id)
+    with filled_store.reading() as r:
+        (_, row, *_) = r.corpora.sentences(r.corpora.articles(rows.id)[0].id)
+    assert neighbours_in_text(row, rows.id) == ["", ""]
 
 
 def sentence_ids(store: Store, items: list[ItemRecord]) -> list[int]:
