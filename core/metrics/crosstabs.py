@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from themescope.core.types import Floats, Ids
 
@@ -47,6 +46,8 @@ class Crosstab:
 
 def crosstab(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Crosstab:
     """Return the table of items (n,) whose class is known in both; ``shape`` is the number of classes of each."""
+    from scipy import stats  # the commands import the names of periods, and must start fast
+
     known = (rows >= 0) & (columns >= 0)
     cells = rows[known].astype(np.int64) * shape[1] + columns[known]
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
@@ -75,6 +76,8 @@ def once_per_article(rows: Codes, columns: Codes, articles: Ids) -> npt.NDArray[
 
 def share_intervals(counts: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the shares of counts in totals with the ends of their 95 % intervals (Wilson 1927); NaN without items."""
+    from scipy import stats
+
     x, n = np.asarray(counts, np.float64), np.asarray(totals, np.float64)
     z = float(stats.norm.ppf(0.975))
     with np.errstate(invalid="ignore", divide="ignore"):
