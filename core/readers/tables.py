@@ -61,7 +61,10 @@ SAMPLE_ROWS = 200
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Signs at which spreadsheets take a cell for a formula; exported tables have an apostrophe before it."""
+"""Signs at which spreadsheets take a cell for a formula; exported tables have an apostrophe before it.
+
+They also have one more before apostrophes and such a sign, so that texts are read as they were.
+"""
 _MOST_UNPACKED = 500_000_000
 _MOST_CELLS = 5_000
 """Maximum number of cells of a row."""
@@ -295,20 +298,23 @@ def _headed(source: _Source, dialect: Dialect, rows: Iterator[Sequence[Any]]) ->
         names = (ONLY,) if dialect.width == 1 else _names([""] * max(dialect.width, len(first)))
         account.notes["header_row"] = "none"
         rows = chain([first], rows)
-    return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names)))
+    return FileTable(names, _filled(source, enumerate(rows, number + 1), len(names), guarded=True))
 
 
 def _joined(row: Sequence[Any]) -> str:
     return " ".join(text for value in row if (text := as_text(plain_value(value)).strip()))
 
 
-def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int) -> Iterator[Row]:
+def _filled(
+    source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: int, guarded: bool = False
+) -> Iterator[Row]:
+    """Yield rows with ``width`` cells; ``guarded`` files have apostrophes before what looks like a formula."""
     account = source.account
 
     def value_of(cell: Any) -> Value:
         if not isinstance(cell, str):
             return plain_value(cell)
-        raw = raw_cell(cell) if cell.startswith("'") else cell
+        raw = raw_cell(cell) if guarded and cell.startswith("'") else cell
         if raw is not cell:
             account.change("apostrophe before a formula taken off")
         return raw
@@ -333,7 +339,7 @@ def _filled(source: _Source, rows: Iterable[tuple[int, Sequence[Any]]], width: i
 
 def raw_cell(text: str) -> str:
     """Return the text of a cell without the apostrophe that exports put before what looks like a formula."""
-    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA) else text
 
 
 def _names(header: Sequence[Any]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from themescope.core.types import Ids, Labels
 from themescope.db.records import SentencePlaces
 from themescope.db.store import Store
 from themescope.jobs.common.vectors import stacked
+from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.labelling.session import LabellingSession
 from themescope.jobs.services.labelling.starts import LEAD
 from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, stored_blocks
@@ -27,7 +29,7 @@ from themescope.jobs.services.search import MOST_WITH_VECTORS, models_for, store
 NO_THEME = -1
 MANY_WORDS, SAMPLE = 12, 1_000
 """Number of distinctive words, and of sentences of each part that they are counted in."""
-HEADER = ("sentence_id", "article", "section", "position", "sentence", "theme")
+HEADER = (*PLACE, "theme")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,11 +128,8 @@ def texts_of(store: Store, ids: Ids) -> list[str]:
 
 def rows(store: Store, found: SelectedSentences) -> list[tuple[Any, ...]]:
     """Return one tuple per sentence with the columns of :data:`HEADER`; the file format escapes the values."""
-    texts = texts_of(store, found.ids)
-    return [
-        (int(i), found.article(row), found.section(row), int(found.positions[row]), texts[row], found.theme(row))
-        for row, i in enumerate(found.ids)
-    ]
+    parts = sentence_parts(store, found.ids, lambda sentence, row: (*place_cells(sentence), found.theme(row)))
+    return [*chain.from_iterable(parts)]
 
 
 # ---------------------------------------------------------------- centrality

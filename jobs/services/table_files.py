@@ -30,10 +30,13 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff
 
 
 def safe_cell(value: Any) -> Any:
-    """Prefix an apostrophe to text that a spreadsheet would run as a formula; times become ISO text."""
+    """Prefix an apostrophe to text that a spreadsheet would run as a formula; times become ISO text.
+
+    Text that looks so after apostrophes gets one more; :func:`themescope.core.readers.tables.raw_cell` takes it off.
+    """
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, str) and value.startswith(FORMULA):
+    if isinstance(value, str) and value.lstrip("'").startswith(FORMULA):
         return "'" + value
     return value
 
@@ -84,6 +87,8 @@ def excel_sheets(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
             return value.replace(tzinfo=None)  # Excel knows no zones
         if not isinstance(value, str):
             return value
+        if value.startswith("'"):
+            value = safe_cell(value)  # a table is read like a CSV file
         written = WriteOnlyCell(sheet, value=_UNPRINTABLE.sub("", value))
         written.data_type = "s"  # never a formula
         return written

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.db.texts import add_corpus
 from themescope.core.errors import AccessError, DataError, DuplicateNameError, ReadError, StoreError, UnknownNameError
 from themescope.core.labelling.selections import Origin, Selection, selected
+from themescope.core.readers.tables import read_sheet
 from themescope.core.records.stored import Role, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.records import VectorBlock
@@ -22,6 +23,7 @@ from themescope.jobs.queue.foreground import run_here
 from themescope.jobs.services import selections
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.session import LabellingSession
+from themescope.jobs.services.table_files import csv_text
 
 LASSO = Origin("lasso", ("lasso on map Rome", "coloured by theme"))
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
@@ -90,8 +92,24 @@ def test_sentences_are_listed_in_reading_order_and_exported(sqlite_store: Store)
     with sqlite_store.reading() as r:
         known = r.corpora.sentences_by_id(ids)
     assert [row[0] for row in table] == ids.tolist()
-    assert all(row[4] == known[row[0]].text and row[3] == known[row[0]].position for row in table)
+    assert all(row[6] == known[row[0]].text and row[3] == known[row[0]].position for row in table)
     assert found.rows_of(ids[3:5]).tolist() == [3, 4] and not len(found.rows_of(np.array([10**9])))
+
+
+def test_an_exported_selection_is_joined_to_its_source_by_place(sqlite_store: Store, tmp_path: Path) -> None:
+    article = "A\n\nOne begins. 'Two' follows.\n\n'=Three' is here. '=Four too.\n"
+    (tmp_path / "a.txt").write_text(article)
+    run_here(sqlite_store, "import-corpus", {"files": [str(tmp_path / "a.txt")], "corpus": "C"}, quiet=True)
+    with sqlite_store.reading() as r:
+        ids = r.corpora.sentence_ids(r.corpora.by_name("C").id)
+        places = {(s.paragraph, s.start): s.text for s in r.corpora.sentences_by_id(ids).values()}
+    table = selections.rows(sqlite_store, selections.read_sentences(sqlite_store, ids))
+    (tmp_path / "selection.csv").write_text(csv_text(selections.HEADER, table), newline="")
+    sheet = read_sheet(tmp_path / "selection.csv")
+    found = zip(*map(sheet.column, ("paragraph", "start", "sentence")), strict=True)
+    assert {(int(paragraph), int(start)): text for paragraph, start, text in found} == places
+    assert len(places) == len(ids) and any(text.startswith("'=") for text in places.values())
+    assert len({paragraph for paragraph, _ in places}) > 1
 
 
 def test_central_sentences_are_near_the_mean(sqlite_store: Store) -> None:

@@ -128,6 +128,18 @@ def test_no_cell_is_a_formula(texts: list[str]) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
 
 
+@given(texts=st.lists(st.text("'=-+@a", min_size=1, max_size=4), min_size=1, max_size=6))
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl"])
+def test_texts_with_apostrophes_and_signs_of_formulas_come_back_equal(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, texts: list[str]
+) -> None:
+    write = {"csv": csv_text, "xlsx": excel_bytes, "jsonl": json_lines}[kind]
+    data = write(["id", "text"], [[f"n{i}", text] for i, text in enumerate(texts)])
+    path = tmp_path_factory.mktemp("table") / f"t.{kind}"
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    assert list(read_sheet(path).column("text")) == texts
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=6))
 def test_json_lines_stay_as_they_are(texts: list[str]) -> None:
     lines = json_lines(["t"], [[t] for t in texts]).split("\n")[:-1]

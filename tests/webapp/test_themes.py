@@ -143,8 +143,10 @@ def test_files_are_safe_for_spreadsheets(analysed: Store) -> None:
     listed = partition_queries.theme_listing(analysis.run.id, analysis.run.created)
     rows = results.export(analysis, listed, np.arange(12))
     written = list(csv.DictReader(io.StringIO(csv_text(results.HEADER, rows), newline="")))
-    assert written[0]["sentence"].startswith("'=0") and rows[0][1].startswith("=0")
+    assert written[0]["sentence"].startswith("'=0") and rows[0][results.HEADER.index("sentence")].startswith("=0")
     assert {row["group"] for row in written} == {"talks"}
+    assert [int(row["sentence_id"]) for row in written] == listed.ids[:12].tolist()
+    assert {"article", "position", "paragraph", "start"} < set(written[0])
 
 
 def reclustered(at: AppTest, store: Store, number: int) -> int:

@@ -230,7 +230,7 @@ class _Planner:
 
     def plan(self, sheet: Sheet) -> Plan:
         labels, column = labels_of(sheet), self._columns.cluster
-        found = [labels(raw_cell(cell)) for cell in sheet.column(column)]
+        found = [labels(cell) for cell in sheet.column(column)]
         numbers_only = all(_NUMBER.fullmatch(label) for labels in found for label in labels)
         several: list[RowProblem] = []
         nothing = Counter(cell for cell in sheet.column(column) if cell.lower() in NOTHING)
@@ -295,7 +295,7 @@ class _Planner:
 
     def _theme(self, number: int, row: Mapping[str, str]) -> int:
         """Remember the theme of the cluster of a row; return the number of an earlier row that differs, else 0."""
-        name, theme = row[self._columns.cluster], raw_cell(row.get(self._columns.theme, ""))
+        name, theme = row[self._columns.cluster], row.get(self._columns.theme, "")
         known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
         return earlier if name and known != (theme if theme != name else "") else 0
 
@@ -308,7 +308,7 @@ class _Planner:
             return self._by_row[other]
         if name:
             self._names.setdefault(name, place)
-        note = raw_cell(row.get(self._columns.note, ""))
+        note = row.get(self._columns.note, "")
         for id in ids:
             self._placed[id] = place
             self._by_row.setdefault(id, number)
@@ -324,7 +324,7 @@ class _Planner:
             probability = float(sure)
         except ValueError:
             probability = -1.0
-        maker = Maker(Source(source) if source in {*Source} else Source.IMPORTED, raw_cell(coder).strip())
+        maker = Maker(Source(source) if source in {*Source} else Source.IMPORTED, coder.strip())
         return maker, probability if 0.0 <= probability <= 1.0 else None
 
     def _check_clusters(self) -> None:

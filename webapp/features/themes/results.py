@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from themescope.core.clustering.generated_names import NameState
+from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import MapRecord
 from themescope.db.access import Right
 from themescope.jobs.common.importing.waves import without_waves
 from themescope.jobs.common.language_models.theme_naming import materials_of_run
 from themescope.jobs.common.model_choice import WITHIN_ARTICLE, corpus_shares, language_note, within_article
 from themescope.jobs.kinds.themes import restored
+from themescope.jobs.services.labelling.files import PLACE, place_cells, sentence_parts
 from themescope.jobs.services.table_files import excel_sheets
 from themescope.webapp.features.themes import by_column, new_list, repeated_texts, state, theme_sentences
 from themescope.webapp.features.themes.theme_sentences import Shown
@@ -261,25 +264,27 @@ def _map_and_sentences(analysis: Analysis, listed: RunListing) -> None:
     forget_replaced(selected, state.STORED)
 
 
-HEADER = ("sentence_id", "sentence", "theme", "name", "subtitle", "margin", "group")
+HEADER = (*PLACE, "theme", "name", "subtitle", "margin", "group")
 
 
 def export(analysis: Analysis, listed: RunListing, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[tuple[Any, ...]]:
     """Return the rows of a file with the columns of ``HEADER``; the file format escapes the values."""
     texts = partition_queries.sentence_texts([i for theme in analysis.themes for i in theme["central"][:1]])
     subtitles = [_subtitle(theme, texts)[0] for theme in analysis.themes]
-    return [
-        (
-            int(listed.ids[i]),
-            listed.sentences[i].text,
-            int(listed.labels[i]) + 1,
-            analysis.themes[listed.labels[i]]["name"],
-            subtitles[listed.labels[i]],
+
+    def row(sentence: LocatedSentence, at: int) -> tuple[Any, ...]:
+        i = rows[at]
+        label = int(listed.labels[i])
+        return (
+            *place_cells(sentence),
+            label + 1,
+            analysis.themes[label]["name"],
+            subtitles[label],
             round(float(listed.margins[i]), 4),
             listed.groups[i],
         )
-        for i in rows
-    ]
+
+    return [*chain.from_iterable(sentence_parts(queries.store(), listed.ids[np.asarray(rows, np.intp)], row))]
 
 
 SUMMARY = ("theme", "name", "sentences", "share", "subtitle")

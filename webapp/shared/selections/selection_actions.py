@@ -159,7 +159,7 @@ def _case(of: Panel) -> NewCase:
 
 
 def _export(of: Panel) -> None:
-    st.caption(f"{count(len(of.selection), 'sentence')} with article, section, position, theme and columns.")
+    st.caption(f"{count(len(of.selection), 'sentence')} with article, section, place, theme and columns.")
     with st.container(horizontal=True):
         table_files(of.selection.corpus_id, "selection", partial(_table, of), partial(excel_bytes, title="selection"))
 
