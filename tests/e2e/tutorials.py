@@ -21,6 +21,14 @@ JOBS_MS = 120_000
 """Time for the jobs that a tutorial waits for."""
 REPLACED_MS = 500
 """Time after which a page has begun to follow a choice."""
+TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
+CODES = (
+    ("1", r"(?i)\b(rents?|flats?|homes?|houses?|landlords?|lets|wages|housing|normal salary)\b"),
+    ("2", r"(?i)\b(bus|buses|trains?|tram|ticket|cycle|traffic|station|timetable|road works|fares|parking)\b"),
+    ("3", ""),
+)
+"""Key → words of the answers with the code of the tutorial on a survey."""
+MOST_ITEMS = 100
 HEADER_MS = 5_000
 """Longest time until the header has noticed jobs that were just queued."""
 
@@ -118,9 +126,52 @@ class Reader:
         group = self.page.get_by_role("radiogroup", name=label)
         group.get_by_role("radio", name=option, exact=True).click()
 
+    def choose_file(self, name: str, label: str) -> None:
+        """Choose a file that lies beside the document."""
+        at_rest(self.page)
+        self.page.get_by_test_id("stFileUploader").filter(has_text=label).locator("input").set_input_files(
+            str(TUTORIALS / name)
+        )
+
+    def add_two(self, first: str, second: str, label: str) -> None:
+        """Add two entries to a list that takes new ones."""
+        box = self.page.get_by_role("combobox", name=label, exact=True)
+        for name in (first, second):
+            at_rest(self.page)
+            box.click()
+            box.fill(name)
+            box.press("Enter")
+        box.press("Escape")
+
+    def turn_on(self, label: str) -> None:
+        """Turn a switch on."""
+        self.page.get_by_test_id("stCheckbox").filter(has_text=label).locator("label").first.click()
+
     def press(self, key: str) -> None:
         """Press a key, as one does in the page."""
         self.page.keyboard.press(key.lower())
+
+    def type(self, text: str) -> None:
+        """Type where the focus is, and confirm."""
+        at_rest(self.page)
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Enter")
+
+    def label_all(self, end: str) -> None:
+        """Give each answer that is shown the code that it is about, by keys."""
+        shown = self.page.get_by_text(re.compile(r"item \d+ of"))
+        for _ in range(MOST_ITEMS):
+            expect(shown.or_(self.page.get_by_text(end)).first).to_be_visible()
+            at_rest(self.page)
+            if self.page.get_by_text(end).is_visible():
+                return
+            item, answer = shown.first.inner_text(), self.page.locator(".columns li").first.inner_text()
+            self.page.keyboard.press(next(key for key, words in CODES if re.search(words, answer)))
+            expect(self.page.get_by_text("1 sentence →").first).to_be_visible()
+            at_rest(self.page)
+            self.page.keyboard.press("Control+Enter")
+            expect(self.page.get_by_text(item, exact=True)).to_have_count(0)
+        raise AssertionError(f"There are more than {MOST_ITEMS} items.")
 
     def sees(self, text: str) -> None:
         """Expect a text."""
@@ -192,7 +243,12 @@ FORMS: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"Enter `(.+?)` in \*\*(.+?)\*\*, in the menu at the right of the header\.", Reader.enter_in_menu),
     (r"Choose `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose),
     (r"Choose \*\*(.+?)\*\* under \*\*(.+?)\*\*\.", Reader.choose_segment),
+    (r"Choose the file `(.+?)` under \*\*(.+?)\*\*\.", Reader.choose_file),
+    (r"Add `(.+?)` and `(.+?)` under \*\*(.+?)\*\*\.", Reader.add_two),
+    (r"Turn on \*\*(.+?)\*\*\.", Reader.turn_on),
     (r"Press `(\w)`\.", Reader.press),
+    (r"Type `(.+?)`\.", Reader.type),
+    (r"Label every answer until the page shows “(.+?)”\.", Reader.label_all),
     (r"!\[(.+)\]\((images/[\w-]+\.png)\)", Reader.picture),
     (r"The page shows “(.+?)”\.", Reader.sees),
     (r"Wait until the page shows “(.+?)”\.", Reader.waits_for),

@@ -29,7 +29,7 @@ from themescope.webapp.shared import queries
 from themescope.webapp.shared.choose import nothing
 from themescope.webapp.shared.components import attempt, download, draw_table
 from themescope.webapp.shared.job_status import active, submit
-from themescope.webapp.shared.navigation import switch_page
+from themescope.webapp.shared.navigation import page_link, switch_page
 from themescope.webapp.shared.people import current_person, may
 from themescope.webapp.shared.results import partition_queries
 from themescope.webapp.shared.text import ago, count, plain, shorten, with_interval
@@ -141,6 +141,7 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         f"intervals. About {more:,} more labels would give +{100 * report.gain(more):.0f} points of accuracy. "
         f"Probabilities are off by {100 * report.calibration_error:.0f} points on average."
     )
+    page_link("estimates", "Estimate shares", view={"estimates_labellings": state.record.name})
     threshold = st.slider("Least probability", 0.0, 1.0, 0.5, 0.01, key=f"relabel_rest_least_{state.record.id}")
     _, accuracy = report.at(threshold)
     enough = int((found.probabilities.max(1) >= threshold).sum()) if len(found.ids) else 0

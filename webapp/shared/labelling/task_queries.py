@@ -85,6 +85,13 @@ def of_labelling(record: LabellingRecord) -> Task | None:
         return Task(task, tuple(r.tasks.members(task.id)), tuple(r.tasks.items(task.id)))
 
 
+def is_open(record: LabellingRecord) -> bool:
+    """Whether a labelling may change: that of a task is finished with the last item of its person."""
+    with queries.store().reading() as r:
+        found = r.tasks.of_labelling(record.id)
+        return found is None or any(item.done is None for item in r.tasks.items(found[0].id, found[1]))
+
+
 def counted(items: list[ItemRecord]) -> str:
     """Return ``3 of 10 items are done``."""
     done = sum(item.done is not None for item in items)
