@@ -79,7 +79,10 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     if coded is not None:
         inside = np.isin(ids, coded)
         if left := int((~inside).sum()):
-            notes.append(f"{counted(left, 'sentence')} of the project without a code of the machine left out.")
+            notes.append(
+                f"{counted(left, 'sentence')} of the project without a code of the machine left out. Predict again to "
+                "include them."
+            )
         ids, articles = ids[inside], articles[inside]
         assert shares is not None
         shares = shares[np.searchsorted(coded, ids)]
