@@ -28,10 +28,10 @@ from themescope.core.readers.tables import (
     Row,
     TableForm,
     is_delimited,
-    is_sheet,
     likely_column,
     open_tables,
 )
+from themescope.core.readers.workbooks import is_sheet
 from themescope.core.text.cleaning import clean
 from themescope.core.types import PARTS, Article, Value
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -22,7 +21,7 @@ from typing import Any
 
 from themescope.core.columns import DATES, as_text, column_name, plain_value
 from themescope.core.config import Config, option
-from themescope.core.errors import AmbiguousFileError, ReadError, optional_module
+from themescope.core.errors import AmbiguousFileError, ReadError
 from themescope.core.protocols import SILENT, Report
 from themescope.core.readers.account import ReadAccount
 from themescope.core.readers.arrow_tables import ArrowTable, read_arrow, read_parquet
@@ -38,7 +37,6 @@ from themescope.core.readers.dialects import (
     rows_of,
     swallows,
 )
-from themescope.core.readers.documents.packages import DAMAGE
 from themescope.core.readers.encodings import ENCODINGS, guesses
 from themescope.core.readers.jsonl import json_lines
 from themescope.core.readers.streams import (
@@ -46,10 +44,17 @@ from themescope.core.readers.streams import (
     FileHead,
     check_file,
     encoding_of,
-    excessive_size,
     head,
     lines,
     whole_text,
+)
+from themescope.core.readers.workbooks import (
+    cell_value,
+    check_formulas,
+    chosen_sheet,
+    open_workbook,
+    sheet_names,
+    sheets_of,
 )
 from themescope.core.text.cleaning import clean
 from themescope.core.types import Value
@@ -65,7 +70,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 They also have one more before apostrophes and such a sign, so that texts are read as they were.
 """
-_MOST_UNPACKED = 500_000_000
 _MOST_CELLS = 5_000
 """Maximum number of cells of a row."""
 csv.field_size_limit(LINE_LIMIT)
@@ -421,28 +425,19 @@ def _shallow(path: Path, rows: Iterable[tuple[int, list[Any]]]) -> Iterator[tupl
 # --- Excel and OpenDocument -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SheetName:
-    """A sheet of a workbook."""
-
-    name: str
-    hidden: bool
-    rows: int
-
-
 def _sheet(source: _Source) -> FileTable:
     path, account = source.path, source.account
-    with _workbook(path) as book:
-        listed = _sheets(book)
-        name = _chosen_sheet(path, listed, source.form.sheet)
+    with open_workbook(path) as book:
+        listed = sheets_of(book)
+        name = chosen_sheet(path, listed, source.form.sheet)
         for sheet in listed:
             if sheet.name != name and sheet.rows:
                 reason = "hidden sheet" if sheet.hidden else "other sheet"
                 account.skip(reason, f"sheet “{sheet.name}”", n=1)
-        _check_formulas(path, [sheet.name for sheet in listed].index(name))
+        check_formulas(path, [sheet.name for sheet in listed].index(name))
         found = book.get_sheet_by_name(name)
         first_row, _ = found.start
-        rows = [[_cell(value) for value in row] for row in found.to_python()]
+        rows = [[cell_value(value) for value in row] for row in found.to_python()]
         for (top, left), (bottom, right) in found.merged_cell_ranges or ():
             begin = rows[top - first_row]
             for row in rows[top - first_row : bottom - first_row + 1] if top > first_row else ():
@@ -455,109 +450,6 @@ def _sheet(source: _Source) -> FileTable:
         [[as_text(plain_value(value)) for value in row] for row in rows[:SAMPLE_LINES]], source.form.header_row
     )
     return _headed(source, dialect, iter(rows))
-
-
-_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        if "_x" in value:
-            value = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
-        return value.replace("\r\n", "\n").replace("\r", "\n")
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
-
-
-@contextmanager
-def _workbook(path: Path) -> Iterator[Any]:
-    """Open a workbook; damage is told wherever in the block it is met."""
-    calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "files")
-    packed = kind_of(path) == "xlsx"
-    if packed and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
-        raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
-    try:
-        with calamine.CalamineWorkbook.from_path(path) as book:
-            yield book
-    except ReadError:
-        raise
-    except calamine.PasswordError:
-        raise ReadError(path, "this workbook is protected by a password.", advice="Save it without one.") from None
-    except Exception as error:  # the library does not document its exceptions
-        kind = "not a readable Excel file" if packed else "an old Excel file (.xls), or one with a password"
-        raise ReadError(path, f"this is {kind} ({error}).", advice="Save it as .xlsx without a password.") from None
-
-
-def _sheets(book: Any) -> list[SheetName]:
-    return [
-        SheetName(about.name, not str(about.visible).endswith(".Visible"), book.get_sheet_by_index(place).height)
-        for place, about in enumerate(book.sheets_metadata)
-    ]
-
-
-def sheet_names(path: Path) -> list[SheetName]:
-    """Return the sheets of a workbook, also hidden ones; raises :class:`ReadError` if it cannot be read."""
-    with _workbook(path) as book:
-        return _sheets(book)
-
-
-def _chosen_sheet(path: Path, listed: Sequence[SheetName], wanted: str) -> str:
-    shown = ", ".join(f"“{one.name}” ({one.rows:,} rows{', hidden' * one.hidden})" for one in listed)
-    if wanted:
-        if not any(one.name == wanted for one in listed):
-            raise ReadError(path, f"this workbook has no sheet “{wanted}”. It has: {shown}.")
-        return wanted
-    filled = [one for one in listed if one.rows and not one.hidden] or [one for one in listed if one.rows]
-    if not filled:
-        raise ReadError(path, "this table has no rows.")
-    if len(filled) > 1:
-        raise AmbiguousFileError(
-            path, f"this workbook has several sheets: {shown}.", advice="Choose one of them (sheet)."
-        )
-    return filled[0].name
-
-
-_WITHOUT_VALUE = re.compile(rb'<c r="([A-Z]+\d+)"[^>]*>\s*<f[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>')
-
-
-def _check_formulas(path: Path, place: int) -> None:
-    """Raise :class:`ReadError` if formulas of a sheet have no computed values, as in files that a program wrote."""
-    if not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as archive:
-        try:
-            book, links = archive.read("xl/workbook.xml").decode(), archive.read("xl/_rels/workbook.xml.rels").decode()
-            link = re.findall(r"<(?:\w+:)?sheet [^>]*r:id=\"([^\"]+)\"", book)[place]
-            about = next(found for found in re.findall(r"<Relationship [^>]*>", links) if f'Id="{link}"' in found)
-            part = re.findall(r'Target="/?(?:xl/)?([^"]+)"', about)[0]
-            content = archive.read(f"xl/{part}")
-        except (KeyError, IndexError, StopIteration, UnicodeDecodeError):
-            return
-    cells = [found.decode() for found in _WITHOUT_VALUE.findall(content)]
-    if cells:
-        problem = f"{len(cells):,} formulas have no computed values ({', '.join(cells[:5])})."
-        raise ReadError(path, problem, advice="Open the file in Excel or LibreOffice and save it again.")
-
-
-def is_sheet(path: Path) -> bool:
-    """Return whether a ZIP archive is an Excel or OpenDocument workbook."""
-    names = [part.filename for part in _parts(path)]
-    if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
-        return True
-    if "mimetype" not in names:
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.read("mimetype").startswith(b"application/vnd.oasis.opendocument.spreadsheet")
-    except DAMAGE:
-        raise ReadError(path, "this ZIP file is damaged or encrypted.") from None
-
-
-def _parts(path: Path) -> list[zipfile.ZipInfo]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.infolist()
-    except DAMAGE:
-        raise ReadError(path, "this Excel file is damaged.") from None
 
 
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------
