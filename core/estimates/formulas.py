@@ -29,7 +29,7 @@ FEWEST_DOCUMENTS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mean:
+class MeanEstimate:
     """An estimated mean."""
 
     value: float
@@ -52,7 +52,7 @@ def mean(
     document: Documents,
     documents: int,
     errors: tuple[float, ...] = (1.0,),
-) -> Mean:
+) -> MeanEstimate:
     """Return the mean of ``label``, corrected with ``code``: both (N,), as ``weight`` and ``document`` (0…D-1).
 
     sum(w' y) + lambda (sum(f) / N - sum(w' f)), with the lambda in 0…1 that has the least variance. ``code`` None
@@ -73,7 +73,7 @@ def mean(
     gain = max(0.0, 1 - variance / simple) if simple > 0 else 0.0
     wrong = np.array(errors)
     added = float(np.mean(wrong**2)) / (2 * size**2)
-    alone = Mean(value, variance + gain * added, 0.0, size, degrees, influence)
+    alone = MeanEstimate(value, variance + gain * added, 0.0, size, degrees, influence)
     if code is None:
         return alone
     everywhere, sampled = float(code.mean()), float(share @ code)
@@ -86,7 +86,7 @@ def mean(
     variance = _variance(influence, leverage) + max(tuning**2, gain) * added
     if variance >= alone.variance:
         return alone
-    return Mean(value + tuning * (everywhere - sampled), variance, tuning, size, degrees, influence)
+    return MeanEstimate(value + tuning * (everywhere - sampled), variance, tuning, size, degrees, influence)
 
 
 def summed(values: Array, document: Documents, documents: int) -> Array:
@@ -99,7 +99,7 @@ def _variance(influence: Array, leverage: Array) -> float:
     return float((influence**2 / (1 - np.minimum(leverage, 0.9))).sum())
 
 
-def interval(found: Mean) -> tuple[float, float]:
+def interval(found: MeanEstimate) -> tuple[float, float]:
     """Return the 95 % interval of a share: Wilson's, with the effective number of labels and the quantile of t.
 
     The effective number is the one that would give the standard error to a simple random sample, p (1 - p) / variance
@@ -112,7 +112,9 @@ def interval(found: Mean) -> tuple[float, float]:
     return max(0.0, (centre - half) / (1 + t**2 / n)), min(1.0, (centre + half) / (1 + t**2 / n))
 
 
-def ratio(part: Array, label: Array, code: Array | None, weight: Array, document: Documents, documents: int) -> Mean:
+def ratio(
+    part: Array, label: Array, code: Array | None, weight: Array, document: Documents, documents: int
+) -> MeanEstimate:
     """Return mean(part · y) / mean(y): the share of ``part`` (N,), 0 or 1, among the units that have the code.
 
     The ratio R of two corrected means is the root of mean((part - R) y), so its error is that of this mean divided by
@@ -121,10 +123,10 @@ def ratio(part: Array, label: Array, code: Array | None, weight: Array, document
     share = weight / weight.sum()
     whole = float(share @ label)
     value = float(share @ (part * label)) / whole if whole > 0 else math.nan
-    found = Mean(value, math.nan, 0.0, math.nan, 1, np.zeros(documents))
+    found = MeanEstimate(value, math.nan, 0.0, math.nan, 1, np.zeros(documents))
     for _ in range(3):
         if not whole > 0:
-            return Mean(math.nan, math.nan, 0.0, math.nan, 1, np.zeros(documents))
+            return MeanEstimate(math.nan, math.nan, 0.0, math.nan, 1, np.zeros(documents))
         scale = (part - value) / whole
         errors = ((1 - value) / whole, value / whole)
         found = mean(scale * label, None if code is None else scale * code, weight, document, documents, errors)
@@ -133,10 +135,10 @@ def ratio(part: Array, label: Array, code: Array | None, weight: Array, document
             whole = float(tuned.mean() + share @ (label - tuned))
             if whole > 0:
                 value = float((part * tuned).mean() + share @ (part * (label - tuned))) / whole
-    return Mean(value, found.variance, found.tuning, found.size, found.degrees, found.influence)
+    return MeanEstimate(value, found.variance, found.tuning, found.size, found.degrees, found.influence)
 
 
-def difference(first: Mean, second: Mean) -> tuple[float, float, float]:
+def difference(first: MeanEstimate, second: MeanEstimate) -> tuple[float, float, float]:
     """Return first - second with its 95 % interval, from their own intervals (Newcombe 1998; Zou 2007, with r).
 
     r is the correlation of both errors: documents may have units in both groups.
@@ -156,7 +158,7 @@ def difference(first: Mean, second: Mean) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coefficients:
+class LogisticEstimate:
     """A logistic regression of k columns."""
 
     values: Array
@@ -171,7 +173,7 @@ class Coefficients:
 
 def logistic(
     columns: Array, label: Array, code: Array | None, weight: Array, document: Documents, documents: int
-) -> Coefficients:
+) -> LogisticEstimate:
     """Return the logistic regression of ``label`` (N,) on an intercept and ``columns`` (N, k - 1).
 
     b solves sum(w' x (y - m)) + lambda (mean(x (f - m)) - sum(w' x (f - m))) = 0 with m = 1 / (1 + exp(-x b)): people's
@@ -200,7 +202,7 @@ def logistic(
     raw[0, 1:] = -centre / scale
     correction = clusters / max(1, clusters - len(values) - (tuning > 0))
     errors = np.sqrt(((influence @ raw.T) ** 2).sum(axis=0) * correction)
-    return Coefficients(raw @ values, errors, tuning, max(1, degrees), converged)
+    return LogisticEstimate(raw @ values, errors, tuning, max(1, degrees), converged)
 
 
 def _solved(columns: Array, weight: Array, target: Array, b: Array) -> tuple[Array, bool]:

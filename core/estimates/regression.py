@@ -113,7 +113,7 @@ def _design(columns: Mapping[str, Sequence[str] | Floats], known: np.ndarray) ->
     return names, np.stack(table, axis=1) if table else np.empty((int(known.sum()), 0))
 
 
-def _coefficients(names: Sequence[str], found: formulas.Coefficients) -> tuple[Coefficient, ...] | None:
+def _coefficients(names: Sequence[str], found: formulas.LogisticEstimate) -> tuple[Coefficient, ...] | None:
     if not found.converged:
         return None
     t = formulas.t_quantile(found.degrees)

@@ -171,7 +171,7 @@ def composition(units: CodedUnits, where: Where, name: str = "") -> ShareEstimat
     everything, part = _everything(units), where.astype(np.float64)
     place = units.document, units.document_count
     label, codes = units.label, units.codes
-    found: list[formulas.Mean | None] = [None, None, None]
+    found: list[formulas.MeanEstimate | None] = [None, None, None]
     if not units.too_few(everything):
         found[0] = formulas.ratio(part, label, None, units.weights, *place)
         found[2] = formulas.ratio(part, label, codes, units.weights, *place)
@@ -184,13 +184,13 @@ def _everything(units: CodedUnits) -> Where:
     return np.ones(len(units.labels), dtype=bool)
 
 
-def _means(units: CodedUnits, where: Where) -> list[formulas.Mean | None]:
+def _means(units: CodedUnits, where: Where) -> list[formulas.MeanEstimate | None]:
     """Return the means of people, of the machine, and corrected."""
     if not where.any():
         raise DataError("There are no units to estimate a share of. Choose a group with units.")
     place = units.document[where], units.document_count
     codes = None if units.codes is None else units.codes[where]
-    found: list[formulas.Mean | None] = [None, None, None]
+    found: list[formulas.MeanEstimate | None] = [None, None, None]
     if codes is not None:
         found[1] = formulas.mean(codes, None, np.ones(len(codes)), *place)
     if not units.too_few(where):
@@ -199,7 +199,7 @@ def _means(units: CodedUnits, where: Where) -> list[formulas.Mean | None]:
     return found
 
 
-def _result(name: str, found: Sequence[formulas.Mean | None], units: CodedUnits, where: Where) -> ShareEstimate:
+def _result(name: str, found: Sequence[formulas.MeanEstimate | None], units: CodedUnits, where: Where) -> ShareEstimate:
     counts = units.labelled_documents(where), len(np.unique(units.document[where])), units.labelled_documents(where)
     people, machine, corrected = (
         None if mean is None or math.isnan(mean.value) else Estimate(clipped(mean.value), *formulas.interval(mean), n)

@@ -8,7 +8,7 @@ from datetime import date
 
 from themescope.core.labelling.agreement import CodingAgreement, PairAlpha
 from themescope.core.labelling.markup import Cite, Foreign, Part, Reference, Sentence, counted
-from themescope.core.metrics.alternative_annotator import AlternativeAnnotatorTest, Verdict
+from themescope.core.metrics.alternative_annotator import AlternativeAnnotatorTest, Decision
 from themescope.core.types import Estimate
 
 REFERENCES: Mapping[str, Reference] = {
@@ -328,7 +328,11 @@ def _machine(found: MachineFact) -> list[Sentence]:
     if test is None or test.winning_rate is None or test.advantage is None:
         return [coded]
     people = counted(sum(one.p is not None for one in test.people), "person", "people")
-    outcome = {Verdict.PASSED: "it passed", Verdict.FAILED: "it failed", Verdict.TOO_FEW: "there are too few labels"}
+    outcome = {
+        Decision.PASSED: "it passed",
+        Decision.FAILED: "it failed",
+        Decision.TOO_FEW: "there are too few labels",
+    }
     return [coded, [
         "In the alternative annotator test ", Cite("calderon2025"), f" with {people}, ε = {test.epsilon:g} and a false "
         f"discovery rate of {test.q:g}, {outcome[test.verdict]}: its winning rate is {test.winning_rate:.3f}, and its "

@@ -27,7 +27,7 @@ class Allocation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class DrawnRows:
     """Units drawn from k strata."""
 
     rows: Ids
@@ -43,7 +43,7 @@ class Sample:
         return self.drawn / self.sizes
 
 
-def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, seed: int | Sequence[int]) -> Sample:
+def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, seed: int | Sequence[int]) -> DrawnRows:
     """Draw ``number`` of n units without replacement; ``strata`` (n,) are 0 … k - 1, each with a unit.
 
     Raises :class:`DataError` if there are fewer units, or fewer to draw than strata: a unit that cannot be drawn has no
@@ -55,7 +55,7 @@ def draw(strata: npt.NDArray[np.integer], number: int, allocation: Allocation, s
     order = order[np.argsort(strata[order], kind="stable")]
     of = strata[order]
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[of]
-    return Sample(np.sort(order[rank < drawn[of]]), sizes, drawn)
+    return DrawnRows(np.sort(order[rank < drawn[of]]), sizes, drawn)
 
 
 def allocate(sizes: Ids, number: int, allocation: Allocation) -> Ids:

@@ -35,7 +35,7 @@ _GRID = 201
 """Number of values of the unknown probability at which the exact test looks for its largest p."""
 
 
-class Verdict(StrEnum):
+class Decision(StrEnum):
     """Outcome of the test."""
 
     PASSED = "passed"
@@ -66,7 +66,7 @@ class AgainstPerson:
 class AlternativeAnnotatorTest:
     """Result of the test."""
 
-    verdict: Verdict
+    verdict: Decision
     """Passed if the machine wins against at least half of the tested people. Otherwise failed; but with fewer than
     :data:`ENOUGH` units a person only if it is significantly worse than more than half of the people, less epsilon."""
     winning_rate: float | None
@@ -118,13 +118,13 @@ def alternative_annotator_test(
         reason = (
             f"Nobody has {FEWEST} units that another person and the machine judged; the most is {most}. Label more."
         )
-        return AlternativeAnnotatorTest(Verdict.TOO_FEW, None, None, epsilon, q, found, reason)
+        return AlternativeAnnotatorTest(Decision.TOO_FEW, None, None, epsilon, q, found, reason)
     rate = sum(found[j].wins for j in tested) / len(tested)
     least = min(found[j].units for j in tested)
     worse = sum(_t_p(wins[j][0] - wins[j][1], -epsilon) <= q for j in tested)
-    verdict, reason = Verdict.PASSED if rate >= 0.5 else Verdict.FAILED, ""
+    verdict, reason = Decision.PASSED if rate >= 0.5 else Decision.FAILED, ""
     if rate < 0.5 and least < ENOUGH and 2 * worse <= len(tested):
-        verdict = Verdict.TOO_FEW
+        verdict = Decision.TOO_FEW
         reason = f"With {least} units, the machine neither passes nor clearly fails. Label {ENOUGH} to 100 in common."
     advantage = float(np.mean([found[j].machine for j in tested]))
     return AlternativeAnnotatorTest(verdict, rate, advantage, epsilon, q, found, reason)

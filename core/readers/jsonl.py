@@ -39,6 +39,10 @@ SAMPLE = b"".join(
 )
 
 
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""An escaped NUL, and no escaped backslash before "u0000"."""
+
+
 def json_lines(path: Path, report: Report, check_escapes: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield the number and the JSON value of every line that is not blank. Raises :class:`ReadError` for invalid JSON.
 
@@ -69,7 +73,7 @@ def json_value(path: Path, number: int, line: str, check_escapes: bool = False) 
             text = json.dumps(value, ensure_ascii=False)
         except RecursionError:
             raise _nested(path, number) from None
-        if "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        if _NUL.search(text) or any("\ud800" <= character <= "\udfff" for character in text):
             problem = "an escape in the line encodes an invalid character (NUL or half of a surrogate pair)."
             raise ReadError(path, problem, f"line {number:,}", "Remove the escape.")
     return value

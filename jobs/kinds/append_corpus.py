@@ -35,7 +35,7 @@ from themescope.jobs.common.importing.waves import (
     WAVE,
     WAVE_DATE,
     WAVES,
-    Row,
+    PossibleDuplicate,
     empty_cells,
     first_wave,
     kept_column,
@@ -249,7 +249,7 @@ class _Wave:
         self,
         targets: Sequence[tuple[ColumnRecord, ColumnRecord | None]],
         values: Mapping[int, tuple[Ids, TypedColumn]],
-    ) -> tuple[list[Row], dict[str, int], list[str]]:
+    ) -> tuple[list[PossibleDuplicate], dict[str, int], list[str]]:
         """Return the rows with an id or a text that occurred before, their numbers by reason, and the first texts."""
         wanted = self.args.id_column or ID_COLUMN
         named = [column for column in self.known if column.name == wanted]
@@ -264,7 +264,7 @@ class _Wave:
                 if target in named
                 for id, value in zip(values[column.id][0].tolist(), plain_cells(values[column.id][1]), strict=True)
             }
-            found, counts, listed = list[Row](), Counter[str](), list[str]()
+            found, counts, listed = list[PossibleDuplicate](), Counter[str](), list[str]()
             for row in rows(r, self.staged.id, lists):
                 id, text = new.get((row.level, row.id), ""), normalised(row.text)
                 same_id = bool(id) and (row.level, id) in ids
@@ -300,7 +300,7 @@ class _Wave:
         parts = [ids for column in own for ids, _ in raw_values(self.context.store, column)]
         return np.unique(np.concatenate(parts)) if parts else _ids([])
 
-    def _without(self, repeated: Sequence[Row]) -> tuple[Ids, Ids]:
+    def _without(self, repeated: Sequence[PossibleDuplicate]) -> tuple[Ids, Ids]:
         """Return the ids of the articles and of the sentences to leave out, which are counted; some must remain."""
         sentences = [row for row in repeated if row.level is ColumnLevel.SENTENCE]
         gone = Counter(row.article_id for row in sentences)

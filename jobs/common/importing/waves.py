@@ -74,7 +74,7 @@ def typed_date(text: str) -> np.datetime64:
         return np.datetime64("NaT", "us")
 
 
-class Row(NamedTuple):
+class PossibleDuplicate(NamedTuple):
     """What can be a duplicate: a sentence of a list, or an article."""
 
     level: ColumnLevel
@@ -83,14 +83,14 @@ class Row(NamedTuple):
     text: str
 
 
-def rows(r: Unit, corpus_id: int, lists: Ids) -> Iterator[Row]:
+def rows(r: Unit, corpus_id: int, lists: Ids) -> Iterator[PossibleDuplicate]:
     """Yield the rows of a corpus; ``lists`` are the ascending ids of the sentences that are rows of a list."""
     listed = frozenset(lists.tolist())
     for article, _, sentences in r.corpora.iterate(corpus_id):
         if any(sentence.id in listed for sentence in sentences):
-            yield from (Row(ColumnLevel.SENTENCE, s.id, article.id, s.text) for s in sentences)
+            yield from (PossibleDuplicate(ColumnLevel.SENTENCE, s.id, article.id, s.text) for s in sentences)
         else:
-            yield Row(ColumnLevel.ARTICLE, article.id, article.id, whole_text(sentences))
+            yield PossibleDuplicate(ColumnLevel.ARTICLE, article.id, article.id, whole_text(sentences))
 
 
 def whole_text(sentences: Sequence[Sentence]) -> str:

@@ -21,7 +21,7 @@ _FAILURES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """Text of an answer; ``failure`` says why there is none."""
 
     text: str = ""
@@ -64,12 +64,12 @@ class Requests:
         requests: Mapping[K, Sequence[Message]],
         progress: Callable[[int], None],
         kept: Callable[[K, str], str] = lambda key, answer: answer,
-    ) -> dict[K, Answer]:
+    ) -> dict[K, Reply]:
         """Return the answer to each request. ``kept`` returns what is kept of an answer; "" if nothing is.
 
         ``progress`` is called with the number of answers, and ends all requests by an exception.
         """
-        found: dict[K, Answer] = {}
+        found: dict[K, Reply] = {}
         if not requests:
             return found
         model = LanguageModel(self._endpoint, self._timeout_s, self._most_tokens)
@@ -77,7 +77,7 @@ class Requests:
         try:
             waiting = {pool.submit(self._one, model, key, asked, kept): key for key, asked in requests.items()}
             while waiting:
-                done: set[Future[Answer]] = wait(waiting, _POLL_S, FIRST_COMPLETED).done
+                done: set[Future[Reply]] = wait(waiting, _POLL_S, FIRST_COMPLETED).done
                 found |= {waiting.pop(future): future.result() for future in done}
                 progress(len(found))
         finally:
@@ -85,20 +85,20 @@ class Requests:
             pool.shutdown(wait=False, cancel_futures=True)
         return {key: found[key] for key in requests}
 
-    def _one(self, model: LanguageModel, key: K, messages: Sequence[Message], kept: Callable[[K, str], str]) -> Answer:
+    def _one(self, model: LanguageModel, key: K, messages: Sequence[Message], kept: Callable[[K, str], str]) -> Reply:
         digest = digest_of([list(map(dict, messages)), self._endpoint.url, self._endpoint.model])
         with self._lock:
             if digest in self._known:
                 self.known += 1
-                return Answer(self._known[digest])
+                return Reply(self._known[digest])
             if self._stopped:
-                return Answer(failure=self._stopped)
+                return Reply(failure=self._stopped)
             self.sent += 1
         try:
             answer = model.ask(messages)
         except ModelError as error:
             self._failed(error)
-            return Answer(failure=str(error))
+            return Reply(failure=str(error))
         text = kept(key, answer)
         with self._lock:
             self._failures = 0
@@ -106,7 +106,7 @@ class Requests:
                 self._known[digest] = text
                 with self._file.open("a", encoding="utf-8") as file:
                     file.write(json.dumps([digest, text]) + "\n")
-        return Answer(answer)
+        return Reply(answer)
 
     def _failed(self, error: ModelError) -> None:
         with self._lock:

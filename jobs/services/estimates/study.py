@@ -80,8 +80,8 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
         inside = np.isin(ids, coded)
         if left := int((~inside).sum()):
             notes.append(
-                f"{counted(left, 'sentence')} of the project without a code of the machine left out. Predict again to "
-                "include them."
+                f"{counted(left, 'sentence')} of the project without a code of the machine left out."
+                + ("" if machine else " Predict again to include them.")
             )
         ids, articles = ids[inside], articles[inside]
         assert shares is not None

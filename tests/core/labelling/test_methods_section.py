@@ -21,7 +21,7 @@ from themescope.core.labelling.methods_section import (
     TrainingFact,
     paragraphs,
 )
-from themescope.core.metrics.alternative_annotator import AgainstPerson, AlternativeAnnotatorTest, Verdict
+from themescope.core.metrics.alternative_annotator import AgainstPerson, AlternativeAnnotatorTest, Decision
 from themescope.core.types import Estimate
 
 NOTHING = Facts(
@@ -57,7 +57,7 @@ EVERYTHING = Facts(
         MachineFact(
             "tiny_&_Co", 456,
             AlternativeAnnotatorTest(
-                Verdict.PASSED, 2 / 3, 0.9123, 0.15, 0.05, (AgainstPerson(0, 99, 0.9, 0.8, 0.01, 0.04, True),) * 3, ""
+                Decision.PASSED, 2 / 3, 0.9123, 0.15, 0.05, (AgainstPerson(0, 99, 0.9, 0.8, 0.01, 0.04, True),) * 3, ""
             ),
         ),
     ),

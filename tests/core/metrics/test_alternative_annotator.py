@@ -4,7 +4,7 @@ from scipy import stats
 
 from themescope.core.errors import DataError
 from themescope.core.metrics.alternative_annotator import (
-    Verdict,
+    Decision,
     _exact_p,
     alternative_annotator_test,
     coding_of,
@@ -47,7 +47,7 @@ def test_by_hand() -> None:
         [min(first.p * 3, second.p) * 11 / 6] + [second.p * 11 / 6] * 2
     )
     assert found.winning_rate == 1 / 3 and found.advantage == pytest.approx(0.9)
-    assert found.verdict is Verdict.TOO_FEW and "With 40 units" in found.reason
+    assert found.verdict is Decision.TOO_FEW and "With 40 units" in found.reason
 
 
 def test_benjamini_yekutieli_is_scipys() -> None:
@@ -59,17 +59,17 @@ def test_benjamini_yekutieli_is_scipys() -> None:
 def test_a_machine_as_good_as_people_passes_and_a_bad_one_fails() -> None:
     *people, good, bad = codings(150, [0.2, 0.2, 0.25, 0.15, 0.6])
     passed = alternative_annotator_test(people, good)
-    assert passed.verdict is Verdict.PASSED and passed.winning_rate == 1 and passed.advantage > 0.85
+    assert passed.verdict is Decision.PASSED and passed.winning_rate == 1 and passed.advantage > 0.85
     failed = alternative_annotator_test(people, bad)
-    assert failed.verdict is Verdict.FAILED and failed.winning_rate == 0
+    assert failed.verdict is Decision.FAILED and failed.winning_rate == 0
     *people, wrong = codings(40, [0.05, 0.05, 0.05, 0.95])
-    assert alternative_annotator_test(people, wrong).verdict is Verdict.FAILED
+    assert alternative_annotator_test(people, wrong).verdict is Decision.FAILED
 
 
 def test_too_few_labels_to_tell() -> None:
     *people, good = codings(9, [0.2, 0.2, 0.2, 0.2])
     found = alternative_annotator_test(people, good)
-    assert found.verdict is Verdict.TOO_FEW and found.winning_rate is None
+    assert found.verdict is Decision.TOO_FEW and found.winning_rate is None
     assert "the most is 9" in found.reason and found.people[0].p is None
 
 

@@ -99,6 +99,12 @@ def test_bad_json_lines_are_named(line, words, tmp_path):
     assert "line 3" in message and words in message
 
 
+def test_a_backslash_before_u0000_is_no_escape(tmp_path):
+    file = write(tmp_path, "a.jsonl", rb'{"title": "a \\u0000", "sections": []}')
+    (article,), _ = read("jsonl", file)
+    assert article.title == r"a \u0000"
+
+
 def test_jsonl_takes_topics_and_parts(tmp_path):
     record = {"title": "A", "topic": "grain", "part": "test", "sections": [{"paragraphs": ["One."]}]}
     articles, _ = read("jsonl", write(tmp_path, "a.jsonl", json.dumps(record).encode()))

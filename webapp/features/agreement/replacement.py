@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.agreement import replacement_test
-from themescope.core.metrics.alternative_annotator import EPSILONS, AlternativeAnnotatorTest, Verdict
+from themescope.core.metrics.alternative_annotator import EPSILONS, AlternativeAnnotatorTest, Decision
 from themescope.jobs.services.labelling.agreement import Coder
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.agreement.groups import LabellingGroup
@@ -20,9 +20,9 @@ _WHO = "agreement_epsilon"
 _NAME = 40
 _HEADER = ("Person", "Sentences", "Machine as close", "Person as close", "p", "Corrected p", "Machine wins")
 _VERDICTS = {
-    Verdict.PASSED: (":material/check:", "Passed: it wins against at least half of the people."),
-    Verdict.FAILED: (":material/close:", "Failed: it wins against fewer than half of the people."),
-    Verdict.TOO_FEW: (":material/hourglass_empty:", "Too few labels to tell."),
+    Decision.PASSED: (":material/check:", "Passed: it wins against at least half of the people."),
+    Decision.FAILED: (":material/close:", "Failed: it wins against fewer than half of the people."),
+    Decision.TOO_FEW: (":material/hourglass_empty:", "Too few labels to tell."),
 }
 
 

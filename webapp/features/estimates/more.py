@@ -59,7 +59,7 @@ def _planner(study: Study, code: str, groups: Sequence[str]) -> None:
         f"**{count(made.more, 'more label')}**, chosen at random in each row. Expected after that: {reached}."
         + (f" All sentences of {', '.join(short)} are too few for ± {margin:g} points." if short else "")
     )
-    page_link("tasks", "Make a task with a random sample", view={"tasks_view": "New task"})
+    page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
 
 
 def _regression(study: Study, code: str, columns: Mapping[str, ColumnRecord]) -> None:
@@ -98,6 +98,7 @@ def _coefficient(found: Sequence[Coefficient] | None, row: int) -> str:
 def _report(study: Study, code: str, groups: Sequence[str], found: Sequence[ShareEstimate]) -> None:
     told = paragraphs(code, study.units(code), found, study.coder)
     st.code(markdown(told, REFERENCES), language=None, wrap_lines=True)
+    st.caption("The replication files have the shares of all sentences and of each group.")
     stem = file_stem(f"{study.corpus.name} {code}")
     with st.container(horizontal=True):
         download("Markdown", lambda: markdown(told, REFERENCES), f"{stem}.md")

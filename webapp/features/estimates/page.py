@@ -45,7 +45,7 @@ def show(corpus: CorpusRecord) -> None:
             "Give a random sample of the sentences to people as a task. Shares in the whole project follow from it.",
             "tasks",
             "Make a task",
-            {"tasks_view": "New task"},
+            {"view": "New task"},
         )
         return
     study = _study_of(people, [record for record in records if record.origin.get("from") == MODEL])
@@ -68,8 +68,10 @@ def show(corpus: CorpusRecord) -> None:
         found = [share(study.units(one), name=one) for one in study.codes]
     else:
         found = _of_code(study, code, groups)
-    for note in dict.fromkeys([*study.notes, *found[0].warnings]):
-        st.caption(f":material/info: {plain(note)}")
+    told = {note: [one.name or ALL for one in found if note in one.warnings] for one in found for note in one.warnings}
+    for note, names in {**dict.fromkeys(study.notes, ()), **told}.items():
+        of = f"{plain(', '.join(names))}: " if 0 < len(names) < len(found) else ""
+        st.caption(f":material/info: {of}{plain(note)}")
     _draw(study, code, found, {*groups} if column is not None and column.type == ColumnType.DATE else set())
     if code != EVERY:
         more.show(study, code, groups, found, columns)
@@ -96,7 +98,7 @@ def _study_of(people: Sequence[LabellingRecord], machines: Sequence[LabellingRec
     ids = tuple(of[name] for name in chosen)
     study: Study | None = attempt(lambda: _opened(ids, of.get(machine), _stamp((*ids, of.get(machine, ids[0])))))
     if study is None:
-        page_link("tasks", "Make a task with a random sample", view={"tasks_view": "New task"})
+        page_link("tasks", "Make a task with a random sample", view={"view": "New task"})
     return study
 
 

@@ -141,7 +141,7 @@ def _quality(state: RelabelState, found: _Predicted) -> None:
         f"intervals. About {more:,} more labels would give +{100 * report.gain(more):.0f} points of accuracy. "
         f"Probabilities are off by {100 * report.calibration_error:.0f} points on average."
     )
-    page_link("estimates", "Estimate shares", view={"estimates_labellings": state.record.name})
+    page_link("estimates", "Estimate shares", view={"labellings": [state.record.name]})
     threshold = st.slider("Least probability", 0.0, 1.0, 0.5, 0.01, key=f"relabel_rest_least_{state.record.id}")
     _, accuracy = report.at(threshold)
     enough = int((found.probabilities.max(1) >= threshold).sum()) if len(found.ids) else 0
