@@ -100,7 +100,7 @@ def test_bad_json_lines_are_named(line, words, tmp_path):
 
 
 def test_a_backslash_before_u0000_is_no_escape(tmp_path):
-    file = write(tmp_path, "a.jsonl", rb'{"title": "a \\u0000", "sections": []}')
+    file = write(tmp_path, "a.jsonl", rb'{"title": "a \\u0000", "sections": [{"paragraphs": ["One."]}]}')
     (article,), _ = read("jsonl", file)
     assert article.title == r"a \u0000"
 
