@@ -12,6 +12,7 @@ class SearchBox {
     this.status = make("p", "", "", { role: "status" });
     this.list = make("div", "", "", { id: "search-results", role: "listbox", "aria-label": "Results" });
     this.input.oninput = () => {
+      this.entered = false;
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.send(), WAIT_MS);
     };
@@ -38,13 +39,16 @@ class SearchBox {
   }
 
   draw({ query, groups, marked }) {
+    const kept = query === this.drawn ? this.active : -1; // drawn again: what a key has chosen stays chosen
+    this.drawn = query;
     this.options = [];
     const words = marked ? query.split(/\s+/) : [];
     this.list.replaceChildren(...groups.map((group) => this.group(group, words)));
     this.input.setAttribute("aria-expanded", String(this.options.length > 0));
-    this.activate(-1);
+    this.activate(Math.min(kept, this.options.length - 1));
     const total = groups.map((group) => `${group.title}: ${group.count}`).join(" · ");
     this.status.textContent = query.trim() ? total || "No results. Try fewer or shorter words." : "";
+    if (this.entered && query === this.input.value) this.openChosen();
   }
 
   group({ title, count, icon, items }, words) {
@@ -77,9 +81,9 @@ class SearchBox {
     const count = this.options?.length ?? 0;
     if (event.key === "Enter") {
       clearTimeout(this.timer);
-      if (this.input.value !== this.sent) return this.send();
-      const place = Math.max(this.active, 0);
-      if (count) this.open(place, this.options[place].address);
+      this.entered = this.input.value !== this.drawn; // then the results of what was typed are opened when they come
+      if (this.entered) return this.send();
+      this.openChosen();
     } else if (count && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
@@ -89,6 +93,12 @@ class SearchBox {
       this.input.value = "";
       this.send();
     }
+  }
+
+  openChosen() {
+    this.entered = false;
+    const place = Math.max(this.active, 0);
+    if (this.options.length) this.open(place, this.options[place].address);
   }
 
   open(place, address) {
