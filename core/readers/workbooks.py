@@ -42,7 +42,8 @@ def cell_value(value: Any) -> Any:
 def open_workbook(path: Path) -> Iterator[Any]:
     """Open a workbook; damage is told wherever in the block it is met."""
     calamine = optional_module("python_calamine", "Reading Excel files", "python-calamine", "files")
-    packed = zipfile.is_zipfile(path)
+    with path.open("rb") as stream:
+        packed = stream.read(4) == b"PK\x03\x04"  # also of a damaged ZIP file
     if packed and (size := excessive_size(_parts(path), _MOST_UNPACKED)):
         raise ReadError(path, f"this Excel file has {size} when decompressed, which is too much.")
     try:
