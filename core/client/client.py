@@ -261,6 +261,12 @@ class Client:
         """
         return self._change(labelling_id, "assign", {"sentences": [*sentences], "cluster": cluster, **about})
 
+    def give_code(
+        self, labelling_id: int, sentences: Sequence[int], code: int, remove: bool = False, **about: Any
+    ) -> Step | None:
+        """Give sentences a code besides those that they have, or take it away, where several are allowed."""
+        return self._change(labelling_id, "codes", {"sentences": [*sentences], "code": code, "remove": remove, **about})
+
     def unassign(self, labelling_id: int, sentences: Sequence[int], **about: Any) -> Step | None:
         """Remove sentences from their clusters."""
         return self._change(labelling_id, "unassign", {"sentences": [*sentences], **about})

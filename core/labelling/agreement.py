@@ -19,9 +19,8 @@ from themescope.core.metrics import coding_agreement
 from themescope.core.metrics.alternative_annotator import (
     AlternativeAnnotatorTest,
     alternative_annotator_test,
-    coding_of,
 )
-from themescope.core.metrics.coding_agreement import Agreement
+from themescope.core.metrics.coding_agreement import Agreement, Categories
 from themescope.core.metrics.matching import match_clusters
 from themescope.core.metrics.partition import AdjustedMutualInformation, AdjustedRandIndex, MetricConfig
 from themescope.core.metrics.statistics.intervals import bootstrap_mean
@@ -89,12 +88,40 @@ class CodingAgreement:
     """Codes that somebody used and somebody else does not have."""
     over: str
     """What the intervals are drawn over: "articles" or "sentences"."""
+    several: bool = False
+    """Whether sentences have several codes; alpha is then that of sets with the MASI distance."""
 
 
-def common_codes(
-    labels: Sequence[Labels], names: Sequence[Mapping[int, str]]
-) -> tuple[list[Labels], list[str], list[str]] | None:
-    """Return labels as places in a list of codes, these codes, and those of them that not everybody has.
+@dataclass(frozen=True, slots=True, eq=False)
+class CommonCodes:
+    """Labels of several people by codes with common names."""
+
+    labels: list[Labels]
+    """(n,) places in ``values`` of each labelling; -1 is unassigned."""
+    values: list[tuple[str, ...]]
+    """Names of the codes that a sentence has: one, or several where a labelling allows that."""
+    own: list[str]
+    """Codes that somebody used and somebody else does not have."""
+
+    @property
+    def names(self) -> list[str]:
+        """Return the name of each value."""
+        return [" + ".join(value) for value in self.values]
+
+    def codings(self) -> tuple[list[list[Categories | None]], list[str]]:
+        """Return the codes of each labelling as sets of places in a list of codes, and this list."""
+        codes = list(dict.fromkeys(name for value in self.values for name in value))
+        place = {name: number for number, name in enumerate(codes)}
+        sets = [frozenset(place[name] for name in value) for value in self.values]
+        return [[sets[at] if at >= 0 else None for at in own.tolist()] for own in self.labels], codes
+
+
+Sets = Sequence[Mapping[int, frozenset[int]]]
+"""Cluster number → numbers of its codes, for the combinations of codes of each labelling; empty without any."""
+
+
+def common_codes(labels: Sequence[Labels], names: Sequence[Mapping[int, str]], sets: Sets = ()) -> CommonCodes | None:
+    """Return labels by their codes.
 
     Clusters with the same name are one code, whatever their numbers are; case and spaces do not count. Codes are common
     if everybody gave most of their labels to codes that all the others have, too; otherwise the result is None.
@@ -105,29 +132,38 @@ def common_codes(
         (n,) cluster numbers of each labelling; -1 is unassigned.
     names
         Number → name of all clusters of each labelling, including unused ones.
+    sets
+        The combinations of codes of each labelling.
     """
-    folded = [{number: _folded(name) for number, name in own.items() if name.strip()} for own in names]
+    sets = sets or [{}] * len(names)
+    known = [{n: name for n, name in own.items() if n not in held} for own, held in zip(names, sets, strict=True)]
+    folded = [{number: _folded(name) for number, name in own.items() if name.strip()} for own in known]
     shared = set.intersection(*({*own.values()} for own in folded)) if folded else set[str]()
     if not shared:
         return None
     spelled: dict[str, str] = {}
-    for own in names:
+    for own in known:
         for name in own.values():
             spelled.setdefault(_folded(name), name)
-    place: dict[str, int] = {}
+    place: dict[frozenset[str], int] = {}
     coded: list[Labels] = []
-    for own, given in zip(folded, labels, strict=True):
-        codes, counts = np.unique(given[given >= 0], return_counts=True)
+    for own, held, given in zip(folded, sets, labels, strict=True):
+        numbers, counts = np.unique(given[given >= 0], return_counts=True)
         # A cluster without a name is a code of nobody else.
-        called = [own.get(number) or f"\0{number} of {len(coded)}" for number in codes.tolist()]
-        common = sum(int(count) for name, count in zip(called, counts, strict=True) if name in shared)
-        if len(codes) and common * 2 <= counts.sum():
+        called = [
+            frozenset(own.get(code) or f"\0{code} of {len(coded)}" for code in held.get(number, {number}))
+            for number in numbers.tolist()
+        ]
+        common = sum(int(count) for value, count in zip(called, counts, strict=True) if value <= shared)
+        if len(numbers) and common * 2 <= counts.sum():
             return None
-        numbers = np.array([place.setdefault(name, len(place)) for name in called], dtype=np.int32)
+        places = np.array([place.setdefault(value, len(place)) for value in called], dtype=np.int32)
         result = np.full(len(given), MISSING, dtype=np.int32)
-        result[given >= 0] = numbers[np.searchsorted(codes, given[given >= 0])]
+        result[given >= 0] = places[np.searchsorted(numbers, given[given >= 0])]
         coded.append(result)
-    return coded, [spelled.get(name, "–") for name in place], [spelled.get(n, "–") for n in place if n not in shared]
+    values = [tuple(sorted(spelled.get(name, "–") for name in value)) for value in place]
+    used = dict.fromkeys(name for value in place for name in sorted(value))
+    return CommonCodes(coded, values, [spelled.get(name, "–") for name in used if name not in shared])
 
 
 def replacement_test(
@@ -136,6 +172,7 @@ def replacement_test(
     names: Sequence[Mapping[int, str]],
     abstained: npt.NDArray[np.bool_],
     epsilon: float,
+    sets: Sets = (),
 ) -> AlternativeAnnotatorTest | None:
     """Return the alternative annotator test of labellings with common codes; None if they have none.
 
@@ -152,11 +189,13 @@ def replacement_test(
         nobody there; otherwise a machine that leaves out what is hard would pass.
     epsilon
         By how much less often than a person the machine may be as close to the others.
+    sets
+        The combinations of codes of each, in the order of ``names``.
     """
-    found = common_codes([*people, machine], names)
+    found = common_codes([*people, machine], names, sets)
     if found is None:
         return None
-    *codings, own = map(coding_of, found[0])
+    *codings, own = found.codings()[0]
     coded = [frozenset[int]() if asked and code is None else code for code, asked in zip(own, abstained, strict=True)]
     return alternative_annotator_test(codings, coded, epsilon)
 
@@ -166,36 +205,43 @@ def _folded(name: str) -> str:
 
 
 def agreement_on_codes(
-    labels: Sequence[Labels], names: Sequence[Mapping[int, str]], articles: Ids, seed: int = 0
+    labels: Sequence[Labels], names: Sequence[Mapping[int, str]], articles: Ids, seed: int = 0, sets: Sets = ()
 ) -> CodingAgreement | None:
     """Return the agreement of labellings with common codes, see :func:`common_codes`; None if they have none.
 
     Intervals are drawn over articles if at least :data:`FEWEST_ARTICLES` have sentences that two people judged, because
-    sentences of an article are not independent; otherwise over sentences.
+    sentences of an article are not independent; otherwise over sentences. Where sentences have several codes, alpha is
+    that of sets with the MASI distance, kappa that of equal sets, and a code is given to a sentence or not.
     """
-    found = common_codes(labels, names)
+    found = common_codes(labels, names, sets)
     if found is None:
         return None
-    coded, codes, own = found
-    table = np.stack(coded)
-    several = (table >= 0).sum(axis=0) >= 2
-    over = "articles" if len(np.unique(articles[several])) >= FEWEST_ARTICLES else "sentences"
+    coded = found.labels
+    twice = (np.stack(coded) >= 0).sum(axis=0) >= 2
+    over = "articles" if len(np.unique(articles[twice])) >= FEWEST_ARTICLES else "sentences"
+    groups = articles if over == "articles" else None
     equal = judged = 0
     for first, second in combinations(coded, 2):
         both = (first >= 0) & (second >= 0)
         judged, equal = judged + int(both.sum()), equal + int((both & (first == second)).sum())
-    results = coding_agreement.coefficients(coded, articles if over == "articles" else None, seed)
-    table = table[:, several]
-    counts = np.stack([np.bincount(given[given >= 0], minlength=len(codes)) for given in table])
-    highest = table.max(axis=0, initial=MISSING)
-    everybody = np.bincount(highest[((table == highest) | (table < 0)).all(axis=0)], minlength=len(codes))
-    rows = [
-        CodeAgreement(codes[place], tuple(counts[:, place].tolist()), int(everybody[place]), *of_code)
-        for place, of_code in results.codes.items()
-    ]
+    results = coding_agreement.coefficients(coded, groups, seed)
+    codings, codes = found.codings()
+    several = any(len(value) > 1 for value in found.values)
+    alpha = coding_agreement.set_alpha(codings, seed, groups) if several else results.alpha
+    rows = []
+    for place, code in enumerate(codes):
+        given = [coding_agreement.given(coding, place) for coding in codings]
+        table = np.stack(given)[:, twice]
+        if not (table == 1).any():
+            continue
+        # The coefficients of one code against all others are those of the column of this code.
+        own = coding_agreement.coefficients(given, groups, seed) if several else None
+        pair = (own.alpha, own.kappa) if own is not None else results.codes[found.values.index((code,))]
+        everybody = int(((table == 1) | (table < 0)).all(axis=0).sum())
+        rows.append(CodeAgreement(code, tuple((table == 1).sum(axis=1).tolist()), everybody, *pair))
     return CodingAgreement(
-        len(labels), int(several.sum()), equal / judged if judged else float("nan"), results.alpha, results.kappa,
-        tuple(sorted(rows, key=lambda row: -sum(row.counts))), tuple(own), over,
+        len(labels), int(twice.sum()), equal / judged if judged else float("nan"), alpha, results.kappa,
+        tuple(sorted(rows, key=lambda row: -sum(row.counts))), tuple(found.own), over, several,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themescope.core.errors import ConflictError
+from themescope.core.labelling.code_sets import broken
 from themescope.core.labelling.partition import (
     UNASSIGNED,
     Cluster,
@@ -164,7 +165,7 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
     """Return the partition after ``change_set``.
 
     Raises :class:`StaleChangeError` if a current value differs from that in the change set, a sentence would be in an
-    unknown cluster, or the levels of the clusters would not be two.
+    unknown cluster, the levels of the clusters would not be two, or a combination would lack one of its codes.
     """
     clusters, entries = dict(partition.clusters), dict(partition.entries)
     after = replace(partition, clusters=clusters, entries=entries)
@@ -189,6 +190,8 @@ def apply(partition: Partition, change_set: ChangeSet) -> Partition:
             after = _write(after, change)
     _check_members(after, change_set)
     wrong = misplaced(clusters)
+    if not wrong and any(isinstance(change, ClusterChange | EntryChange) for change in change_set):
+        wrong = broken(clusters, entries)
     if wrong:
         raise StaleChangeError(clusters=wrong)
     return after

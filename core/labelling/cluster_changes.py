@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from themescope.core.labelling.changes import ChangeSet, ClusterChange, EntryChange, Field, Kind, SentenceChanges, Step
+from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind, entries, rename_all
 from themescope.core.labelling.partition import UNASSIGNED, Entry, EntryKind, Partition
@@ -186,9 +187,11 @@ class ClusterChanges:
                         self._dismissals[number][change.key].set(step, change.key)
 
     def stale_names(self, partition: Partition) -> dict[int, float]:
-        """Return the clusters whose names may be out of date, with the share of changed sentences."""
+        """Return the codes whose names may be out of date, with the share of changed sentences."""
         sizes = partition.sizes()
-        shares = {number: self._name_share(partition, number, sizes[number]) for number in sorted(partition.clusters)}
+        shares = {
+            number: self._name_share(partition, number, sizes[number]) for number in sorted(code_clusters(partition))
+        }
         return {number: share for number, share in shares.items() if share > CHANGED}
 
     def are_apart(self, partition: Partition, first: int, second: int) -> bool:

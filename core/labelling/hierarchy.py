@@ -14,6 +14,7 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange
+from themescope.core.labelling.code_sets import check_codes, code_clusters, holding
 from themescope.core.labelling.codebook import entries as codebook
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind, new_cluster
@@ -36,15 +37,16 @@ def theme_of(clusters: Mapping[int, Cluster], number: int) -> int:
 
 
 def in_order(partition: Partition) -> list[Cluster]:
-    """Return the themes by number, each followed by its sub-themes."""
-    clusters = partition.clusters
+    """Return the themes by number, each followed by its sub-themes, without combinations of codes."""
+    clusters = code_clusters(partition)
     return sorted(clusters.values(), key=lambda c: (theme_of(clusters, c.number), c.parent is not None, c.number))
 
 
 def ungrouped(partition: Partition) -> list[int]:
     """Return the numbers of the clusters that are neither sub-themes nor have sub-themes, ascending."""
-    above = {c.parent for c in partition.clusters.values()}
-    return sorted(n for n, c in partition.clusters.items() if c.parent is None and n not in above)
+    known = code_clusters(partition)
+    above = {c.parent for c in known.values()}
+    return sorted(n for n, c in known.items() if c.parent is None and n not in above)
 
 
 def with_sub_themes(partition: Partition, numbers: Iterable[int]) -> list[int]:
@@ -68,13 +70,10 @@ def at_theme_level(partition: Partition) -> Partition:
 
 
 def total_sizes(partition: Partition) -> dict[int, int]:
-    """Return the number of sentences of each cluster with those of its sub-themes."""
-    sizes = partition.sizes()
-    totals = {number: sizes[number] for number in partition.clusters}
-    for number, cluster in partition.clusters.items():
-        if cluster.parent is not None:
-            totals[cluster.parent] += sizes[number]
-    return totals
+    """Return the number of sentences with each code or one of its sub-themes."""
+    sizes, known = partition.sizes(), code_clusters(partition)
+    below = {number: [number, *(c.number for c in partition.children(number))] for number in known}
+    return {number: sum(sizes[n] for n in holding(partition, *inside)) for number, inside in below.items()}
 
 
 def put_under(partition: Partition, numbers: Iterable[int], theme: int) -> Operation:
@@ -83,6 +82,7 @@ def put_under(partition: Partition, numbers: Iterable[int], theme: int) -> Opera
     Raises :class:`DataError` if ``theme`` is a sub-theme itself.
     """
     above = partition.cluster(theme)
+    check_codes(partition, [theme], "Choose")
     if above.parent is not None:
         raise DataError(f"“{above.name}” is a sub-theme. Choose a theme, or move it out first.")
     changes = _moved(partition, numbers, theme)
@@ -121,7 +121,7 @@ def dissolve(partition: Partition, theme: int) -> Operation:
     """
     above = partition.cluster(theme)
     changes: list[Change] = [*_turned(partition, [c.number for c in partition.children(theme)], None)]
-    if changes and not len(partition.members(theme)):
+    if changes and not len(partition.members(theme)) and holding(partition, theme) == [theme]:
         changes += [ClusterChange(above, None), *codebook.removed(partition, theme)]
     return Operation(OperationKind.UNGROUP, f"{above.name} dissolved", ChangeSet(tuple(changes)))
 
@@ -133,4 +133,5 @@ def _moved(partition: Partition, numbers: Iterable[int], theme: int) -> list[Clu
 
 def _turned(partition: Partition, numbers: Iterable[int], parent: int | None) -> list[ClusterChange]:
     found = [partition.cluster(number) for number in dict.fromkeys(numbers)]
+    check_codes(partition, [cluster.number for cluster in found], "Move")
     return [ClusterChange(c, replace(c, parent=parent)) for c in found if c.parent != parent]

@@ -49,6 +49,11 @@ REFERENCES: Mapping[str, Reference] = {
             "Psychological Bulletin", 1971, "76", "365–377",
         ),
         Reference(
+            "passonneau2006", "inproceedings", ("Passonneau, Rebecca",),
+            "Measuring agreement on set-valued items (MASI) for semantic and pragmatic annotation",
+            "Proceedings of the Fifth International Conference on Language Resources and Evaluation", 2006,
+        ),
+        Reference(
             "zapf2016", "article", ("Zapf, Antonia", "Castell, Stefanie", "Morawietz, Lars", "Karch, André"),
             "Measuring inter-rater reliability for nominal data – which coefficients and confidence intervals are "
             "appropriate?", "BMC Medical Research Methodology", 2016, "16", "93",
@@ -119,7 +124,7 @@ class AdjudicationFact:
     """A gold labelling that was made from the labellings."""
 
     method: str
-    """"posterior" or "majority"."""
+    """"posterior", "majority" or "majority of each code"."""
     sentences: int
     expected_ari: float | None
     equal: bool
@@ -269,8 +274,8 @@ def _of_codes(found: CodingAgreement) -> list[Sentence]:
     mean: list[Part] = [] if two else [", the mean over pairs of coders ", Cite("light1971"), ","]
     sentences: list[Sentence] = [
         [f"{several} judged {counted(found.sentences, 'sentence')}, and "
-         f"{found.observed:.0%} of their codes are equal."],
-        ["Krippendorff's alpha for nominal data is ", f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
+         f"{found.observed:.0%} of their {'sets of codes' if found.several else 'codes'} are equal."],
+        [*_of_what(found), f"{_estimate(found.alpha.estimate)} ", Cite("hayes2007"),
          " and Cohen's kappa", *mean, f" is {_estimate(found.kappa.estimate)} ", Cite("cohen1960"),
          f", with 95 % bootstrap intervals over {found.over} ", Cite("zapf2016"), "."],
     ]  # fmt: skip
@@ -280,6 +285,13 @@ def _of_codes(found: CodingAgreement) -> list[Sentence]:
         by_code += ["; " if by_code else "For each code against all others, kappa is "]
         by_code += [f"{value} for “", Foreign(code.name), "”"]
     return [*sentences, [*by_code, "."]] if by_code else sentences
+
+
+def _of_what(found: CodingAgreement) -> list[Part]:
+    if not found.several:
+        return ["Krippendorff's alpha for nominal data is "]
+    return ["A sentence may have several codes. Krippendorff's alpha with the MASI distance of sets ",
+            Cite("passonneau2006"), " is "]  # fmt: skip
 
 
 def _of_partitions(facts: Facts) -> list[Sentence]:
@@ -343,6 +355,8 @@ def _machine(found: MachineFact) -> list[Sentence]:
 def _adjudication(made: AdjudicationFact) -> Sentence:
     after = f" People then made {counted(made.steps, 'change')} in it." if made.steps else ""
     of = f"A gold labelling of {counted(made.sentences, 'sentence')} was made"
+    if made.method == "majority of each code":
+        return [f"{of}: a sentence has each code that more than half of its people gave it.{after}"]
     if made.method != "posterior":
         return [f"{of} from the majority of labels after clusters were matched.{after}"]
     equal = ", with all people taken as equally reliable" if made.equal else ""

@@ -24,13 +24,14 @@ from themescope.core.labelling.changes import (
     marked,
     membership,
 )
+from themescope.core.labelling.code_sets import check_codes, combinations, has_code, renamed, rewritten
 from themescope.core.labelling.codebook import entries as codebook
 from themescope.core.labelling.markup import counted
-from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import COLOURS, NAME_LIMIT, UNASSIGNED, Cluster, Partition, free_colour
 from themescope.core.types import Ids
 
-NAME_LIMIT, NOTE_LIMIT = 200, 5_000
-"""Maximum number of characters of a cluster's name and of a note."""
+NOTE_LIMIT = 5_000
+"""Maximum number of characters of a note."""
 
 
 class OperationKind(StrEnum):
@@ -60,6 +61,9 @@ class OperationKind(StrEnum):
     REOPEN = "take back"
     SMALL_CLUSTERS = "small clusters"
     EXTEND = "extend"
+    ADD_CODE = "add code"
+    REMOVE_CODE = "remove code"
+    SEVERAL_CODES = "several codes"
     APPROVE = "approve"
     """A person confirmed labels, or, in imported histories, marked the sentences as done in a task; nothing moved."""
 
@@ -129,17 +133,21 @@ def merge(partition: Partition, numbers: Iterable[int], into: int) -> Operation:
     """
     kept = partition.cluster(into)
     others = [partition.cluster(n) for n in dict.fromkeys(numbers) if n != into]
-    ids = partition.ids[np.isin(partition.numbers, [c.number for c in others])]
+    gone = {c.number for c in others}
+    check_codes(partition, [into, *gone], "Merge")
+    with_kept = rewritten(partition, lambda held: held - gone | {into} if held & gone else held)
+    ids = partition.ids[np.isin(partition.numbers, [*gone])]
     change = marked(partition, Field.CLUSTER, ids, into)
     names = " + ".join(c.name for c in others)
-    gone = {c.number for c in others}
     risen = kept.parent in gone
     above = into if risen or kept.parent is None else kept.parent
     moved = _moved_up(partition, gone, above, but=into)
     if risen:
         moved.append(ClusterChange(kept, replace(kept, parent=None)))
     texts = codebook.merged(partition, others, kept)
-    change_set = _change_set(change, *moved, *(ClusterChange(c, None) for c in others), *texts)
+    change_set = _change_set(
+        *_rewriting(partition, with_kept), change, *moved, *(ClusterChange(c, None) for c in others), *texts
+    )
     return Operation(OperationKind.MERGE, f"{names} → {kept.name}, {_sentences(change)}", change_set)
 
 
@@ -164,6 +172,12 @@ def recluster(
     for cluster in map(partition.cluster, whole):
         if not np.isin(np.flatnonzero(partition.numbers == cluster.number), rows).all():
             raise DataError(f"The sentences of “{cluster.name}” have changed since the preview. Preview it again.")
+    several = np.isin(partition.numbers[rows], [*combinations(partition)]).sum()
+    if several:
+        raise DataError(
+            f"Re-clustering gives each sentence one code, and {counted(int(several), 'sentence')} here "
+            f"{'has' if several == 1 else 'have'} several. Choose others, or leave each one code first."
+        )
     continued, gone = _continued(partition, [partition.numbers[partition.rows(ids)] for _, ids in parts])
     after = _divided(partition, parts, continued, gone, first_number)
     texts = [change for number in sorted(gone) for change in codebook.removed(partition, number)]
@@ -199,10 +213,13 @@ def _divided(
 def _continued(partition: Partition, parts: Sequence[Ids]) -> tuple[dict[int, int], set[int]]:
     """Return part → the cluster that it continues, and the clusters of which no sentence and no part is left.
 
+    Codes of combinations are neither, because other sentences have them.
+
     ``parts`` are the present clusters of the sentences of each part. Largest overlaps come first.
     """
     sizes, together = partition.sizes(), np.concatenate(parts)
-    whole = [int(n) for n in np.unique(together) if n != UNASSIGNED and (together == n).sum() == sizes[int(n)]]
+    kept = {UNASSIGNED, *(code for held in combinations(partition).values() for code in held)}
+    whole = [int(n) for n in np.unique(together) if int(n) not in kept and (together == n).sum() == sizes[int(n)]]
     overlaps = [(int((part == n).sum()), place, n) for place, part in enumerate(parts) for n in whole]
     continued: dict[int, int] = {}
     for overlap, place, number in sorted(overlaps, key=lambda one: (-one[0], *one[1:])):
@@ -215,18 +232,24 @@ def rename(partition: Partition, number: int, name: str) -> Operation:
     """Rename a cluster."""
     old = partition.cluster(number)
     new = replace(old, name=_free(partition, name, but=number))
-    return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _turn(old, new))
+    return Operation(OperationKind.RENAME, f"{old.name} is now {new.name}", _renaming(partition, [new]))
 
 
 def rename_all(partition: Partition, names: Mapping[int, str]) -> Operation:
     """Rename several clusters in one step; numbers without a cluster are left out."""
     known = {number: name for number, name in names.items() if number in partition.clusters}
-    changes: list[Change] = []
-    for number, name in known.items():
-        old = partition.cluster(number)
-        changes += _turn(old, replace(old, name=_free(partition, name, but=number)))
-    renamed = f"{counted(len(changes), 'cluster')} renamed"
-    return Operation(OperationKind.RENAME, renamed, ChangeSet(tuple(changes)))
+    change_set = _renaming(
+        partition, [replace(partition.cluster(n), name=_free(partition, name, but=n)) for n, name in known.items()]
+    )
+    return Operation(OperationKind.RENAME, f"{counted(len(change_set.changes), 'cluster')} renamed", change_set)
+
+
+def _renaming(partition: Partition, wanted: Sequence[Cluster]) -> ChangeSet:
+    """Return the change set that replaces clusters by renamed ones, and renames the combinations with them."""
+    check_codes(partition, [cluster.number for cluster in wanted], "Rename")
+    after = renamed(partition.with_clusters({**partition.clusters, **{c.number: c for c in wanted}})).clusters
+    pairs = ((old, after[number]) for number, old in partition.clusters.items())
+    return ChangeSet(tuple(ClusterChange(old, new) for old, new in pairs if old != new))
 
 
 def recolour(partition: Partition, number: int, colour: int) -> Operation:
@@ -238,13 +261,26 @@ def recolour(partition: Partition, number: int, colour: int) -> Operation:
 
 
 def delete(partition: Partition, number: int) -> Operation:
-    """Delete a cluster and its codebook entry; its sentences become unassigned, its sub-themes become themes."""
+    """Delete a cluster and its codebook entry; its sub-themes become themes.
+
+    Its sentences become unassigned, or keep their other codes.
+    """
     old = partition.cluster(number)
+    check_codes(partition, [number], "Delete")
+    rewriting = _rewriting(partition, rewritten(partition, lambda held: held - {number}))
     change = marked(partition, Field.CLUSTER, partition.members(number), UNASSIGNED)
-    summary = f"{old.name} deleted, {_sentences(change)} unassigned"
+    kept = int(has_code(partition, number).sum()) - (0 if change is None else len(change.ids))
+    others = f", {counted(kept, 'sentence')} left with other codes" if kept else ""
+    summary = f"{old.name} deleted, {_sentences(change)} unassigned{others}"
     moved = _moved_up(partition, {number}, None)
     texts = codebook.removed(partition, number)
-    return Operation(OperationKind.DELETE, summary, _change_set(change, *moved, ClusterChange(old, None), *texts))
+    change_set = _change_set(*rewriting, change, *moved, ClusterChange(old, None), *texts)
+    return Operation(OperationKind.DELETE, summary, change_set)
+
+
+def _rewriting(partition: Partition, after: Partition) -> ChangeSet:
+    """Return the change set to a partition with rewritten combinations, which is the same one if none are."""
+    return ChangeSet() if after is partition else difference(partition, after)
 
 
 def mark(partition: Partition, ids: Ids, uncertain: bool) -> Operation:
@@ -281,23 +317,6 @@ def around(now: Partition, then: Partition, fixed: int, coder: str) -> Operation
 def entries(kind: OperationKind, summary: str, changes: Iterable[EntryChange]) -> Operation:
     """Change entries; changes from a value to the same value are left out."""
     return Operation(kind, summary, ChangeSet(tuple(change for change in changes if change.old != change.new)))
-
-
-def free_colour(partition: Partition) -> int:
-    """Return the first of the least used colours of the palette."""
-    used = np.bincount([c.colour for c in partition.clusters.values()], minlength=COLOURS)
-    return int(np.argmin(used))
-
-
-def free_name(partition: Partition, wanted: str) -> str:
-    """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
-    taken = {c.name for c in partition.clusters.values()}
-    base = wanted.strip()[: NAME_LIMIT - 8].strip() or "Cluster"
-    name, number = base, 1
-    while name in taken:
-        number += 1
-        name = f"{base} {number}"
-    return name
 
 
 def new_cluster(partition: Partition, number: int, name: str, colour: int | None) -> Cluster:

@@ -36,9 +36,11 @@ class EntryKind(StrEnum):
     """Suggestion that a person dismissed, see :mod:`themescope.core.labelling.cluster_changes`."""
     METRIC = "metric"
     """Metric learned from the labels, by which suggestions are made."""
+    CODES = "codes"
+    """Codes of a cluster that is a combination, see :mod:`themescope.core.labelling.code_sets`."""
 
 
-_KEYED_BY_CLUSTER = frozenset({EntryKind.CODE})
+_KEYED_BY_CLUSTER = frozenset({EntryKind.CODE, EntryKind.CODES})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +102,8 @@ UNASSIGNED = -1
 """Cluster number of an unassigned sentence."""
 COLOURS = 36
 """Number of colours. A colour is an index of a palette of nine hues with four symbols, for every theme of the page."""
+NAME_LIMIT = 200
+"""Maximum number of characters of the name of a cluster."""
 Rows = npt.NDArray[np.intp]  # (m,) indices into ``Partition.ids``
 
 
@@ -223,3 +227,20 @@ def misplaced(clusters: Mapping[int, Cluster]) -> list[int]:
     """Return the numbers of the sub-themes whose theme does not exist or is a sub-theme itself."""
     parents = {number: c.parent for number, c in clusters.items() if c.parent is not None}
     return sorted(n for n, parent in parents.items() if parent == n or parent not in clusters or parent in parents)
+
+
+def free_colour(partition: Partition) -> int:
+    """Return the first of the least used colours of the palette."""
+    used = np.bincount([c.colour for c in partition.clusters.values()], minlength=COLOURS)
+    return int(np.argmin(used))
+
+
+def free_name(partition: Partition, wanted: str) -> str:
+    """Return ``wanted``, with the first free number appended if it is taken: ``wanted 2``."""
+    taken = {c.name for c in partition.clusters.values()}
+    base = wanted.strip()[: NAME_LIMIT - 8].strip() or "Cluster"
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base} {number}"
+    return name

@@ -10,7 +10,7 @@ documents at a time. Everything that is reported is measured on these held-out l
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -114,8 +114,12 @@ def learn(
     others: Matrix,
     other_texts: Sequence[str],
     seed: int = 0,
+    sets: Mapping[int, Collection[int]] | None = None,
 ) -> tuple[CodeClassifier, PredictionReport]:
     """Learn from the (m,) codes of m sentences with (m, dim) vectors, and from (n, dim) others without labels.
+
+    ``sets`` are the codes of those that are combinations of several: each is predicted like a code of its own, and the
+    quality by code is that of the single codes, the accuracy that of whole combinations.
 
     ``documents`` (m,) keeps sentences of a document in one fold. Raises :class:`DataError` for fewer than
     :data:`LEAST` labels, and for labels of a single code.
@@ -169,7 +173,8 @@ def learn(
         rows = np.sort(rng.permutation(len(y))[: max(round(share * len(y)), 2)])
         made = probabilities if share == 1 else _combined(*held_out(rows, words_weight, strength), power, temperature)
         curve.append((len(rows), float((made.argmax(1) == y[rows]).mean())))
-    report = _report(probabilities, y, known, documents, tuple(curve), seed)
+    held_codes = [(sets or {}).get(code, (code,)) for code in known.tolist()]
+    report = _report(probabilities, y, held_codes, documents, tuple(curve), seed)
     held = probabilities.astype(np.float32)
     return CodeClassifier(known, held, graph, spread(np.arange(len(y))), words, fitted), report
 
@@ -347,19 +352,27 @@ def _folds(y: Index, documents: Ids, rng: np.random.Generator) -> Index:
 
 
 def _report(
-    probabilities: Floats, y: Index, codes: Ids, documents: Ids, curve: tuple[tuple[int, float], ...], seed: int
+    probabilities: Floats,
+    y: Index,
+    sets: Sequence[Collection[int]],
+    documents: Ids,
+    curve: tuple[tuple[int, float], ...],
+    seed: int,
 ) -> PredictionReport:
-    k, predicted = len(codes), probabilities.argmax(1)
+    k, predicted, right = len(sets), probabilities.argmax(1), probabilities.argmax(1) == y
+    codes = sorted({code for held in sets for code in held})
+    member = np.array([[code in held for code in codes] for held in sets])
     _, group = np.unique(documents, return_inverse=True)
     if group.max() == 0:
         group = np.arange(len(y))
-    counts = np.zeros((3, group.max() + 1, k))
-    for place, (row, columns) in enumerate(((predicted == y, y), (None, predicted), (None, y))):
-        kept = slice(None) if row is None else row
-        np.add.at(counts[place], (group[kept], columns[kept]), 1)
-    draws = np.random.default_rng(seed).multinomial(len(counts[0]), [1 / len(counts[0])] * len(counts[0]), _RESAMPLES)
-    weights = np.concatenate([np.ones((1, len(counts[0]))), draws])
-    hits, guessed, given = (weights @ part for part in counts)  # (1 + resamples, k)
+    n, said, true = group.max() + 1, member[predicted], member[y]
+    counts = np.zeros((3, n, len(codes)))
+    for place, values in enumerate((said & true, said, true)):
+        np.add.at(counts[place], group, values)
+    draws = np.random.default_rng(seed).multinomial(n, [1 / n] * n, _RESAMPLES)
+    weights = np.concatenate([np.ones((1, n)), draws])
+    hits, guessed, given = (weights @ part for part in counts)  # (1 + resamples, codes)
+    accuracy = (weights @ np.bincount(group, right, n)) / (weights @ np.bincount(group, minlength=n))
     with np.errstate(invalid="ignore", divide="ignore"):
         precision, recall, f1 = hits / guessed, hits / given, 2 * hits / (guessed + given)
     macro = np.where(given > 0, f1, 0).sum(1) / np.maximum((given > 0).sum(1), 1)
@@ -371,15 +384,15 @@ def _report(
 
     confusion = np.zeros((k, k), np.int64)
     np.add.at(confusion, (y, predicted), 1)
-    confidence, right = probabilities.max(1), predicted == y
+    confidence = probabilities.max(1)
     order = np.argsort(-confidence, kind="stable")
     parts = [part for part in np.array_split(order, 10) if len(part)]
     error = sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / len(y)
     rows = tuple(
-        CodePrecision(int(code), int((y == i).sum()), *(estimate(one[:, i]) for one in (precision, recall, f1)))
+        CodePrecision(code, int(true[:, i].sum()), *(estimate(one[:, i]) for one in (precision, recall, f1)))
         for i, code in enumerate(codes)
     )
     return PredictionReport(
-        estimate(hits.sum(1) / given.sum(1)), estimate(macro), rows, float(error), confusion, confidence[order],
+        estimate(accuracy), estimate(macro), rows, float(error), confusion, confidence[order],
         right[order], curve,
     )  # fmt: skip

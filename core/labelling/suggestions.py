@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.clustering.inputs import canonical_labels, extended_labels, squared_lengths, unit_rows
 from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.compute.neighbours import nearest_neighbours
 from themescope.core.errors import DataError
+from themescope.core.labelling.code_sets import code_clusters, combinations, has_code
 from themescope.core.labelling.codebook import entries as codebook
-from themescope.core.labelling.operations import free_colour, free_name
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, free_colour, free_name
 from themescope.core.registry import Card
 from themescope.core.types import Floats, Ids, Labels, Matrix
 
@@ -195,8 +196,11 @@ class Suggestions:
 
 
 def suggest(partition: Partition, x: Matrix) -> Suggestions:
-    """Return suggestions for all sentences, from (n, dim) vectors in the order of the partition's ids."""
-    numbers = np.array(sorted(partition.clusters), dtype=np.int64)
+    """Return suggestions for all sentences, from (n, dim) vectors in the order of the partition's ids.
+
+    Where a sentence may have several codes, single codes are suggested, and its own code is the most similar one.
+    """
+    numbers = np.array(sorted(code_clusters(partition)), dtype=np.int64)
     n, similarity = len(partition.ids), affinities(partition, x)
     if not len(numbers) or not np.isfinite(similarity).any():
         return Suggestions(np.full(n, UNASSIGNED, dtype=np.int64), np.full(n, np.inf), np.zeros(n))
@@ -204,30 +208,29 @@ def suggest(partition: Partition, x: Matrix) -> Suggestions:
     best = similarity[np.arange(n), order[:, 0]]
     second = similarity[np.arange(n), order[:, 1]] if len(numbers) > 1 else np.full(n, -np.inf)
     margin = np.where(np.isfinite(second), best - np.where(np.isfinite(second), second, 0.0), np.inf)
-    own = np.searchsorted(numbers, partition.numbers).clip(0, len(numbers) - 1)
-    to_own = similarity[np.arange(n), own]
-    assigned = (partition.numbers != UNASSIGNED) & np.isfinite(to_own)
+    has = _membership(partition, numbers)
+    to_own = np.where(has, similarity, -np.inf).max(axis=1)
+    assigned = np.isfinite(to_own)
     pull = np.where(assigned, best - np.where(assigned, to_own, 0.0), 0.0)
     found = np.where(np.isfinite(best), numbers[order[:, 0]], UNASSIGNED)
-    return Suggestions(found, margin, pull)
+    return Suggestions(np.where(has[np.arange(n), order[:, 0]], partition.numbers, found), margin, pull)
+
+
+def _membership(partition: Partition, numbers: Ids) -> npt.NDArray[np.bool_]:
+    """Return the (n, k) mask of which sentence has which code."""
+    columns = [has_code(partition, number) for number in numbers.tolist()]
+    return np.array(columns, np.bool_).reshape(len(numbers), len(partition.ids)).T
 
 
 def affinities(partition: Partition, x: Matrix) -> Floats:
-    """Return the (n, k) mean cosines of each sentence to the others of each cluster, clusters by number.
+    """Return the (n, k) mean cosines of each sentence to the others with each code, codes by number.
 
-    The value is minus infinity if a cluster has no other sentence.
+    The value is minus infinity if no other sentence has a code.
     """
     unit: Any = unit_rows(x)
-    numbers = np.array(sorted(partition.clusters), dtype=np.int64)
-    rows = np.flatnonzero(partition.numbers != UNASSIGNED)
-    column = np.searchsorted(numbers, partition.numbers[rows])
-    membership = np.zeros((len(partition.ids), len(numbers)), dtype=np.float32)
-    membership[rows, column] = 1.0
-    sums = np.asarray(unit @ (unit.T @ membership), dtype=np.float64)
-    others = np.tile(membership.sum(axis=0, dtype=np.float64), (len(partition.ids), 1))
-    selves = squared_lengths(unit)
-    sums[rows, column] -= selves[rows]
-    others[rows, column] -= 1.0
+    membership = _membership(partition, np.array(sorted(code_clusters(partition)), np.int64)).astype(np.float32)
+    sums = np.asarray(unit @ (unit.T @ membership), dtype=np.float64) - membership * squared_lengths(unit)[:, None]
+    others = membership.sum(axis=0, dtype=np.float64) - membership
     return np.where(others > 0.5, sums / np.maximum(others, 1.0), -np.inf)
 
 
@@ -245,8 +248,10 @@ def recluster(partition: Partition, x: Matrix, fixed: Ids) -> Partition:
 
     Each is moved to the cluster with the highest mean cosine until none moves (the moves of Iclust with fixed items;
     seeded clustering of Basu, Banerjee, Mooney 2002). Unassigned sentences in ``fixed`` stay unassigned, and no cluster
-    becomes empty.
+    becomes empty. Raises :class:`DataError` where sentences have several codes.
     """
+    if combinations(partition):
+        raise DataError("Re-clustering gives each sentence one code, and this labelling has sentences with several.")
     numbers = np.array(sorted(partition.clusters), dtype=np.int64)
     if not len(numbers):
         return partition
@@ -353,7 +358,7 @@ def adopted(partition: Partition, labels: Labels, fixed: Ids, first_number: int,
 
     Sentences in ``fixed`` keep their clusters. A label continues the cluster that it matches; others become new
     clusters from ``first_number`` on. Clusters that become empty are deleted with their codebook entries, unless they
-    have sub-themes.
+    have sub-themes or are in a combination of codes.
     """
     numbers = matched_clusters(partition, labels, fixed)
     clusters: dict[int, Cluster] = dict(partition.clusters)
@@ -368,7 +373,8 @@ def adopted(partition: Partition, labels: Labels, fixed: Ids, first_number: int,
         first_number += 1
     after = np.array([numbers.get(label, UNASSIGNED) for label in labels.tolist()], dtype=np.int64)
     after = np.where(kept, partition.numbers, after)
-    emptied = np.setdiff1d(partition.numbers, after).tolist()
+    combined = {number for key, held in combinations(partition).items() for number in (key, *held)}
+    emptied = {*np.setdiff1d(partition.numbers, after).tolist()} - combined
     parents = {c.parent for n, c in clusters.items() if n not in emptied}
     left = {n: c for n, c in clusters.items() if n not in emptied or n in parents}
     gone = [number for number in clusters if number not in left]

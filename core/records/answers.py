@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -175,6 +175,8 @@ class LabelledCluster(Described):
     """Number of sentences."""
     theme: int | None = None
     """Number of the theme of which it is a sub-theme; null for a theme."""
+    codes: list[int] = field(default_factory=list)
+    """Numbers of its codes, if it is a combination of codes of a labelling with several per sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from themescope.core.labelling.changes import (
     apply,
     renumbered,
 )
+from themescope.core.labelling.code_sets import broken
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, EntryKind, Partition, misplaced, unpacked
 from themescope.core.types import Ids
 from themescope.db import label_tables as t
@@ -145,10 +146,12 @@ class LabelSteps(Repository):
         return any(there.get((change.kind, change.key)) != change.old for change in changes)
 
     def _check_levels(self, labelling_id: int, change_set: ChangeSet, snapshot: Snapshot) -> None:
-        """Check that the written sub-themes, with those of other people, are under themes that exist."""
-        if not any(isinstance(change, ClusterChange) for change in change_set):
+        """Check that the written sub-themes and combinations, with those of other people, have clusters that exist."""
+        if not any(isinstance(change, ClusterChange | EntryChange) for change in change_set):
             return
-        wrong = misplaced(Labellings(self.connection).clusters(labelling_id))
+        known = Labellings(self.connection)
+        clusters = known.clusters(labelling_id)
+        wrong = misplaced(clusters) or broken(clusters, known.entries(labelling_id))
         if wrong:
             raise self._stale(labelling_id, [], wrong, snapshot.step)
 

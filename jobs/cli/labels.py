@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from themescope.core.errors import ConfigError, DataError, UnknownNameError
+from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.readers.tables import Sheet, read_sheet
 from themescope.core.records.stored import LabellingRecord
 from themescope.db.label_records import NewLabelling
@@ -23,6 +24,10 @@ from themescope.jobs.services.labelling import files, qda_projects, starts, tabl
 from themescope.jobs.services.table_files import csv_text, excel_bytes, file_content, parquet_bytes
 
 _SHOWN = 20
+_OF_OTHERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
+    files.LABEL_STUDIO: lambda store, record: files.label_studio(store, record.id).encode("utf-8"),
+    files.DOCCANO: lambda store, record: files.doccano(store, record.id).encode("utf-8"),
+}
 
 
 @click.group("labels")
@@ -45,15 +50,16 @@ def list_(shell: Shell) -> None:
 @labels.command()
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--format", "format", type=click.Choice(list(_OF_OTHERS)), help="The current state for another program.")
 @common
 @pass_shell
-def export(shell: Shell, name: str, file: Path) -> None:
+def export(shell: Shell, name: str, file: Path, format: str | None) -> None:
     """Write the labelling NAME into FILE.
 
     .jsonl contains the whole history with its people, and can be imported again; .csv, .xlsx and .parquet contain the
     current state. CSV and Excel are safe for spreadsheets, the others are unchanged.
     """
-    write = _WRITERS.get(file.suffix.lower())
+    write = _OF_OTHERS[format] if format else _WRITERS.get(file.suffix.lower())
     if write is None:
         raise ConfigError(f"Labellings are written as {', '.join(_WRITERS)}, not as {file.suffix or 'no ending'!r}.")
     check_target(file)
@@ -89,6 +95,7 @@ _WRITERS: dict[str, Callable[[Store, LabellingRecord], bytes]] = {
 @click.option("--note", "note", default="", metavar="COLUMN", help="Column of a note.")
 @click.option("--theme", "theme", default="", metavar="COLUMN", help="Column of the theme of the cluster.")
 @click.option("--together", is_flag=True, help="Assign all sentences that have the same text.")
+@click.option("--several", is_flag=True, help="Of several rows for one sentence, keep the codes of all.")
 @click.option("--machine", is_flag=True, help="A program made the labels: nothing is learned from them.")
 @click.option("--skip", is_flag=True, help="Skip rows or passages without a sentence; otherwise nothing is imported.")
 @click.option("--problems", type=click.Path(path_type=Path), help="CSV file for the rows that match no sentence.")
@@ -103,7 +110,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
     An exported labelling (.jsonl) is imported with its history. Columns that are not given are recognised by name,
     also those that say who made a label: source (human, machine or imported), coder and probability. Of BERTopic, the
     table of get_document_info() and the folder of a saved model are accepted, and so are the exports of Label Studio,
-    doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette. Of several labels, the first is taken.
+    doccano, Argilla, Prodigy, CATMA, QualCoder, MAXQDA and Taguette. Several labels of a cell are several codes.
 
     A REFI-QDA project (.qdpx) is imported with its codebook, notes and coded sentences.
     """
@@ -121,7 +128,8 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         sheet = files.saved_labels(shell.store, corpus_id, article_id, file)
     else:
         sheet = files.as_labels(read_sheet(file, starts.MOST_SENTENCES, form))
-    found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), options["together"])
+    how = options["together"], options["several"]
+    found = tables.plan(shell.store, corpus_id, article_id, sheet, _columns(sheet, options), *how)
     counts: dict[str, Any] = {
         "rows": found.rows,
         "clusters": len(found.names),
@@ -130,7 +138,7 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         "not found": len(found.missing),
         "ambiguous": len(found.ambiguous),
         "contradicting": len(found.contradicting),
-        "several labels": len(found.several),
+        "with several codes": found.several,
     }
     if options["problems"] and found.problems:
         with whole(options["problems"]) as part:
@@ -141,12 +149,11 @@ def import_(shell: Shell, file: Path, corpus: str, article: str, dry_run: bool, 
         new = NewLabelling(corpus_id, options["name"] or file.stem, options["person"], article_id=article_id)
         machine = options["machine"] or tables.hides_makers(sheet)
         counts["labelling"] = starts.begin(shell.store, new, tables.from_plan(found, file.name, machine)).name
-    told = [f"row {t.row}: {t.why}" for t in (*found.problems, *found.several)]
+    told = [f"row {t.row}: {t.why}" for t in found.problems]
     listed = "\n".join([*found.remarks, *told[:_SHOWN]])
     left_out = [asdict(t) for t in found.problems]
-    several = [asdict(t) for t in found.several]
     shell.show(
-        counts | {"left_out": left_out, "several": several, "remarks": found.remarks},
+        counts | {"left_out": left_out, "remarks": found.remarks},
         f"{pairs(counts)}\n{listed}".rstrip(),
     )
 
@@ -167,7 +174,7 @@ def _import_project(
     counts: dict[str, Any] = {
         "texts": plan.matched,
         "texts not found": len(plan.unmatched),
-        "codes": len(plan.partition.clusters),
+        "codes": len(code_clusters(plan.partition)),
         "coded sentences": int((plan.partition.numbers >= 0).sum()),
         "passages": plan.passages,
         "found in part": plan.partly,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from themescope.core.config import option
+from themescope.core.labelling.code_sets import combinations
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.jobs.common.job import JobConfig, JobContext
 from themescope.jobs.common.labelled.clusterings import LabelledText, models_to_compare
@@ -60,6 +61,7 @@ def predict_labels(args: PredictLabelsConfig, context: JobContext) -> dict[str, 
     classifier, report = learn(
         known.vectors(model.name) if len(judged) else np.empty((0, 1)), known.texts, codes, documents,
         others.vectors(model.name) if len(sampled) else np.empty((0, 1)), others.texts, args.seed,
+        combinations(partition),
     )  # fmt: skip
     ids = np.concatenate([judged, rest])
     order = np.argsort(ids)

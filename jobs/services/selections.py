@@ -15,6 +15,7 @@ from themescope.core.clustering.naming import theme_words
 from themescope.core.errors import DataError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import Step
+from themescope.core.labelling.partition import free_name
 from themescope.core.labelling.selections import Selection
 from themescope.core.records.stored import LabellingRecord, ModelRecord, RunRecord
 from themescope.core.types import Ids, Labels
@@ -213,7 +214,7 @@ def new_cluster(store: Store, selection: Selection, labelling: LabellingRecord, 
     Raises ``DataError`` if none of them is part of the labelling, and ``StoreError`` if the person may not change it.
     """
     session = LabellingSession(store, labelling.id, person)
-    ids, free = inside(session, selection), op.free_name(session.partition, name)
+    ids, free = inside(session, selection), free_name(session.partition, name)
     operation = op.create(session.partition, session.next_number, free, ids)
     return session.do(operation, selection_method=str(selection.origin))
 

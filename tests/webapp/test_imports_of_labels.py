@@ -49,6 +49,6 @@ def test_rows_with_several_labels_and_without_a_sentence_are_listed(filled_store
     at = open_page("relabel", view=NEW)
     at.file_uploader(key="relabel_import_file").set_value(("labels.tsv", content.encode(), "text/plain")).run()
     shown = plain_words_of(at)
-    assert not at.exception and "1 row with several labels, of which the first is taken" in shown
+    assert not at.exception and "1 sentence with several codes, all of which are kept" in shown
     assert "1 × “NA” is read as unassigned" in shown and "1 row matches no sentence" in shown
     assert "Rows to correct as CSV" in [button.proto.label for button in at.get("download_button")]

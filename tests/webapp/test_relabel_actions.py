@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from tests.webapp.filled import MODEL, danube
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.code_sets import code_sets
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -154,3 +156,25 @@ def test_a_shape_selects_what_was_seen_when_it_was_drawn(state: RelabelState) ->
     assert state.selected.tolist() == [int(ids[2])]
     send(state, {**area, "digest": "another", "number": 6}, {"kind": "point", "digest": "x", "place": 1, "number": 7})
     assert state.selected.tolist() == [int(ids[2])]
+
+
+def test_keys_give_and_take_codes_where_several_are_allowed(state: RelabelState) -> None:
+    """The selection stays, the buttons show its codes, and the combination is a column after those of the codes."""
+    state.apply(lambda p: coding.allow_several(p, True))
+    first = int(state.partition.members(1)[0])
+    state.select([first], "")
+    send(state, {"kind": "assign", "cluster": 2, "number": 1})
+    assert state.selected.tolist() == [first]
+    pressed = [one["number"] for one in toolbar_data(state)["clusters"] if one["on"]]
+    assert pressed == [1, 2]
+    columns = sentences.columns_data(state, state.partition.ids)["columns"]
+    names = [column["name"] for column in columns]
+    both = " + ".join(state.partition.clusters[number].name for number in (1, 2))
+    assert names.index(both) > names.index(state.partition.clusters[2].name)
+    send(state, {"kind": "assign", "cluster": 1, "number": 2})
+    assert code_sets(state.partition)[int(state.partition.numbers[state.partition.rows([first])[0]])] == {2}
+    assert both not in [column["name"] for column in sentences.columns_data(state, state.partition.ids)["columns"]]
+    send(state, {"kind": "move", "ids": [first], "cluster": 3, "number": 3}, {"kind": "undo", "number": 4})
+    send(state, {"kind": "undo", "number": 5})
+    assert [one["number"] for one in toolbar_data(state)["clusters"] if one["on"]] in ([1, 2], [])
+    assert code_sets(state.partition)[int(state.partition.numbers[state.partition.rows([first])[0]])] == {1, 2}

@@ -17,6 +17,7 @@ from typing import Any
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import EntryChange
+from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.partition import Cluster, Entry, EntryKey, EntryKind, Partition
 
 TEXT_LIMIT, EXAMPLE_LIMIT = 20_000, 50
@@ -109,8 +110,8 @@ class Code:
 
 
 def codes(partition: Partition) -> list[Code]:
-    """Return every cluster with its codebook entry, each theme followed by its sub-themes, by number."""
-    known = partition.clusters
+    """Return every code with its codebook entry, each theme followed by its sub-themes, by number."""
+    known = code_clusters(partition)
     order = sorted(known, key=lambda n: (n if (above := known[n].parent) is None else above, known[n].parent or -1, n))
     return [Code(known[number], entry_of(partition, number)) for number in order]
 
@@ -200,8 +201,11 @@ def versions(partition: Partition) -> list[Version]:
 
 
 def entries_with(partition: Partition, ids: Collection[int]) -> dict[EntryKey, Entry]:
-    """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``."""
-    found: dict[EntryKey, Entry] = {}
+    """Return the entries of the codebook and its versions, with the example sentences that are among ``ids``.
+
+    Those about several codes per sentence are kept, too.
+    """
+    found = {key: entry for key, entry in partition.entries.items() if key[0] is EntryKind.CODES}
     for key, entry in partition.entries.items():
         if key[0] is EntryKind.CODE and (kept := packed(only_examples(unpacked(entry), ids))) is not None:
             found[key] = kept

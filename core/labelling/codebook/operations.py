@@ -23,8 +23,17 @@ from themescope.core.labelling.codebook.entries import (
     with_example,
 )
 from themescope.core.labelling.codebook.portable import PortableCode, entry_for, one_line
-from themescope.core.labelling.operations import NAME_LIMIT, Operation, OperationKind, entries, free_colour
-from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Entry, EntryKind, Partition
+from themescope.core.labelling.operations import Operation, OperationKind, entries
+from themescope.core.labelling.partition import (
+    COLOURS,
+    NAME_LIMIT,
+    UNASSIGNED,
+    Cluster,
+    Entry,
+    EntryKind,
+    Partition,
+    free_colour,
+)
 from themescope.core.labelling.task_items import EXPLANATION_LIMIT, ITEM_LIMIT, TrainingItem, training_items
 from themescope.core.types import Ids
 

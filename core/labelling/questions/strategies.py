@@ -44,7 +44,15 @@ from themescope.core.labelling.answers import (
 from themescope.core.labelling.changes import EntryChange, Kind, Step, apply, difference
 from themescope.core.labelling.markup import counted
 from themescope.core.labelling.operations import Operation, OperationKind
-from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, EntryKind, Partition
+from themescope.core.labelling.partition import (
+    COLOURS,
+    UNASSIGNED,
+    Cluster,
+    EntryKind,
+    Partition,
+    free_colour,
+    free_name,
+)
 from themescope.core.labelling.questions.state import Moves, QuestionState, mean_cosines
 from themescope.core.types import Ids
 
@@ -254,7 +262,7 @@ def _moved(state: QuestionState, given: Answer, numbers: Ids, fresh: int, namer:
         name = old.name if split and old is not None else namer(ids)
         known = replace(after, clusters=clusters)
         parent = old.parent if split and old is not None else None
-        clusters[number] = Cluster(number, op.free_name(known, name), op.free_colour(known), parent)
+        clusters[number] = Cluster(number, free_name(known, name), free_colour(known), parent)
     return replace(after, clusters=clusters, numbers=numbers)
 
 
@@ -291,7 +299,7 @@ def small_clusters(state: QuestionState, texts: Sequence[str], count: int, first
         after = apply(after, op.delete(after, number).change_set)
     for label, name in enumerate(theme_names(theme_words(texts, labels, count))):
         number = first_number + label
-        cluster = Cluster(number, op.free_name(after, name or "Cluster"), label % COLOURS)
+        cluster = Cluster(number, free_name(after, name or "Cluster"), label % COLOURS)
         after = after.with_clusters({**after.clusters, number: cluster})
     numbers: Ids = labels.astype(np.int64) + first_number
     summary = f"{count:,} small clusters to merge by answers"

@@ -13,11 +13,12 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.labelling import changes
+from themescope.core.labelling import changes, coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange, StaleChangeError, Step
-from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.code_sets import combinations
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, Partition
 from themescope.core.records.answers import LabelledCluster, LabellingState, Page, SentenceLabel
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids
@@ -86,6 +87,7 @@ class LabellingToCreate(Body):
     source_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
         None, description="Id of the run or the labelling that “start” copies."
     )
+    several_codes: bool = Field(False, description="Whether a sentence may have several codes.")
 
 
 class NewName(Body):
@@ -116,6 +118,14 @@ class Assignment(NewChange):
 
     sentences: Sentences
     cluster: ClusterNumber
+
+
+class CodeChange(NewChange):
+    """Sentences to give a code, or to take it from."""
+
+    sentences: Sentences
+    code: ClusterNumber
+    remove: bool = Field(False, description="Take the code away; the other codes of the sentences stay.")
 
 
 class SentenceChange(NewChange):
@@ -189,7 +199,8 @@ def create_labelling(caller: CallerNow, new: LabellingToCreate) -> LabellingReco
     }
     sharing = Sharing.SHARED if new.shared else Sharing.OWN
     wanted = NewLabelling(new.corpus_id, clean_text(new.name), caller.actor.name, sharing, article_id=article_id)
-    return starts.begin(caller.acting, wanted, initial[new.start])
+    start = initial[new.start]
+    return starts.begin(caller.acting, wanted, starts.allowing_several(start) if new.several_codes else start)
 
 
 @router.get("/labellings/{labelling_id}", responses=_FOUND)
@@ -199,11 +210,12 @@ def get_labelling(caller: CallerNow, labelling_id: Id) -> LabellingState:
         record, snapshot = visible_labelling(r, caller.actor, labelling_id), r.labellings.snapshot(labelling_id)
         undo = changes.undo_state(r.label_steps.list(labelling_id), caller.actor.name)
     sizes = snapshot.partition.sizes()
-    clusters = snapshot.partition.clusters.values()
+    clusters, combined = snapshot.partition.clusters.values(), combinations(snapshot.partition)
     return LabellingState(
         labelling=record,
         clusters=[
-            LabelledCluster(number=c.number, name=c.name, size=sizes[c.number], theme=c.parent) for c in clusters
+            LabelledCluster(c.number, c.name, sizes[c.number], c.parent, sorted(combined.get(c.number, ())))
+            for c in clusters
         ],
         unassigned=sizes[UNASSIGNED],
         step=snapshot.step,
@@ -288,6 +300,15 @@ def assign(caller: CallerNow, labelling_id: Id, change: Assignment) -> Step | No
     return _do(
         caller, labelling_id, change, lambda p: op.assign(p, _ids(change.sentences), _known_cluster(p, change.cluster))
     )
+
+
+@router.post("/labellings/{labelling_id}/codes", responses=_CHANGED)
+def give_code(caller: CallerNow, labelling_id: Id, change: CodeChange) -> Step | None:
+    """Give sentences a code besides those that they have, or take it away, where the labelling allows several."""
+    session, turn = _session(caller, labelling_id), coding.remove_code if change.remove else coding.add_code
+    code = _known_cluster(session.partition, change.code)
+    made = turn(session.partition, _ids(change.sentences), code, session.next_number)
+    return _store_change(session, change, made)
 
 
 @router.post("/labellings/{labelling_id}/unassign", responses=_CHANGED)

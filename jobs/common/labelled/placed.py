@@ -115,7 +115,8 @@ def coded_by_machine(
     record: LabellingRecord, state: Partition, numbers: Ids, coder: str, **about: Any
 ) -> tuple[Partition, dict[str, Any]]:
     """Return what a labelling of a model begins with, and its origin: codes (n,) by the codebook of a labelling."""
-    codebook = {key: entry for key, entry in state.entries.items() if key[0] is EntryKind.CODE}
+    kept = (EntryKind.CODE, EntryKind.CODES)
+    codebook = {key: entry for key, entry in state.entries.items() if key[0] in kept}
     begun = replace(state, numbers=numbers, uncertain=np.zeros(len(numbers), np.bool_), notes={}, entries=codebook)
     origin = {"from": MODEL, "name": record.name, MAKER: [Source.MACHINE.value, coder], **about}
     return begun, origin | ({"task": record.origin["task"]} if "task" in record.origin else {})

@@ -15,8 +15,9 @@ import numpy as np
 from themescope.core.columns import ColumnType, as_text, plain_values
 from themescope.core.errors import DataError
 from themescope.core.estimates.shares import CodedUnits
+from themescope.core.labelling.code_sets import code_clusters, code_names, has_code
 from themescope.core.labelling.markup import counted
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.partition import Partition
 from themescope.core.metrics.crosstabs import periods_of, usual_period
 from themescope.core.records.stored import ColumnRecord, CorpusRecord, LabellingRecord
 from themescope.core.types import Floats, Ids
@@ -100,24 +101,29 @@ def open_study(r: Unit, labellings: Sequence[LabellingRecord], machine: Labellin
     return Study(corpus, tuple(labellings), codes, ids, articles, documents, labels, shares, coder, known, tuple(notes))
 
 
-def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Ids, list[str]]:
-    """Return the sentences that people labelled, the place of each one's code among the names, -1: none; the names."""
+def _labels(r: Unit, record: LabellingRecord) -> tuple[Ids, Floats, list[str]]:
+    """Return the m sentences that people labelled, the (m, k) codes that they gave them (0 or 1), and their names."""
     partition = r.labellings.snapshot(record.id).partition
     ids = judged_sentences(r, record, partition)
-    numbers = np.array(sorted(partition.clusters), np.int64)
-    of = partition.numbers[partition.rows(ids)]
-    place = np.where(of == UNASSIGNED, -1, np.searchsorted(numbers, of))
-    return ids, place, [partition.clusters[number].name for number in numbers.tolist()]
+    return ids, *_given(partition, ids)
 
 
-def _mean(ids: Ids, given: Sequence[tuple[Ids, Ids, list[str]]], codes: Sequence[str]) -> Floats:
+def _given(partition: Partition, ids: Ids) -> tuple[Floats, list[str]]:
+    """Return the (m, k) codes of sentences, 0 or 1, and the names of the codes."""
+    listed = code_clusters(partition)
+    of = partition.only(ids)
+    columns = [has_code(of, number) for number in listed]
+    return np.array(columns, np.float64).reshape(len(listed), len(ids)).T, [code.name for code in listed.values()]
+
+
+def _mean(ids: Ids, given: Sequence[tuple[Ids, Floats, list[str]]], codes: Sequence[str]) -> Floats:
     total, people = np.zeros((len(ids), len(codes))), np.zeros(len(ids))
-    for known, place, names in given:
-        column = np.array([codes.index(name) for name in names] or [0], np.int64)
+    for known, codings, names in given:
         inside = np.isin(known, ids)
-        rows, place = np.searchsorted(ids, known[inside]), place[inside]
+        rows = np.searchsorted(ids, known[inside])
         people[rows] += 1
-        total[rows[place >= 0], column[place[place >= 0]]] += 1
+        for column, name in enumerate(names):
+            total[rows, codes.index(name)] += codings[inside, column]
     with np.errstate(invalid="ignore"):
         return np.asarray(total / np.where(people, people, np.nan)[:, None])
 
@@ -129,22 +135,23 @@ def _coded(
     if machine is not None:
         partition = r.labellings.snapshot(machine.id).partition
         ids = coded_sentences(r, machine, partition)
-        place = {number: codes.index(c.name) for number, c in partition.clusters.items() if c.name in codes}
+        codings, called = _given(partition, ids)
         found = np.zeros((len(ids), len(codes)))
-        for row, number in enumerate(partition.numbers[partition.rows(ids)].tolist()):
-            if number in place:
-                found[row, place[number]] = 1
+        for column, name in enumerate(called):
+            if name in codes:
+                found[:, codes.index(name)] = codings[:, column]
         return ids, found, machine.name, []
     for record in labellings:
         stored = r.predictions.newest(record.id)
         if stored is None:
             continue
-        names = {number: cluster.name for number, cluster in r.labellings.clusters(record.id).items()}
+        names = code_names(r.labellings.snapshot(record.id).partition)
         ids, probabilities = r.predictions.values(stored.id)
         found = np.zeros((len(ids), len(codes)))
         for column, number in enumerate(stored.codes):
-            if names.get(number) in codes:
-                found[:, codes.index(names[number])] += probabilities[:, column]
+            for name in names.get(number, ()):  # of a combination, each of its codes
+                if name in codes:
+                    found[:, codes.index(name)] += probabilities[:, column]
         return ids, np.clip(found, 0, 1), f"a classifier on the vectors of {stored.model}", []
     return None, None, "", [NO_MACHINE]
 

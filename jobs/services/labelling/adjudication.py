@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from themescope.core.labelling.partition import Partition
+from themescope.core.labelling.code_sets import ALLOWED, allows_several, code_clusters, coded, holding
+from themescope.core.labelling.partition import Entry, EntryKind, Partition, start
 from themescope.core.labelling.provenance import Source
 from themescope.core.types import Floats, Ids, Labels
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store, Unit
 from themescope.jobs.common.labelled.placed import gold_labels, joint_provenance
 from themescope.jobs.services.labelling.agreement import coded_text
-from themescope.jobs.services.labelling.starts import Begin, Beginning, from_labels
+from themescope.jobs.services.labelling.starts import Begin, Beginning, clusters, from_labels
 
 if TYPE_CHECKING:
     from themescope.core.labelling.consensus import CoAssignment
@@ -160,6 +161,8 @@ def gold_votes(labels: Sequence[Labels], placed: Sequence[Mask], placed_only: bo
 def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, gold_id: int | None = None) -> Begin:
     """Return the consensus of labellings, from the posterior if it is defined, or else the majority of their votes.
 
+    Where several codes per sentence are allowed, a sentence has each code that more than half of its people gave it.
+
     Sentences that people put into different clusters, none of which is clearly the most probable, are marked
     uncertain; ties of a majority begin unassigned and marked. ``placed_only`` is that of :func:`gold_votes`. The labels
     of ``gold_id`` are known to be right.
@@ -174,6 +177,8 @@ def from_adjudication(labelling_ids: Sequence[int], placed_only: bool = False, g
             made = joint_provenance(r, records, ids)
         labels = gold_votes([coder.labels for coder in coders], [coder.placed for coder in coders], placed_only)
         states = [coder.state for coder in coders]
+        if any(map(allows_several, states)):
+            return _code_by_code(labels, states, ids, [record.name for record in records])._replace(labels=made)
         names = [{number: cluster.name for number, cluster in state.clusters.items()} for state in states]
         origin: dict[str, Any] = {"from": "adjudication", "of": [record.name for record in records]}
         known = (gold >= 0).any()
@@ -200,6 +205,25 @@ def gold_on(r: Unit, gold_id: int | None, ids: Ids) -> tuple[Labels, Mapping[int
     known = gold_labels(r, gold_id)
     labels[:] = [known.get(int(id), -1) for id in ids]
     return labels, {number: cluster.name for number, cluster in r.labellings.clusters(gold_id).items()}
+
+
+def _code_by_code(labels: Sequence[Labels], states: Sequence[Partition], ids: Ids, of: Sequence[str]) -> Beginning:
+    """Return the codes, joined by name, that more than half of the people gave; with half, a sentence is uncertain."""
+    names = list(dict.fromkeys(c.name for state in states for c in code_clusters(state).values()))
+    votes, people = np.zeros((len(ids), len(names)), np.int64), np.zeros(len(ids), np.int64)
+    for own, state in zip(labels, states, strict=True):
+        people += own >= 0
+        for number, code in code_clusters(state).items():
+            votes[:, names.index(code.name)] += np.isin(own, holding(state, number))
+    given, tied = 2 * votes > people[:, None], (2 * votes == people[:, None]) & (votes > 0)
+    numbered = clusters(names)
+    first = start(ids, None, numbered)
+    first = replace(first, entries={(EntryKind.CODES, ALLOWED): Entry()}, uncertain=tied.any(axis=1))
+    wanted = {
+        id: frozenset(numbered[at].number for at in np.flatnonzero(row))
+        for id, row in zip(ids.tolist(), given, strict=True)
+    }
+    return Beginning(coded(first, wanted), {"from": "adjudication", "of": list(of), "method": "majority of each code"})
 
 
 def _majority(

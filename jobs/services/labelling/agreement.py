@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from themescope.core.errors import UnknownNameError
 from themescope.core.labelling.agreement import common_codes
+from themescope.core.labelling.code_sets import CodeSet, combinations
 from themescope.core.labelling.partition import Partition
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Ids, Labels, Sentence
@@ -36,6 +37,11 @@ class Coder:
     """(n,) mask of the sentences marked as uncertain."""
     names: Mapping[int, str]
     """Number → name of the clusters, of sub-themes with the name of their theme."""
+
+    @property
+    def sets(self) -> Mapping[int, CodeSet]:
+        """Return the codes of the clusters that are combinations."""
+        return combinations(self.state)
 
     @property
     def machine(self) -> bool:
@@ -141,8 +147,8 @@ def _copy(coder: Coder, other: Coder) -> str:
     both = coder.placed & other.placed
     if both.sum() < COPIED:
         return ""
-    found = common_codes([coder.judged, other.judged], [coder.names, other.names])
-    return reason if found is not None and (found[0][0] == found[0][1])[both].all() else ""
+    found = common_codes([coder.judged, other.judged], [coder.names, other.names], [coder.sets, other.sets])
+    return reason if found is not None and (found.labels[0] == found.labels[1])[both].all() else ""
 
 
 def known_labelling(r: Unit, labelling_id: int) -> LabellingRecord:

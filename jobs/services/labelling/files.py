@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from themescope.core.errors import DataError, ReadError, StoreError
+from themescope.core.labelling.code_sets import code_names
 from themescope.core.labelling.provenance import Source
 from themescope.core.readers.tables import Sheet, one_line
 from themescope.core.records.answers import LocatedSentence
@@ -50,7 +51,9 @@ HEADER = (
     "probability",
     "changed",
 )
-"""Columns of the current state. The theme is that of which the cluster is a sub-theme; it is empty for a theme.
+"""Columns of the current state. Several codes are a JSON list in the column cluster, which imports read.
+
+The theme is that of which the cluster is a sub-theme; it is empty for a theme.
 
 Source ("human", "machine" or "imported"), coder and probability are those of the label; empty for an unassigned one.
 """
@@ -107,7 +110,10 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         changed = {step.id: step.when.isoformat() for step in r.label_steps.list(labelling_id)}
     p, versions = snapshot.partition, snapshot.versions
     themes = {None: ""} | {number: cluster.name for number, cluster in p.clusters.items()}
-    names = {number: (cluster.name, themes[cluster.parent]) for number, cluster in p.clusters.items()}
+    called = {
+        number: json.dumps(codes, ensure_ascii=False) for number, codes in code_names(p).items() if len(codes) > 1
+    }
+    names = {n: (called.get(n, cluster.name), themes[cluster.parent]) for n, cluster in p.clusters.items()}
 
     def row(sentence: LocatedSentence, at: int) -> Row:
         number = int(p.numbers[at])
@@ -117,6 +123,43 @@ def row_parts(store: Store, labelling_id: int) -> Iterator[list[Row]]:
         return (*place_cells(sentence), name, number, theme, mark, note, *made.cells(at), when)
 
     return sentence_parts(store, p.ids, row)
+
+
+LABEL_STUDIO, DOCCANO = "label-studio", "doccano"
+
+
+def label_studio(store: Store, labelling_id: int) -> str:
+    """Return the current state as tasks of Label Studio (JSON): a choice of codes for each sentence."""
+    about = {"from_name": "codes", "to_name": "text", "type": "choices"}
+    tasks = []
+    for sentence, codes, note, uncertain in _coded(store, labelling_id):
+        place = dict(zip(PLACE, place_cells(sentence), strict=True))
+        data = {"text": place.pop("sentence"), **place, "note": note, "uncertain": uncertain}
+        made = [{"result": [{**about, "value": {"choices": codes}}]}] if codes else []
+        tasks.append({"id": sentence.id, "data": data, "annotations": made})
+    return json.dumps(tasks, ensure_ascii=False, indent=1)
+
+
+def doccano(store: Store, labelling_id: int) -> str:
+    """Return the current state as JSON lines of doccano, with notes as comments."""
+    lines = (
+        {"id": sentence.id, "text": sentence.text, "label": codes, "Comments": [note] if note else []}
+        for sentence, codes, note, _ in _coded(store, labelling_id)
+    )
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def _coded(store: Store, labelling_id: int) -> Iterator[tuple[LocatedSentence, list[str], str, bool]]:
+    """Yield the sentences of a labelling with their codes, note and mark."""
+    with store.reading() as r:
+        p = r.labellings.snapshot(labelling_id).partition
+    names = code_names(p)
+
+    def one(sentence: LocatedSentence, at: int) -> Row:
+        return sentence, [*names[int(p.numbers[at])]], p.notes.get(sentence.id, ""), bool(p.uncertain[at])
+
+    for part in sentence_parts(store, p.ids, one):
+        yield from part
 
 
 def place_cells(sentence: LocatedSentence) -> Row:

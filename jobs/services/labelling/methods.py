@@ -148,7 +148,8 @@ def facts_of(store: Store, labelling_ids: Sequence[int], epsilon: float = 0.15) 
         training = _training(r, records)
         gold = [gold_on(r, task.gold_id, text.ids)[0] for task in tasks]
     judged, several = [coder.judged for coder in text.coders], len(records) > 1
-    coding = agreement_on_codes(judged, [c.names for c in text.coders], text.articles) if several else None
+    names, sets = [c.names for c in text.coders], [c.sets for c in text.coders]
+    coding = agreement_on_codes(judged, names, text.articles, sets=sets) if several else None
     partitions = several and coding is None
     shares = corpus_shares(corpus)
     counted, undone = _steps(histories)
@@ -188,6 +189,7 @@ def _machines(text: CodedText, epsilon: float) -> tuple[MachineFact, ...]:
             replacement_test(
                 [coder.judged for coder in people], machine.judged,
                 [coder.names for coder in (*people, machine)], machine.abstained, epsilon,
+                [coder.sets for coder in (*people, machine)],
             ) if len(people) > 1 else None,
         )
         for machine in text.coders

@@ -17,6 +17,7 @@ import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Step, apply
+from themescope.core.labelling.code_sets import code_names, coded
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.portable import PortableCode, one_line
 from themescope.core.labelling.codebook.qda_project import (
@@ -32,7 +33,7 @@ from themescope.core.labelling.codebook.qda_project import (
 )
 from themescope.core.labelling.codebook.qda_reader import ProjectReader
 from themescope.core.labelling.operations import NOTE_LIMIT
-from themescope.core.labelling.partition import UNASSIGNED, Partition, start
+from themescope.core.labelling.partition import Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, of_rows
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import ArticleRecord, LabellingRecord
@@ -75,7 +76,7 @@ def _sources(
     made: Provenance,
 ) -> Iterator[TextSource]:
     """Yield the text of each article with its coded and noted sentences; each is read in a transaction of its own."""
-    p = snapshot.partition
+    p, names = snapshot.partition, code_names(snapshot.partition)
     rows = {id: row for row, id in enumerate(p.ids.tolist())}
     for article in articles:
         with store.reading() as r:
@@ -87,7 +88,7 @@ def _sources(
             if row is None:
                 continue
             number, note = int(p.numbers[row]), p.notes.get(sentence.id, "")
-            placed = () if number == UNASSIGNED else (p.clusters[number].name,)
+            placed = names[number]
             step = steps.get(int(snapshot.versions[row]))
             who, when = (step.person, step.when) if step else (record.owner, record.created)
             source, coder, sure = made.cells(row)
@@ -118,7 +119,7 @@ class ProjectPlan:
     lost: int
     """Number of passages without a sentence."""
     several: int
-    """Number of sentences with several codes, of which the one with the longest selection is kept."""
+    """Number of sentences with several codes, all of which are kept."""
     missing: int
     """Number of example sentences that were not found."""
     account: ReadAccount
@@ -144,11 +145,10 @@ class _Matching:
         self._ids: list[int] = []
         self._articles: set[int] = set()
         self._unmatched: list[str] = []
-        self._best: dict[int, tuple[int, int]] = {}
-        """Sentence → (number of characters of the selection in it, index of the code)."""
+        self._given: dict[int, dict[int, int]] = {}
+        """Sentence → index of each of its codes → number of characters of the longest selection in it."""
         self._makers: dict[int, tuple[Maker, float | None]] = {}
-        self._several: dict[int, tuple[str, str]] = {}
-        """Sentence with several codes → its place and text."""
+        """Sentence → who gave it the code with the longest selection."""
         self._notes: dict[int, list[str]] = {}
         self._uncertain: set[int] = set()
         self._passages = self._partly = self._lost = 0
@@ -170,14 +170,15 @@ class _Matching:
             named = self._names(source.codes)
             self._account.change("code of a whole text, given to its sentences that have no other", source.name, named)
             for sentence in sentences:
-                self._take(source, sentence, 0, QdaSpan(0, 0, source.codes, maker=Maker(Source.IMPORTED)))
+                if sentence.id not in self._given:
+                    self._take(sentence, 0, QdaSpan(0, 0, source.codes, maker=Maker(Source.IMPORTED)))
 
     def _add_passage(self, source: TextSource, one: QdaSpan, sentences: list[Sentence], spans: Spans) -> None:
         """Take over a passage for the sentences of which it has half, otherwise for the one of which it has most."""
         covered = spans.covered(one.start, one.end)
         taken = covered or sorted(spans.touched(one.start, one.end), key=lambda part: -part[1])[:1]
         for row, common, *_ in taken:
-            self._take(source, sentences[row], common, one)
+            self._take(sentences[row], common, one)
         text = source.text[one.start : one.end]
         if covered and 2 * sum(common for _, common in covered) >= len(text.strip()):
             return
@@ -228,14 +229,13 @@ class _Matching:
                 article.id: _flat(found[0].text) for article, _, found in r.corpora.iterate(self._corpus_id) if found
             }
 
-    def _take(self, source: TextSource, sentence: Sentence, common: int, one: QdaSpan) -> None:
+    def _take(self, sentence: Sentence, common: int, one: QdaSpan) -> None:
         id = sentence.id
-        for code in one.codes:
-            known = self._best.get(id)
-            if known is not None and known[1] != int(code):
-                self._several[id] = f"{source.name}, sentence {sentence.position + 1:,}", sentence.text
-            if known is None or common > known[0]:
-                self._best[id], self._makers[id] = (common, int(code)), (one.maker, one.probability)
+        given = self._given.setdefault(id, {}) if one.codes else {}
+        if one.codes and common > max(given.values(), default=-1):
+            self._makers[id] = one.maker, one.probability
+        for code in map(int, one.codes):
+            given[code] = max(common, given.get(code, 0))
         if one.note:
             self._notes.setdefault(id, []).append(one.note)
         if one.uncertain:
@@ -248,12 +248,10 @@ class _Matching:
         partition, missing = self._partition()
         article = next(iter(self._articles)) if len(self._articles) == 1 else None
         account.add(self._account)
-        for id, (place, text) in self._several.items():
-            kept = self._codes[self._best[id][1]].name
-            account.change("sentence with several codes, of which one is kept", place, f"{kept}: {text}")
+        several = sum(len(given) > 1 for given in self._given.values())
         return ProjectPlan(
             name, partition, of_rows(partition.ids, self._makers), article, len(self._articles),
-            tuple(self._unmatched), self._passages, self._partly, self._lost, len(self._several), missing, account,
+            tuple(self._unmatched), self._passages, self._partly, self._lost, several, missing, account,
         )  # fmt: skip
 
     def _partition(self) -> tuple[Partition, int]:
@@ -265,12 +263,10 @@ class _Matching:
             adopted = book.adopt(bare, self._codes, finder(self._store, bare.ids, self._codes), 1)
             numbers, missing = adopted.numbers, adopted.missing
             bare = apply(bare, adopted.operation.change_set)
-        placed = bare.numbers.copy()
-        ids = np.array(sorted(self._best), dtype=np.int64)
-        placed[bare.rows(ids)] = [numbers[self._best[int(id)][1]] for id in ids]
+        bare = coded(bare, {id: frozenset(numbers[code] for code in given) for id, given in self._given.items()})
         notes = {id: "\n\n".join(dict.fromkeys(texts))[:NOTE_LIMIT] for id, texts in self._notes.items()}
         uncertain = np.isin(bare.ids, sorted(self._uncertain))
-        return replace(bare, numbers=placed, notes=notes, uncertain=uncertain), missing
+        return replace(bare, notes=notes, uncertain=uncertain), missing
 
 
 def write_texts(path: Path, out: Path) -> int:

@@ -29,8 +29,10 @@ from themescope.core.labelling.changes import (
     rewind,
     undo_state,
 )
+from themescope.core.labelling.code_sets import allows_several
+from themescope.core.labelling.coding import onto
 from themescope.core.labelling.hierarchy import ClusterGroup, with_sub_themes
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
 from themescope.core.labelling.provenance import back_to
 from themescope.core.records.stored import LabellingRecord, ModelRecord
 from themescope.core.types import Ids, Matrix
@@ -177,6 +179,20 @@ class LabellingSession:
         return self._write(Draft(kind, target.operation, target.summary, self.person, step_id), change_set)
 
     def _write(self, draft: Draft, change_set: ChangeSet) -> Step:
+        try:
+            return self._append(draft, change_set)
+        except StaleChangeError:
+            if not allows_several(self.partition):
+                raise
+            with self._store.reading() as r:
+                now = r.labellings.snapshot(self.record.id)
+            again = onto(now.partition, change_set, now.issued + 1)
+            if again is None:
+                raise
+            self.sync()
+            return self._append(draft, again)
+
+    def _append(self, draft: Draft, change_set: ChangeSet) -> Step:
         with self._store.writing() as w:
             step, written = w.label_steps.append(self.record.id, draft, change_set, self.snapshot)
             alone = w.label_steps.list(self.record.id, after=self.snapshot.step) == [step]
@@ -299,7 +315,7 @@ def suggested_groups(partition: Partition, texts: Mapping[int, str], found: Cent
     named: list[ClusterGroup] = []
     known = partition
     for group, name in zip(numbers, _names(partition, texts, [list(group) for group in numbers]), strict=True):
-        free = op.free_name(known, name or "Theme")
+        free = free_name(known, name or "Theme")
         known = known.with_clusters({**known.clusters, -2 - len(named): replace(known.clusters[group[0]], name=free)})
         named.append(ClusterGroup(free, group))
     return named
@@ -311,7 +327,7 @@ def keyword_names(partition: Partition, texts: Mapping[int, str], numbers: Seque
     known = dict(partition.clusters)
     for number, name in zip(numbers, _names(partition, texts, [[n] for n in numbers]), strict=True):
         own = known.pop(number)
-        free = op.free_name(partition.with_clusters(known), name or own.name)
+        free = free_name(partition.with_clusters(known), name or own.name)
         found[number], known[number] = free, replace(own, name=free)
     return found
 

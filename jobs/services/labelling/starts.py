@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from themescope.core.errors import DataError
+from themescope.core.labelling.changes import apply
+from themescope.core.labelling.coding import allow_several
 from themescope.core.labelling.partition import COLOURS, UNASSIGNED, Cluster, Partition, start
 from themescope.core.labelling.provenance import Maker, Provenance, Source, uniform
 from themescope.core.records.stored import LabellingRecord
@@ -51,6 +53,17 @@ def begin(store: Store, new: NewLabelling, initial: Begin) -> LabellingRecord:
     with store.writing() as w:
         named = replace(new, name=w.labellings.usable_name(new.name), origin=origin)
         return w.labellings.create(named, partition, labels)
+
+
+def allowing_several(initial: Begin) -> Begin:
+    """Return an initial state with several codes per sentence allowed."""
+
+    def begun(store: Store, new: NewLabelling) -> Beginning:
+        found = initial(store, new)
+        allowed = apply(found.partition, allow_several(found.partition, True).change_set)
+        return found._replace(partition=allowed)
+
+    return begun
 
 
 def from_nothing(store: Store, new: NewLabelling) -> Beginning:

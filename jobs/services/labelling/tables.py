@@ -13,7 +13,8 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from themescope.core.errors import DataError, UnknownNameError
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, start
+from themescope.core.labelling.code_sets import coded
+from themescope.core.labelling.partition import Cluster, start
 from themescope.core.labelling.provenance import Maker, Source, of_rows
 from themescope.core.readers.tables import Sheet, likely_column, one_line, raw_cell
 from themescope.core.text.cleaning import comparable
@@ -66,8 +67,8 @@ class Plan:
 
     names: tuple[str, ...]
     """Names of the clusters, in the order of the table."""
-    placed: Mapping[int, int]
-    """Sentence id → index of its cluster, :data:`UNASSIGNED` for none."""
+    placed: Mapping[int, frozenset[int]]
+    """Sentence id → indices of its clusters; none for an unassigned one."""
     notes: Mapping[int, str]
     themes: Mapping[str, str]
     """Name of a cluster → name of its theme, for sub-themes."""
@@ -83,10 +84,13 @@ class Plan:
     """Rows that match several sentences."""
     contradicting: tuple[RowProblem, ...]
     """Rows that contradict an earlier row."""
-    several: tuple[RowProblem, ...] = ()
-    """Rows with several labels, of which the first is taken."""
     remarks: tuple[str, ...] = ()
     """Cells that are read otherwise than they stand there."""
+
+    @property
+    def several(self) -> int:
+        """Return the number of sentences with several codes, all of which are kept."""
+        return sum(len(places) > 1 for places in self.placed.values())
 
     @property
     def problems(self) -> list[RowProblem]:
@@ -134,9 +138,18 @@ def hides_makers(sheet: Sheet) -> bool:
 
 
 def plan(
-    store: Store, corpus_id: int, article_id: int | None, sheet: Sheet, columns: LabelColumns, together: bool = False
+    store: Store,
+    corpus_id: int,
+    article_id: int | None,
+    sheet: Sheet,
+    columns: LabelColumns,
+    together: bool = False,
+    several: bool = False,
 ) -> Plan:
     """Match each row to a sentence; with ``together``, a text assigns all sentences that have it.
+
+    Of several rows of a sentence with different codes, the later ones contradict the first, unless with ``several`` the
+    sentence has all of these codes. All codes of one cell are kept.
 
     Raises ``UnknownNameError`` if a column does not exist, and ``DataError`` if a required column is missing, there are
     too many rows, sentences or clusters, or no row matches.
@@ -144,7 +157,7 @@ def plan(
     _check(sheet, columns)
     with store.reading() as r:
         sentences = starts.sentences_of(r, corpus_id, article_id)
-    return _Planner(sentences, columns, together).plan(sheet)
+    return _Planner(sentences, columns, together, several).plan(sheet)
 
 
 def from_plan(found: Plan, origin: str, machine: bool = False) -> starts.Begin:
@@ -153,10 +166,8 @@ def from_plan(found: Plan, origin: str, machine: bool = False) -> starts.Begin:
     def initial(store: Store, new: NewLabelling) -> starts.Beginning:
         with store.reading() as r:
             ids = [s.id for s in starts.sentences_of(r, new.corpus_id, new.article_id)]
-        places = [found.placed.get(id, UNASSIGNED) for id in ids]
-        numbers = [UNASSIGNED if place == UNASSIGNED else place + 1 for place in places]
-        first = start(ids, numbers, _clusters(found))
-        first = replace(first, notes=dict(found.notes))
+        first = replace(start(ids, None, _clusters(found)), notes=dict(found.notes))
+        first = coded(first, {id: frozenset(place + 1 for place in places) for id, places in found.placed.items()})
         about: dict[str, Any] = {"from": "table", "name": origin}
         if machine:
             about[MAKER] = [Source.MACHINE.value, origin]
@@ -210,8 +221,9 @@ def _check(sheet: Sheet, columns: LabelColumns) -> None:
 
 
 class _Planner:
-    def __init__(self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool) -> None:
+    def __init__(self, sentences: Sequence[Sentence], columns: LabelColumns, together: bool, several: bool) -> None:
         self._columns, self._together, self._total = columns, together, len(sentences)
+        self._several = several
         self._texts = {s.id: one_line(s.text) for s in sentences}
         self._by_text: dict[str, list[int]] = {}
         self._by_form: dict[str, list[int]] = {}
@@ -221,7 +233,7 @@ class _Planner:
         self._queues: dict[str, deque[int]] = {}
         """Text of as many rows as sentences → sentences that wait for a row."""
         self._names: dict[str, int] = {}
-        self._placed: dict[int, int] = {}
+        self._placed: dict[int, frozenset[int]] = {}
         self._by_row: dict[int, int] = {}
         self._notes: dict[int, str] = {}
         self._makers: dict[int, tuple[Maker, float | None]] = {}
@@ -232,7 +244,6 @@ class _Planner:
         labels, column = labels_of(sheet), self._columns.cluster
         found = [labels(cell) for cell in sheet.column(column)]
         numbers_only = all(_NUMBER.fullmatch(label) for labels in found for label in labels)
-        several: list[RowProblem] = []
         nothing = Counter(cell for cell in sheet.column(column) if cell.lower() in NOTHING)
         self._queues = self._one_by_one(sheet)
         missing: list[RowProblem] = []
@@ -240,8 +251,7 @@ class _Planner:
         contradicting: list[RowProblem] = []
         for number, cells, names in zip(sheet.numbers, sheet.rows, found, strict=True):
             names = [name for name in names if not (numbers_only and name == _OUTLIER)]
-            cluster, *others = names or [""]
-            row = dict(zip(sheet.columns, cells, strict=True)) | {column: cluster}
+            row = dict(zip(sheet.columns, cells, strict=True))
             text = row.get(self._columns.text, "")
             ids, why = self._meant(row.get(self._columns.id, ""), text)
 
@@ -252,12 +262,10 @@ class _Planner:
                 missing.append(problem(why))
             elif len(ids) > 1 and not self._together:
                 ambiguous.append(problem(f"{len(ids)} sentences have this text: {EACH_OR_ALL}"))
-            elif earlier := self._theme(number, row):
+            elif earlier := self._theme(number, names, row):
                 contradicting.append(problem(f"row {earlier} puts this cluster under another theme"))
-            elif earlier := self._place(number, ids, row):
+            elif earlier := self._place(number, ids, names, row):
                 contradicting.append(problem(f"row {earlier} assigns this sentence to another cluster"))
-            elif others:
-                several.append(problem(f"has several labels, of which “{cluster}” is taken"))
         self._check_clusters()
         rows = len(sheet.rows) - len(missing) - len(ambiguous) - len(contradicting)
         if not rows:
@@ -268,9 +276,7 @@ class _Planner:
         remarks = [f"{n:,} × “{cell}” is read as unassigned" for cell, n in nothing.items()]
         if numbers_only and (outliers := sum(names == [_OUTLIER] for names in found)):
             remarks.append(f"{outliers:,} × “{_OUTLIER}” is read as unassigned")
-        return Plan(
-            tuple(self._names), self._placed, *about, rows, self._total, *problems, tuple(several), tuple(remarks)
-        )
+        return Plan(tuple(self._names), self._placed, *about, rows, self._total, *problems, tuple(remarks))
 
     def _one_by_one(self, sheet: Sheet) -> dict[str, deque[int]]:
         """Return the sentences of the texts that occur several times, and in as many rows."""
@@ -293,28 +299,32 @@ class _Planner:
             return exact or self._by_form.get(form) or self._by_form.get(comparable(text)) or [], _NOT_FOUND
         return [], f"no sentence has the id {id[:20]!r}" if id else "the row has no sentence"
 
-    def _theme(self, number: int, row: Mapping[str, str]) -> int:
-        """Remember the theme of the cluster of a row; return the number of an earlier row that differs, else 0."""
-        name, theme = row[self._columns.cluster], row.get(self._columns.theme, "")
-        known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
-        return earlier if name and known != (theme if theme != name else "") else 0
+    def _theme(self, number: int, names: Sequence[str], row: Mapping[str, str]) -> int:
+        """Remember the theme of the cluster of a row; return the number of an earlier row that differs, else 0.
 
-    def _place(self, number: int, ids: list[int], row: Mapping[str, str]) -> int:
+        A row with several clusters says nothing about their themes.
+        """
+        if len(names) != 1:
+            return 0
+        (name,), theme = names, row.get(self._columns.theme, "")
+        known, earlier = self._themes.setdefault(name, (theme if theme != name else "", number))
+        return earlier if known != (theme if theme != name else "") else 0
+
+    def _place(self, number: int, ids: list[int], names: Sequence[str], row: Mapping[str, str]) -> int:
         """Assign the sentences of a row; return the number of an earlier row that contradicts it, else 0."""
-        name = row[self._columns.cluster]
-        place = self._names.get(name, len(self._names)) if name else UNASSIGNED
-        other = next((i for i in ids if self._placed.get(i, place) != place), None)
-        if other is not None:
+        new = {name: len(self._names) + at for at, name in enumerate(name for name in names if name not in self._names)}
+        places = frozenset(self._names.get(name, new.get(name, 0)) for name in names)
+        other = next((id for id in ids if self._placed.get(id, places) != places), None)
+        if other is not None and not self._several:
             return self._by_row[other]
-        if name:
-            self._names.setdefault(name, place)
+        self._names |= new
         note = row.get(self._columns.note, "")
         for id in ids:
-            self._placed[id] = place
+            self._placed[id] = self._placed.get(id, frozenset()) | places
             self._by_row.setdefault(id, number)
             if note:
                 self._notes.setdefault(id, note)
-            if name and (self._columns.source or self._columns.coder):
+            if names and (self._columns.source or self._columns.coder):
                 self._makers.setdefault(id, self._maker(row))
         return 0
 

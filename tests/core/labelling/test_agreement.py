@@ -14,6 +14,7 @@ from themescope.core.labelling.agreement import (
     replacement_test,
 )
 from themescope.core.metrics.alternative_annotator import Decision
+from themescope.core.metrics.coding_agreement import set_alpha
 
 
 def labels(*values: int) -> np.ndarray:
@@ -113,7 +114,7 @@ def test_clusters_with_the_same_name_are_one_code_whatever_their_numbers_are() -
     a, b = labels(1, 1, 2, 2, 3, -1), labels(7, 7, 5, 5, 7, 7)
     found = common_codes([a, b], [CODES, {7: " politics", 5: "Religion"}])
     assert found is not None
-    (first, second), codes, own = found
+    (first, second), codes, own = found.labels, found.names, found.own
     assert first.tolist() == [0, 0, 1, 1, 2, -1] and second.tolist() == [0, 0, 1, 1, 0, 0]
     assert codes == ["Politics", "Religion", "Economy"] and own == ["Economy"]
 
@@ -146,6 +147,23 @@ def test_each_code_is_compared_with_all_others() -> None:
     kappas = {name: code.kappa.estimate.value for name, code in by_name.items() if code.kappa.estimate is not None}
     # Religion: equal 4 of 6, expected (2·2 + 4·4)/36, so kappa = (24 - 20)/(36 - 20).
     assert kappas == pytest.approx({"Politics": 1.0, "Religion": 0.25, "Economy": 0.25})
+
+
+def test_sets_of_codes_are_compared_whatever_their_clusters_are_called() -> None:
+    """Ada's 4 and Ben's 9 are Politics and Religion; alpha is that of the sets, and a code is given or not."""
+    a, b = labels(1, 4, 2, 3, 4), labels(1, 1, 2, 9, 9)
+    names = [CODES | {4: "Politics + Religion"}, CODES | {9: "Religion + Politics"}]
+    found = agreement_on_codes([a, b], names, ONE[:5], sets=[{4: frozenset({1, 2})}, {9: frozenset({2, 1})}])
+    assert found is not None and found.several and found.observed == pytest.approx(3 / 5)
+    p, r, e = (frozenset({code}) for code in (0, 1, 2))
+    expected = set_alpha([[p, p | r, r, e, p | r], [p, p, r, p | r, p | r]])
+    assert found.alpha.estimate is not None and expected.estimate is not None
+    assert found.alpha.estimate.value == pytest.approx(expected.estimate.value)
+    counts = {code.name: (code.counts, code.both) for code in found.codes}
+    assert counts == {"Politics": ((3, 4), 3), "Religion": ((3, 3), 2), "Economy": ((1, 0), 0)}
+    assert [code.name for code in found.codes if code.alpha.estimate and code.alpha.estimate.value == 1] == []
+    alone = agreement_on_codes([a, b], names, ONE[:5])
+    assert alone is None or not alone.several
 
 
 def test_intervals_are_drawn_over_articles_if_there_are_enough() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from themescope.core.errors import DataError, DuplicateNameError, ThemescopeError
-from themescope.core.labelling import hierarchy
+from themescope.core.labelling import coding, hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import (
     ChangeSet,
@@ -29,8 +29,19 @@ from themescope.core.labelling.changes import (
     undo_state,
 )
 from themescope.core.labelling.cluster_changes import ClusterChanges
+from themescope.core.labelling.code_sets import broken, combinations
 from themescope.core.labelling.metric_learning import stop_metric, use_metric
-from themescope.core.labelling.partition import UNASSIGNED, Cluster, Entry, EntryKind, Partition, misplaced, start
+from themescope.core.labelling.partition import (
+    UNASSIGNED,
+    Cluster,
+    Entry,
+    EntryKind,
+    Partition,
+    free_colour,
+    free_name,
+    misplaced,
+    start,
+)
 from themescope.core.labelling.suggestions import adopted
 from themescope.core.types import Ids
 
@@ -51,7 +62,9 @@ def check(first: Partition, partition: Partition) -> None:
     assert set(partition.numbers.tolist()) <= {*partition.clusters, UNASSIGNED}
     assert set(partition.notes) <= ids
     assert sum(partition.sizes().values()) == len(ids)
-    assert not misplaced(partition.clusters)
+    assert not misplaced(partition.clusters) and not broken(partition.clusters, partition.entries)
+    made = [*combinations(partition).values()]
+    assert len({*made}) == len(made)
     assert len({cluster.name for cluster in partition.clusters.values()}) == len(partition.clusters)
     assert all(set(entry.sentences) <= ids for entry in partition.entries.values())
     totals = hierarchy.total_sizes(partition)
@@ -129,6 +142,11 @@ intentions: st.SearchStrategy[Choose] = st.one_of(
     st.builds(lambda c, i: lambda p, n: reclustered(p, c, np.sort(i), n), some_labels, some),
     st.builds(lambda t, c: lambda p, n: with_metric(p, t, c, n), text, some_labels),
     st.builds(lambda: lambda p, n: stop_metric(p)),
+    st.builds(lambda a: lambda p, n: coding.allow_several(p, a), st.booleans()),
+    st.builds(lambda i, w: lambda p, n: coding.add_code(p, i, at(p, w), n), some, place),
+    st.builds(lambda i, w: lambda p, n: coding.remove_code(p, i, at(p, w), n), some, place),
+    st.builds(lambda i, w: lambda p, n: coding.toggle_code(p, i, at(p, w), n), some, place),
+    st.builds(lambda i, t: lambda p, n: coding.create_code(p, n, t, i), some, text),
 )
 
 
@@ -325,8 +343,8 @@ def test_every_person_has_their_own_undo() -> None:
 
 def test_new_clusters_take_colours_that_are_free() -> None:
     p = made()
-    assert op.free_colour(p) == 2
-    assert op.free_name(p, "History") == "History 2"
+    assert free_colour(p) == 2
+    assert free_name(p, "History") == "History 2"
 
 
 def test_a_start_is_checked() -> None:

@@ -70,6 +70,20 @@ def test_documents_are_held_out_whole() -> None:
     assert together > 0.95 and apart < 0.7
 
 
+def test_combinations_are_predicted_whole_and_measured_by_code() -> None:
+    """Class 2 is the codes 0 and 1 together: its quality counts for both, and no row of its own is reported."""
+    x, texts, codes = drawn(300)
+    codes = codes % 3
+    documents = np.arange(300)
+    classifier, report = learn(x[:150], texts[:150], codes[:150], documents[:150], x[150:], texts[150:], 0, {2: (0, 1)})
+    assert [row.code for row in report.codes] == [0, 1] and classifier.codes.tolist() == [0, 1, 2]
+    assert [row.labels for row in report.codes] == [int((codes[:150] != other).sum()) for other in (1, 0)]
+    said = classifier.held_out.argmax(1)
+    hits = ((said != 1) & (codes[:150] != 1)).sum()
+    assert report.codes[0].recall.value == pytest.approx(hits / (codes[:150] != 1).sum())
+    assert report.accuracy.value == pytest.approx((said == codes[:150]).mean(), abs=1e-9)
+
+
 def test_too_few_labels_and_a_single_code_are_refused() -> None:
     x, texts, codes = drawn(40)
     with pytest.raises(DataError, match=r"9 labels of 3 codes\. Label at least 10 sentences"):

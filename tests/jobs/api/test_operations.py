@@ -29,6 +29,7 @@ from themescope.jobs.api.routes import corpora, jobs, labellings, models, runs
 from themescope.jobs.api.routes.labellings import (
     Assignment,
     ClusterName,
+    CodeChange,
     LabellingStart,
     LabellingToCreate,
     Merge,
@@ -154,6 +155,22 @@ def test_a_program_says_that_its_labels_are_those_of_a_machine(filled: Store) ->
     machine, lea_herself = ("machine", "gpt"), ("human", "lea")
     assert [found[i] for i in range(1, 5)] == [machine, lea_herself, machine, lea_herself]
     assert [step.coder for step in labellings.list_steps(caller, id).items] == ["", "gpt", "gpt"]
+
+
+def test_a_sentence_has_several_codes_where_that_is_allowed(filled: Store) -> None:
+    caller = lea(filled)
+    new = LabellingToCreate(corpus_id=1, name="codes", start=LabellingStart.SECTIONS, several_codes=True)
+    id = labellings.create_labelling(caller, new).id
+    labellings.give_code(caller, id, CodeChange(sentences=[1], code=2))
+    state = labellings.get_labelling(caller, id)
+    (both,) = [cluster for cluster in state.clusters if cluster.codes]
+    assert both.codes == [1, 2] and both.size == 1
+    assert labellings.list_labels(caller, id, cluster=both.number).items[0].name == both.name
+    labellings.give_code(caller, id, CodeChange(sentences=[1], code=1, remove=True))
+    assert labellings.list_labels(caller, id, cluster=2).items[0].sentence.id == 1
+    one = labellings.create_labelling(caller, LabellingToCreate(corpus_id=1, name="one", start=LabellingStart.SECTIONS))
+    with pytest.raises(DataError, match="one code per sentence"):
+        labellings.give_code(caller, one.id, CodeChange(sentences=[1], code=2))
 
 
 def test_a_change_of_what_others_changed_is_a_conflict(filled: Store) -> None:

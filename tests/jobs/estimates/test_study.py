@@ -14,6 +14,7 @@ from tests.jobs.estimates.survey import DRAWN, ROWS, gold, survey, topic
 from tests.jobs.test_kinds import do
 from themescope.core.errors import DataError
 from themescope.core.estimates.shares import NOT_RANDOM, share
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.db.label_records import NewLabelling
 from themescope.db.store import Store
@@ -67,6 +68,21 @@ def test_predictions_cover_everything_and_make_the_interval_narrower(store: Stor
         texts = r.corpora.sentences_by_id(study.ids)
     truth = np.mean([topic(texts[int(id)].text) == "Housing" for id in study.ids])
     assert found.corrected.low < truth < found.corrected.high
+
+
+def test_a_sentence_with_two_codes_counts_for_both(store: Store) -> None:
+    before = study_of(store, "Pilot · Ada")
+    with store.reading() as r:
+        record = r.labellings.by_name("Pilot · Ada")
+    session = LabellingSession(store, record.id, "Ada")
+    session.do(coding.allow_several(session.partition, True))
+    numbers = {cluster.name: number for number, cluster in session.partition.clusters.items()}
+    some = session.partition.members(numbers["Housing"])[:5]
+    session.do(coding.add_code(session.partition, some, numbers["Transport"], session.next_number))
+    after = study_of(store, "Pilot · Ada")
+    assert after.codes == before.codes == ("Housing", "Transport")
+    both = np.isin(after.ids, some)
+    assert (after.labels[both] == 1).all() and np.nansum(after.labels, axis=0)[0] == np.nansum(before.labels, axis=0)[0]
 
 
 def test_groups_are_categories_and_periods(store: Store) -> None:

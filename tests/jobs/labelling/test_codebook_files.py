@@ -13,7 +13,7 @@ from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import ClusterChange
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import CodebookEntry, codes
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
 from themescope.core.readers.account import ReadAccount
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Article, Paragraph, Section
@@ -121,7 +121,7 @@ def test_any_labelling_comes_back_identical(sqlite_store: Store, tmp_path: Path,
     ids = session.partition.ids
     some = st.lists(st.sampled_from(ids.tolist()), max_size=5).map(tuple)
     for number in range(1, data.draw(st.integers(1, 4)) + 1):
-        name = op.free_name(session.partition, " ".join(data.draw(names).split()))
+        name = free_name(session.partition, " ".join(data.draw(names).split()))
         session.do(op.create(session.partition, number, name, data.draw(st.permutations(ids.tolist()))[:3], None))
         text = st.text(max_size=20)
         entry = CodebookEntry(*(data.draw(text) for _ in range(4)), data.draw(some), data.draw(some))

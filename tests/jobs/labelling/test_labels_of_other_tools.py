@@ -40,7 +40,7 @@ def planned(store: Store, corpus: int, path: Path, content: str | bytes) -> tupl
     plan = tables.plan(store, corpus, None, sheet, tables.likely_columns(sheet))
     with store.reading() as r:
         found = r.corpora.sentences_by_id([*plan.placed])
-    return plan, {found[id].text: plan.names[n] if n >= 0 else "" for id, n in plan.placed.items()}
+    return plan, {found[id].text: ", ".join(plan.names[n] for n in sorted(s)) for id, s in plan.placed.items()}
 
 
 def cells(*rows: tuple[object, ...]) -> str:
@@ -114,12 +114,10 @@ def test_exports_of_other_programs_are_recognised(sqlite_store: Store, tmp_path:
          '{"text": "Trains are full.", "accept": ["bus"], "answer": "reject"}\n'),
     ],
 )  # fmt: skip
-def test_of_several_labels_the_first_is_taken_and_the_others_are_listed(
-    sqlite_store: Store, tmp_path: Path, name: str, content: str
-) -> None:
+def test_several_labels_are_several_codes(sqlite_store: Store, tmp_path: Path, name: str, content: str) -> None:
     plan, found = planned(sqlite_store, corpus_of(sqlite_store), tmp_path / name, content)
-    assert found == {"The bus is late.": "bus", "Trains are full.": ""} and plan.names == ("bus",)
-    assert [(one.text, one.cluster) for one in plan.several] == [("The bus is late.", "bus, delay")]
+    assert found == {"The bus is late.": "bus, delay", "Trains are full.": ""} and plan.names == ("bus", "delay")
+    assert plan.several == 1 and not plan.problems
 
 
 def test_numbers_and_blanks(sqlite_store: Store, tmp_path: Path) -> None:
@@ -150,7 +148,8 @@ def test_equal_sentences_are_assigned_one_by_one(sqlite_store: Store, tmp_path: 
     corpus = corpus_of(sqlite_store, "Same.", "Other.", "Same.")
     content = cells(("text", "cluster"), ("Same.", "a"), ("Other.", "b"), ("Same.", "c"))
     plan, _ = planned(sqlite_store, corpus, tmp_path / "a.csv", content)
-    assert [plan.names[plan.placed[id]] for id in sorted(plan.placed)] == ["a", "b", "c"] and not plan.problems
+    placed = [plan.names[place] for id in sorted(plan.placed) for place in plan.placed[id]]
+    assert placed == ["a", "b", "c"] and not plan.problems
     fewer, _ = planned(
         sqlite_store, corpus, tmp_path / "b.csv", cells(("text", "cluster"), ("Same.", "a"), ("Other.", "b"))
     )

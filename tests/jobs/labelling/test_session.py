@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from tests.db.texts import add_corpus
 from themescope.core.errors import DataError, ReadError
+from themescope.core.labelling import coding
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import Kind, StaleChangeError
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.code_sets import code_names
+from themescope.core.labelling.partition import UNASSIGNED, free_name
 from themescope.core.records.stored import LabellingRecord, Sharing
 from themescope.core.types import Split
 from themescope.db.label_records import NewLabelling
@@ -96,6 +98,32 @@ def test_two_people_at_one_sentence(sqlite_store: Store) -> None:
     assert ada.partition.numbers[ada.partition.rows([first])].tolist() == [2]
 
 
+def test_two_people_give_one_sentence_different_codes(sqlite_store: Store) -> None:
+    """Both codes stay, each person can take back their own, and the same code of both is a conflict."""
+    record = begin(sqlite_store)
+    ada, ben = (LabellingSession(sqlite_store, record.id, name) for name in ("ada", "ben"))
+    ada.do(coding.allow_several(ada.partition, True))
+    ben.sync()
+    first = ada.partition.members(1)[:1]
+    for session, code in ((ben, 2), (ada, 3)):
+        session.do(coding.add_code(session.partition, first, code, session.next_number))
+
+    def codes(session: LabellingSession) -> set[str]:
+        session.sync()
+        p = session.partition
+        return {*code_names(p)[int(p.numbers[p.rows(first)[0]])]}
+
+    assert codes(ada) == codes(ben) == {"Introduction", "Heading 1", "Heading 2"}
+    assert ben.undo()
+    assert codes(ada) == codes(ben) == {"Introduction", "Heading 2"}
+    assert ada.undo() and ben.redo()
+    assert codes(LabellingSession(sqlite_store, record.id, "")) == {"Introduction", "Heading 1"}
+    ada.sync()
+    ben.do(coding.remove_code(ben.partition, first, 2, ben.next_number))
+    with pytest.raises(StaleChangeError):
+        ada.do(coding.remove_code(ada.partition, first, 2, ada.next_number))
+
+
 def test_what_was_wanted_of_a_cluster_that_others_filled(sqlite_store: Store) -> None:
     record = begin(sqlite_store)
     ada, ben = (LabellingSession(sqlite_store, record.id, name) for name in ("ada", "ben"))
@@ -140,7 +168,7 @@ def test_a_file_brings_everything_back(sqlite_store: Store, data: st.DataObject)
         p, numbers = session.partition, sorted(session.partition.clusters)
         match data.draw(st.integers(0, 5)):
             case 0:
-                session.do(op.create(p, session.next_number, op.free_name(p, text), ids), text, text)
+                session.do(op.create(p, session.next_number, free_name(p, text), ids), text, text)
             case 1:
                 session.do(op.note(p, ids, text))
             case 2:

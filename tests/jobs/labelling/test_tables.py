@@ -101,7 +101,7 @@ def test_ids_count_where_the_text_is_theirs(sqlite_store: Store) -> None:
         ("x", "", "C"),
     ]
     found = tables.plan(sqlite_store, corpus, None, sheet(*rows, columns=names), by_id)
-    assert found.placed == {third: 0, second: 1}
+    assert found.placed == {third: {0}, second: {1}}
     assert [(t.row, t.why) for t in found.problems] == [
         (5, "no sentence has the id '999'"), (6, "no sentence has the id 'x'"),
     ]  # fmt: skip
@@ -177,7 +177,7 @@ def test_every_row_is_counted_once(sqlite_store: Store, rows: list[tuple[int, st
     assert {t.row for t in found.missing} == {n for n, (i, _) in enumerate(rows, 2) if i >= len(texts)}
     first = {i: name for i, name in reversed(rows) if i < len(texts)}
     placed = {int(np.flatnonzero(ids == id)[0]): p for id, p in found.placed.items()}
-    assert {i: found.names[p] if p >= 0 else "" for i, p in placed.items()} == first
+    assert {i: "".join(found.names[place] for place in p) for i, p in placed.items()} == first
 
 
 def test_tables_that_make_no_sense_are_refused(sqlite_store: Store) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from themescope.core.labelling.code_sets import CodeSet
 from themescope.core.records.stored import LabellingRecord
 from themescope.core.types import Ids, Labels, Sentence
 from themescope.jobs.common.labelled.placed import MODEL
@@ -31,6 +32,8 @@ class Rater:
     labelling: LabellingRecord | None = None
     placed: npt.NDArray[np.bool_] | None = None
     """(n,) mask of the sentences that people placed, or a model coded; None for sections and clusterings."""
+    sets: Mapping[int, CodeSet] = field(default_factory=dict)
+    """Codes of the clusters that are combinations of codes."""
 
     def called(self, label: int) -> str:
         """Return the name of a cluster."""
@@ -157,7 +160,7 @@ def group(scope: TextScope, found: ComparedLabellings, chosen: Collection[str]) 
     """Return the chosen labellings of a scope, with the sections and clusterings of its article."""
     text = found.text
     people = [
-        Rater(coder.record.name, coder.labels, dict(coder.names), coder.record, coder.placed)
+        Rater(coder.record.name, coder.labels, dict(coder.names), coder.record, coder.placed, coder.sets)
         for coder in text.coders
         if coder.record.name in chosen
     ]

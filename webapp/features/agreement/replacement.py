@@ -62,8 +62,9 @@ def show(found: LabellingGroup) -> None:
 def _tested(
     version: tuple[object, ...], _people: Sequence[Coder], _machine: Coder, _epsilon: float
 ) -> AlternativeAnnotatorTest | None:
-    names = [coder.names for coder in (*_people, _machine)]
-    return replacement_test([p.judged for p in _people], _machine.judged, names, _machine.abstained, _epsilon)
+    everybody = (*_people, _machine)
+    names, sets = [coder.names for coder in everybody], [coder.sets for coder in everybody]
+    return replacement_test([p.judged for p in _people], _machine.judged, names, _machine.abstained, _epsilon, sets)
 
 
 def _result(result: AlternativeAnnotatorTest, people: Sequence[Coder], machine: Coder) -> None:

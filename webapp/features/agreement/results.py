@@ -75,8 +75,8 @@ def show(scope: TextScope, found: LabellingGroup) -> None:
 def _of_all(
     version: tuple[object, ...], which: str, _labels: Sequence[Labels], _found: LabellingGroup
 ) -> tuple[CodingAgreement | None, PairAlpha]:
-    names = [person.names for person in _found.people]
-    return agreement_on_codes(_labels, names, _found.articles), pair_alpha(_labels, _found.articles)
+    names, sets = [person.names for person in _found.people], [person.sets for person in _found.people]
+    return agreement_on_codes(_labels, names, _found.articles, sets=sets), pair_alpha(_labels, _found.articles)
 
 
 # --- codes ------------------------------------------------------------------------------------------------------------
@@ -85,11 +85,13 @@ def _of_all(
 def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
     two = found.coders == 2
     with st.container(horizontal=True):
-        help = "For nominal data: 1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative "
+        data = "sets of codes, with the MASI distance" if found.several else "nominal data"
+        help = f"For {data}: 1 is perfect agreement, 0 is chance. .800 is usually required; .667 allows tentative "
         _coefficient("Krippendorff's alpha", found.alpha, help + "conclusions.")
         help = "Two coders, corrected for chance by the codes of each." if two else "Mean over all pairs of labellings."
         _coefficient("Cohen's kappa", found.kappa, help)
-        help = "Share of equal codes, without a correction for chance."
+        what = "sets of codes" if found.several else "codes"
+        help = f"Share of equal {what}, without a correction for chance."
         st.metric("Equal", "–" if np.isnan(found.observed) else f"{found.observed:.0%}", border=True, help=help)
         help = f"Sentences that count in at least two labellings: {COUNTS[which]}."
         st.metric("Sentences", f"{found.sentences:,}", border=True, help=help)
@@ -218,9 +220,9 @@ def contingency(first: Rater, second: Rater, which: str = ALL) -> tuple[pd.DataF
     a, b = own[both], other[both]
     coded = None
     if first.placed is not None and second.placed is not None:
-        coded = common_codes([a, b], [first.names, second.names])
+        coded = common_codes([a, b], [first.names, second.names], [first.sets, second.sets])
     if coded is not None:
-        (a, b), codes, _ = coded
+        (a, b), codes = coded.labels, coded.names
         rows = columns = list(range(len(codes)))
         names = [[shorten(name, _NAME) for name in codes]] * 2
     else:

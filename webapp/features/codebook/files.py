@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from themescope.core.labelling.changes import EntryChange, Step
+from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.codebook import operations as book
 from themescope.core.labelling.codebook.entries import (
     NAME_LIMIT,
@@ -143,16 +144,15 @@ def _project_report(plan: qda_projects.ProjectPlan) -> None:
     """Draw what an import of a project finds and what it leaves out, with a list and a file of it."""
     placed = int((plan.partition.numbers >= 0).sum())
     st.markdown(
-        f"{count(plan.matched, 'text')} found in this project · {count(len(plan.partition.clusters), 'code')} · "
+        f"{count(plan.matched, 'text')} found in this project · {count(len(code_clusters(plan.partition)), 'code')} · "
         f"{count(placed, 'coded sentence')}  \n"
         f"{count(plan.passages, 'passage')}: {plan.passages - plan.partly - plan.lost:,} found · "
         f"{plan.partly:,} found in part · {plan.lost:,} lost"
+        + (f" · {count(plan.several, 'sentence')} with several codes" if plan.several else "")
     )
     left_out = [f"{count(len(plan.unmatched), 'text')} not found in this project"] if plan.unmatched else []
     left_out += [f"{number:,} × {reason}" for reason, number in plan.account.skipped.items()]
     left_out += [f"{count(plan.missing, 'example')} not found"] if plan.missing else []
-    if plan.several:
-        left_out.append(f"other codes of {count(plan.several, 'sentence')} that have several")
     if left_out:
         st.caption(plain("Left out: " + " · ".join(left_out)))
     if plan.account.entries:

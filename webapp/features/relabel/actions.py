@@ -15,12 +15,13 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from themescope.core.errors import ThemescopeError
-from themescope.core.labelling import cluster_changes, hierarchy
+from themescope.core.labelling import cluster_changes, coding, hierarchy
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.answers import Answer
 from themescope.core.labelling.changes import StaleChangeError
+from themescope.core.labelling.code_sets import allows_several, code_clusters, code_sets
 from themescope.core.labelling.codebook import operations as codebook
-from themescope.core.labelling.partition import UNASSIGNED, Cluster
+from themescope.core.labelling.partition import UNASSIGNED, Cluster, free_name
 from themescope.core.types import Ids
 from themescope.jobs.services.labelling import assistance
 from themescope.webapp.features.relabel.editing import RelabelState
@@ -120,16 +121,16 @@ def dispatch(state: RelabelState, message: Any) -> None:
 
 def clusters_with_keys(state: RelabelState) -> list[Cluster]:
     """Return the clusters that the number keys assign to."""
-    clusters = [state.partition.clusters[n] for n in sorted(state.partition.clusters)]
+    clusters = [cluster for _, cluster in sorted(code_clusters(state.partition).items())]
     start = state.key_page * CLUSTERS_PER_KEY_PAGE
     start = start if start < len(clusters) else 0
     return clusters[start : start + CLUSTERS_PER_KEY_PAGE]
 
 
 def clusters_of_selection(state: RelabelState) -> list[int]:
-    """Return the clusters of the selected sentences, each once; without such, the chosen clusters."""
-    numbers = state.partition.numbers[state.partition.rows(state.selected)]
-    found = list(dict.fromkeys(int(n) for n in numbers if n != UNASSIGNED))
+    """Return the codes of the selected sentences, each once; without such, the chosen clusters."""
+    numbers, sets = state.partition.numbers[state.partition.rows(state.selected)], code_sets(state.partition)
+    found = list(dict.fromkeys(code for n in dict.fromkeys(numbers.tolist()) for code in sorted(sets[n])))
     return found or [n for n in state.clusters.numbers if n in state.partition.clusters]
 
 
@@ -173,15 +174,25 @@ def _opens(dialog: str, clusters: int = 0) -> Handler:
 
 
 def _assign(state: RelabelState, action: Mapping[str, Any]) -> None:
+    """Put the selection into a cluster; where several codes are allowed, give it the code or take it away."""
     number = action.get("cluster")
-    if is_int(number):
+    if not is_int(number):
+        return
+    if not allows_several(state.partition):
         _on_selection(lambda s: s.apply_to_selection(lambda p, ids: op.assign(p, ids, number)))(state, action)
+        return
+    # The selection stays, for the next code.
+    _on_selection(
+        lambda s: s.apply_to_selection(
+            lambda p, ids: coding.toggle_code(p, ids, number, s.session.next_number), keep_selection=True
+        )
+    )(state, action)
 
 
 def _create(state: RelabelState, action: Mapping[str, Any]) -> None:
     name = state.suggested_name(state.targets) if len(state.selected) else "New cluster"
     known = set(state.partition.clusters)
-    state.apply_to_selection(lambda p, ids: op.create(p, state.session.next_number, op.free_name(p, name), ids))
+    state.apply_to_selection(lambda p, ids: coding.create_code(p, state.session.next_number, free_name(p, name), ids))
     state.created = max(set(state.partition.clusters) - known, default=None)
 
 
@@ -223,7 +234,8 @@ def _move(state: RelabelState, action: Mapping[str, Any]) -> None:
         if action["cluster"] == UNASSIGNED:
             state.apply_to_selection(op.unassign)
         else:
-            _assign(state, action)
+            number = int(action["cluster"])
+            state.apply_to_selection(lambda p, ids: op.assign(p, ids, number))
 
 
 def _rename(state: RelabelState, action: Mapping[str, Any]) -> None:
@@ -245,7 +257,7 @@ def _mark(uncertain: bool) -> Handler:
 
 
 def _next_key_page(state: RelabelState, action: Mapping[str, Any]) -> None:
-    pages = max(-(-len(state.partition.clusters) // CLUSTERS_PER_KEY_PAGE), 1)
+    pages = max(-(-len(code_clusters(state.partition)) // CLUSTERS_PER_KEY_PAGE), 1)
     state.key_page = (state.key_page + 1) % pages
 
 

@@ -14,12 +14,13 @@ import streamlit as st
 from themescope.core.clustering import REGISTRY as CLUSTERERS
 from themescope.core.labelling import hierarchy
 from themescope.core.labelling import operations as op
+from themescope.core.labelling.code_sets import code_clusters, code_sizes
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, CodebookEntry, entry_of
 from themescope.core.labelling.error_cases import MOST_PASSAGES
 from themescope.core.labelling.hierarchy import ClusterGroup
-from themescope.core.labelling.operations import NAME_LIMIT, NOTE_LIMIT
-from themescope.core.labelling.partition import UNASSIGNED
+from themescope.core.labelling.operations import NOTE_LIMIT
+from themescope.core.labelling.partition import NAME_LIMIT, UNASSIGNED, free_name
 from themescope.core.labelling.suggestions import ClusterPart, clusterers
 from themescope.core.types import Ids
 from themescope.db.label_records import NewCase
@@ -82,7 +83,7 @@ def _note(state: RelabelState) -> None:
 
 
 def _merge(state: RelabelState) -> None:
-    clusters, sizes = state.partition.clusters, state.partition.sizes()
+    clusters, sizes = code_clusters(state.partition), code_sizes(state.partition)
 
     def label(number: int) -> str:
         return f"{clusters[number].name} ({sizes[number]:,})"
@@ -107,8 +108,10 @@ def _merge(state: RelabelState) -> None:
 
 def _delete(state: RelabelState) -> None:
     number = choose_cluster(state, "delete")
-    size = state.partition.sizes()[number]
-    st.markdown(f"{count(size, 'sentence')} will be unassigned. Undo (`U`) restores the cluster.")
+    size = len(state.partition.members(number))
+    kept = code_sizes(state.partition)[number] - size
+    others = f" {count(kept, 'sentence')} will keep other codes." if kept else ""
+    st.markdown(f"{count(size, 'sentence')} will be unassigned.{others} Undo (`U`) restores the cluster.")
     if st.button("Delete cluster", type="primary", icon=":material/delete:"):
         state.apply(lambda p: op.delete(p, number))
         _close(state)
@@ -165,7 +168,7 @@ def _chosen_group(state: RelabelState) -> bool:
     )
     name = ""
     if theme == _NEW:
-        suggested = op.free_name(p, "Theme")
+        suggested = free_name(p, "Theme")
         name = st.text_input("Name of the theme", value=suggested, max_chars=NAME_LIMIT, key="relabel_theme_name") or ""
     st.caption(
         "The clusters become sub-themes and keep their sentences. A theme among them takes its sub-themes along, "
@@ -225,8 +228,8 @@ _EXAMPLES, _MAX_TEXT, _MOST_PARTS = 4, 160, 60
 
 def choose_cluster(state: RelabelState, dialog: str) -> int:
     """Draw the choice of one cluster, by default that of the selection; return its number."""
-    numbers, known, sizes = sorted(state.partition.clusters), state.partition.clusters, state.partition.sizes()
-    own = clusters_of_selection(state)
+    known, sizes = code_clusters(state.partition), code_sizes(state.partition)
+    numbers, own = sorted(known), clusters_of_selection(state)
     return st.selectbox(
         "Cluster",
         numbers,
@@ -307,7 +310,7 @@ def _names(state: RelabelState, whole: tuple[int, ...], parts: Sequence[ClusterP
         own = known.clusters[whole[0]]
     for place, part in enumerate(parts):
         with st.container(border=True):
-            default = own.name if whole and place == 0 else op.free_name(known, part.name)
+            default = own.name if whole and place == 0 else free_name(known, part.name)
             key = (
                 f"relabel_part_name_{state.session.snapshot.step}_{whole}_{len(parts)}_{place}_{part.ids[:3].tolist()}"
             )

@@ -24,6 +24,7 @@ from themescope.core.clustering.repeats import with_duplicates
 from themescope.core.errors import ThemescopeError
 from themescope.core.labelling import operations as op
 from themescope.core.labelling.changes import StaleChangeError, Step
+from themescope.core.labelling.coding import accept_codes
 from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.labelling.suggestions import Suggestions, suggest
 from themescope.core.records.stored import LabellingRecord, ModelRecord
@@ -210,7 +211,8 @@ class RelabelState:
         if not wanted:
             self.notice = "The model suggests no other cluster for the selection."
             return
-        self.apply(lambda p: op.accept(p, {n: np.array(ids, dtype=np.int64) for n, ids in wanted.items()}))
+        given = {number: np.array(ids, dtype=np.int64) for number, ids in wanted.items()}
+        self.apply(lambda p: accept_codes(p, given, self.session.next_number))
 
     def retry(self) -> None:
         """Try again to save the change that was refused."""

@@ -11,7 +11,7 @@ import streamlit as st
 
 from themescope.core.labelling import cluster_changes
 from themescope.core.labelling import operations as op
-from themescope.core.labelling.partition import UNASSIGNED, Partition
+from themescope.core.labelling.partition import UNASSIGNED, Partition, free_name
 from themescope.core.records.answers import LocatedSentence
 from themescope.core.records.stored import PredictionRecord
 from themescope.core.types import Floats, Ids
@@ -142,7 +142,7 @@ def _candidate(state: RelabelState, wave: _Wave, keys: bool) -> None:
 
 def _create(state: RelabelState, name: str, ids: Ids, coder: str) -> None:
     def make(partition: Partition) -> op.Operation:
-        free = op.free_name(partition, name)
+        free = free_name(partition, name)
         return replace(op.create(partition, state.session.next_number, free, ids), coder=coder)
 
     if _added(state, ids):

@@ -22,6 +22,7 @@ from themescope.core.errors import DataError
 from themescope.core.labelling import hierarchy, suggestions
 from themescope.core.labelling.changes import ChangeSet
 from themescope.core.labelling.cluster_changes import ClusterChanges
+from themescope.core.labelling.code_sets import code_clusters
 from themescope.core.labelling.hierarchy import ClusterGroup
 from themescope.core.labelling.partition import EntryKind, Partition
 from themescope.core.labelling.provenance import Source
@@ -262,7 +263,7 @@ def suggested_pairs(state: RelabelState) -> list[ClusterPair]:
     with lock:
         known = _updated(state.record, changes)
         dismissed = sum(kind is EntryKind.DISMISSED for kind, _ in state.partition.entries)
-        pairs = suggestions.similar_pairs(found, _PAIRS + dismissed)
+        pairs = suggestions.similar_pairs(found.only(code_clusters(state.partition)), _PAIRS + dismissed)
         return [pair for pair in pairs if not known.are_apart(state.partition, pair.first, pair.second)]
 
 

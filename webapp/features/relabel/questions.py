@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from themescope.core.labelling.answers import NO, SKIP, YES, Effect, Question, QuestionKind, answers, constraints
+from themescope.core.labelling.code_sets import allows_several
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.labelling.questions import strategies
 from themescope.jobs.services.labelling.assistance import METHOD
@@ -32,7 +33,7 @@ def show(state: RelabelState) -> None:
     """Draw the question on the left, and settings, progress and results on the right."""
     left, right = st.columns([7, 3])
     with right:
-        chosen = _settings(state)
+        chosen = None if allows_several(state.partition) else _settings(state)
     with left:
         if chosen is not None:
             given = len(answers(state.partition))
@@ -51,6 +52,8 @@ def show(state: RelabelState) -> None:
                     on_actions_change=lambda: dispatch(state, (st.session_state.get(key) or {}).get("actions")),
                 )
             state.notice = ""
+        elif allows_several(state.partition):
+            nothing("No questions here.", "Questions find one theme for each sentence; this labelling allows several.")
         elif len(state.partition.ids) > MOST_WITH_VECTORS:
             nothing(
                 "Too many sentences for questions.", f"Questions work with at most {MOST_WITH_VECTORS:,} sentences."

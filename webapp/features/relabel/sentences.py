@@ -15,6 +15,7 @@ import streamlit as st
 
 from themescope.core.errors import DataError
 from themescope.core.labelling.agreement import adjudicate
+from themescope.core.labelling.code_sets import combinations, has_code
 from themescope.core.labelling.hierarchy import at_theme_level, in_order, with_sub_themes
 from themescope.core.labelling.partition import UNASSIGNED
 from themescope.core.metrics.matching import match_clusters
@@ -229,7 +230,8 @@ def _columns(state: RelabelState, ids: Ids) -> list[dict[str, Any]]:
     limit = max(_MIN_IN_COLUMN, min(_MAX_IN_COLUMN, _MAX_TOGETHER // max(in_view, 1)))
     columns = []
     clusters = state.partition.clusters
-    for number in (*(cluster.number for cluster in in_order(state.partition)), UNASSIGNED):
+    together = [number for number in sorted(combinations(state.partition)) if sizes[number]]
+    for number in (*(cluster.number for cluster in in_order(state.partition)), *together, UNASSIGNED):
         inside = np.flatnonzero(numbers == number)
         cluster = clusters.get(number)
         only_above = cluster is not None and not sizes[number] and bool(state.partition.children(number))
@@ -337,7 +339,7 @@ def _in_selection(state: RelabelState) -> Ids:
 
 def _chosen_clusters(state: RelabelState) -> Ids:
     numbers = with_sub_themes(state.partition, state.clusters.numbers)
-    return _in_reading_order(state, state.partition.ids[np.isin(state.partition.numbers, numbers)])
+    return _in_reading_order(state, state.partition.ids[has_code(state.partition, *numbers)])
 
 
 FILTERS: dict[str, Callable[[RelabelState], Ids]] = {

@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
+from themescope.core.labelling.code_sets import allows_several
+from themescope.core.labelling.coding import allow_several
 from themescope.core.readers.tables import MOST_BYTES, Sheet, read_sheet
 from themescope.core.records.stored import ArticleRecord, CorpusRecord, LabellingRecord, Sharing
 from themescope.db.access import Right
@@ -67,12 +68,12 @@ def form() -> None:
         key = f"relabel_new_name_{chosen.id}_{article.id if article else 0}"
         name = st.text_input("Name", value=title[:120], key=key, max_chars=_MAX_NAME)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        sharing, blind = _access()
+        sharing, blind, several = _access()
         st.space("stretch")
         if st.button("Create labelling", type="primary", icon=":material/edit:", disabled=not (name or "").strip()):
             owner, article_id = current_person(), article.id if article else None
             new = NewLabelling(chosen.id, name or title, owner, sharing, blind, article_id)
-            create(new, options[start])
+            create(new, starts.allowing_several(options[start]) if several else options[start])
 
 
 def create(new: NewLabelling, start: starts.Begin) -> None:
@@ -83,7 +84,7 @@ def create(new: NewLabelling, start: starts.Begin) -> None:
         switch_page("relabel", partition_queries.edit_view(record.name))
 
 
-def _access() -> tuple[Sharing, bool]:
+def _access() -> tuple[Sharing, bool, bool]:
     sharing = st.segmented_control(
         "Access",
         list(ACCESS),
@@ -97,7 +98,7 @@ def _access() -> tuple[Sharing, bool]:
         help="Hides section titles, suggestions and other people's labels, so that agreement measures independent "
         "judgement.",
     )
-    return Sharing(sharing or Sharing.OWN), blind
+    return Sharing(sharing or Sharing.OWN), blind, st.toggle(SEVERAL, help=_SEVERAL_HELP)
 
 
 def choose_article(corpus: CorpusRecord, key: str, whole_first: bool = True) -> ArticleRecord | None:
@@ -122,6 +123,11 @@ def _from_partition(partition: partition_queries.ClusteringRun) -> starts.Begin:
     return start
 
 
+SEVERAL = "Several codes per sentence"
+_SEVERAL_HELP = (
+    "A number key gives the selected sentences a code besides theirs, or takes it away. Agreement is then that of "
+    "sets of codes, and a sentence with two codes counts for both."
+)
 _ACCESS = {**ACCESS, Sharing.GOLD: "Everyone (gold labelling)"}
 
 
@@ -140,6 +146,8 @@ def show(state: RelabelState) -> None:
         excel = partial(excel_bytes, title="labels")
         rows = partial(files.rows, store, record.id)
         table_files(record.corpus_id, "labelling", lambda: (files.HEADER, rows()), excel, json=False)
+        download("Label Studio", lambda: files.label_studio(store, record.id), "label studio.json")
+        download("doccano", lambda: files.doccano(store, record.id), "doccano.jsonl")
         download("Scheme as CSV", lambda: codebook.written(store, record.id, "csv"), "scheme.csv")
         download("Scheme as JSON", lambda: codebook.written(store, record.id, "json"), "scheme.json")
     st.caption(
@@ -158,8 +166,12 @@ def show(state: RelabelState) -> None:
             "Access", list(_ACCESS), index=list(_ACCESS).index(record.kind), format_func=_ACCESS.__getitem__
         )
         blind = st.toggle("Blind", value=record.blind, help="Hides sections, suggestions and other people's labels.")
+        before = allows_several(state.partition)
+        several = st.toggle(SEVERAL, value=before, disabled=state.read_only, help=_SEVERAL_HELP)
         if st.form_submit_button("Save settings", icon=":material/save:"):
             saved: list[LabellingRecord] = []
+            if several != before and not attempt(lambda: [state.session.do(allow_several(state.partition, several))]):
+                return
             if queries.write(lambda w: saved.append(_save(w, record, name or "", Sharing(sharing), blind))):
                 switch_page("relabel", partition_queries.edit_view(saved[0].name))
     if st.button("Delete labelling …", icon=":material/delete:", type="tertiary"):
@@ -246,7 +258,11 @@ def labels() -> None:
         together = st.toggle(
             "Include duplicates", help="A text that occurs several times applies to every sentence with that text."
         )
-        found = attempt(lambda: tables.plan(queries.store(), corpus.id, article, sheet, columns, together))
+        several = st.toggle(
+            "Several codes per sentence", key="relabel_import_several",
+            help="Of several rows for one sentence, the codes of all are kept. Otherwise they contradict each other.",
+        )  # fmt: skip
+        found = attempt(lambda: tables.plan(queries.store(), corpus.id, article, sheet, columns, together, several))
         if found is None:
             return
         _preview(found)
@@ -299,9 +315,7 @@ def _preview(found: tables.Plan) -> None:
         f"{len(found.ambiguous):,} ambiguous · {len(found.contradicting):,} contradictory"
     )
     if found.several:
-        st.info(f"{count(len(found.several), 'row')} with several labels, of which the first is taken.")
-        rows = [(t.row, t.cluster, t.text) for t in found.several]
-        draw_table(pd.DataFrame(rows, columns=["Row", "Labels", "Sentence"]))
+        st.info(f"{count(found.several, 'sentence')} with several codes, all of which are kept.")
     for remark in found.remarks:
         st.caption(plain(remark))
     problems = found.problems

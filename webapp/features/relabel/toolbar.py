@@ -10,6 +10,7 @@ from uuid import uuid4
 import streamlit as st
 
 from themescope.core.errors import StoreError
+from themescope.core.labelling.code_sets import allows_several, code_clusters, code_sizes, has_code
 from themescope.core.labelling.codebook import operations as codebook
 from themescope.core.labelling.codebook.entries import Code, entry_of
 from themescope.core.labelling.operations import Operation
@@ -88,9 +89,11 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
     """Return what the browser needs to draw the toolbar."""
     shades = tones(st.context.theme.type)
     actions = [action for action in ACTIONS if _is_offered(state, action)]
-    if len(state.partition.clusters) > CLUSTERS_PER_KEY_PAGE:
+    if len(code_clusters(state.partition)) > CLUSTERS_PER_KEY_PAGE:
         actions.append(NEXT_KEY_PAGE)
-    sizes, current = state.partition.sizes(), current_cluster(state)
+    sizes, current = code_sizes(state.partition), current_cluster(state)
+    several, selected = allows_several(state.partition), state.partition.only(state.selected)
+    digits = "give the selection that code, or take it away" if several else "assign the selection to that cluster"
     return {
         "session": state.browser_session,
         "acknowledged": state.acknowledged,
@@ -98,8 +101,15 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
         "notice": state.notice,
         "words": WORDS,
         "heading": heading(state),
+        "several": several,
         "clusters": [
-            {"number": c.number, "name": c.name, "count": f"{sizes[c.number]:,}", "digit": str(digit)}
+            {
+                "number": c.number,
+                "name": c.name,
+                "count": f"{sizes[c.number]:,}",
+                "digit": str(digit),
+                "on": bool(several and len(selected.ids) and has_code(selected, c.number).all()),
+            }
             | appearance(shades, c.colour)
             for digit, c in enumerate(clusters_with_keys(state), 1)
         ],
@@ -109,7 +119,7 @@ def toolbar_data(state: RelabelState) -> dict[str, Any]:
             if any(action.group == group for action in actions)
         ],
         "above": 2 if any(action.group == SUGGESTION for action in actions) else 1,
-        "keys": [("1 … 9", "assign the selection to that cluster"), *((a.key, a.help) for a in actions)],
+        "keys": [("1 … 9", digits), *((a.key, a.help) for a in actions)],
         "current": {"number": current.number, "name": current.name} if current else None,
         "palette": palette(shades),
     }
@@ -124,6 +134,8 @@ def heading(state: RelabelState) -> str:
     """Return what is selected and what can be done with it."""
     if state.partition.clusters:
         if len(state.selected):
+            if allows_several(state.partition):
+                return f"Codes of {state.describe_selection()}"
             return f"Assign {state.describe_selection()} to"
         chosen = len(clusters_of_selection(state))
         return f"{count(chosen, 'cluster')} chosen" if chosen else "Nothing selected"
@@ -209,7 +221,7 @@ def show_codebook(state: RelabelState) -> None:
         return
     st.html(STYLE)
     with st.container(border=True, key=CODEBOOK, gap="xsmall"):
-        clusters, current = state.partition.clusters, current_cluster(state)
+        clusters, current = code_clusters(state.partition), current_cluster(state)
         numbers = sorted(clusters)
         key = f"relabel_codebook_choice_{state.record.id}_{current.number if current else 0}"
         number = st.selectbox(

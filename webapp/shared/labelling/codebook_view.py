@@ -7,6 +7,7 @@ from html import escape
 
 import streamlit as st
 
+from themescope.core.labelling.code_sets import has_code
 from themescope.core.labelling.codebook.entries import (
     EXAMPLE_LIMIT,
     SENTENCES,
@@ -106,10 +107,10 @@ def _form(
     number, entry = code.cluster.number, code.entry
     # The fields begin anew when the stored entry has changed.
     key = f"{key}_{number}_{hash(entry)}"
-    others = partition.ids[partition.numbers != number]
+    own = has_code(partition, number)
     offered = {
-        "examples": list(dict.fromkeys([*entry.examples, *partition.members(number)[:_OPTIONS].tolist()])),
-        "counter_examples": list(dict.fromkeys([*entry.counter_examples, *others[:_OPTIONS].tolist()])),
+        "examples": list(dict.fromkeys([*entry.examples, *partition.ids[own][:_OPTIONS].tolist()])),
+        "counter_examples": list(dict.fromkeys([*entry.counter_examples, *partition.ids[~own][:_OPTIONS].tolist()])),
     }
     shown = texts([id for ids in offered.values() for id in ids])
     with st.form(key, border=False):

@@ -54,6 +54,9 @@ class Columns {
     if (!position.focus) return;
     const { id, list, place } = position.focus;
     const items = [...this.root.querySelectorAll(`ol[data-number="${CSS.escape(list)}"] > li`)];
+    // Where sentences have several codes, a selected one keeps the focus when it moves to another column.
+    const moved = this.selected.has(Number(id)) && this.root.querySelector(`li[data-id="${id}"]`);
+    if (moved) return moved.focus(), moved.scrollIntoView({ block: "nearest", inline: "nearest" });
     // In place of a sentence that left its cluster, the next one has the focus.
     const item = items.find((one) => one.dataset.id === id) ?? items[Math.min(place, items.length - 1)];
     item?.focus({ preventScroll: true });

@@ -43,6 +43,8 @@ class Toolbar extends ActionView {
       const button = make("button", "cluster", "", { title: cluster.name, "data-action": `assign ${cluster.number}` });
       button.append(swatch("span", cluster), make("span", "name", cluster.name), make("small", "", cluster.count));
       button.append(make("kbd", "", cluster.digit));
+      if (this.data.several) button.setAttribute("aria-pressed", String(cluster.on));
+      button.classList.toggle("on", cluster.on);
       button.addEventListener("click", () => actionQueue.push({ kind: "assign", cluster: cluster.number }));
       list.append(button);
     }
