@@ -165,6 +165,7 @@ def find_themes(
     model: ModelLike = DEFAULT,
     k: int | Literal["auto"] = "auto",
     *,
+    in_order: bool = False,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     report: Report | None = None,
@@ -179,6 +180,9 @@ def find_themes(
         Name of a pretrained model, folder of a saved model, or an object with an ``encode`` method.
     k
         Number of themes, or ``"auto"``.
+    in_order
+        Whether the sentences are a running text in its order: where neighbours are more alike than by chance, the
+        order counts, too. Otherwise it has no influence.
     settings
         Other settings, see :class:`themescope.core.tasks.themes.ThemesConfig`.
     seed
@@ -208,6 +212,8 @@ def find_themes(
     >>> sorted(theme.size for theme in themes.themes)
     [2, 2]
     """
+    import numpy as np
+
     from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
     from themescope.core.config import config_from_dict
     from themescope.core.protocols import SILENT
@@ -217,7 +223,8 @@ def find_themes(
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
     texts, loaded = list(sentences), encoder(model)
     calibration = loaded.calibration if isinstance(loaded, SentenceModel) else DEFAULT_CALIBRATION
-    return find(texts, loaded.encode(texts), config, seed, report or SILENT, calibration)
+    positions = np.arange(len(texts)) if in_order else None
+    return find(texts, loaded.encode(texts), config, seed, report or SILENT, calibration, positions)
 
 
 def reproduce(

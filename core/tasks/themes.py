@@ -11,13 +11,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from themescope.core.clustering import REGISTRY as CLUSTERERS
-from themescope.core.clustering.inputs import extended_labels
+from themescope.core.clustering.inputs import extended_labels, unit_rows
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import DEFAULT_CALIBRATION, PairCalibration
 from themescope.core.clustering.repeats import distinct_texts
 from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
-from themescope.core.models.composite.hybrid import concatenate_with_tfidf
+from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
 from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
 from themescope.core.types import Ids, Labels, Matrix, Sentence
@@ -46,6 +46,11 @@ class ThemesConfig(Config):
     shared: float | None = option(
         None, "Weight of shared words, against 1 for the model; 0 uses the model alone. Empty: the weight that was "
         "chosen for the model.",
+        low=0.0, high=1_000.0,
+    )  # fmt: skip
+    order: float = option(
+        0.4, "Weight of the order of sentences, against 1 for the others, in a running text in which neighbours are "
+        "more alike than other sentences; 0: not used.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
     words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
@@ -88,6 +93,8 @@ class Themes:
     """Number of texts that were clustered; the others were assigned to the nearest theme."""
     shared: float
     """Weight of shared words, against 1 for the model."""
+    order: float
+    """Weight of the order of the sentences, against 1 for the others; 0 where it was not used."""
     distinct: int
     """Number of different texts."""
     usual: int
@@ -103,6 +110,7 @@ def find_themes(
     seed: int,
     report: Report,
     calibration: PairCalibration = DEFAULT_CALIBRATION,
+    positions: Ids | None = None,
 ) -> Themes:
     """Cluster (n,) ``texts`` by their (n, dim) ``vectors``, name the clusters and order them by size.
 
@@ -112,7 +120,13 @@ def find_themes(
     The number of themes is suggested from ``vectors`` alone by the ``calibration`` of their model. For clustering,
     dense vectors are concatenated with tf-idf within the list, with the weight ``config.shared`` or else that of the
     calibration, unless it is 0. The curves over k are measured also for a given number of themes, so that it can be
-    compared with others. Raises :class:`themescope.core.errors.DataError` for too few or too many sentences.
+    compared with others.
+
+    ``positions`` (n,) are the places of sentences of a running text. If neighbours are more alike than by chance
+    (:func:`follows_order`), neighbours also count as similar for clustering, with the weight ``config.order``
+    (:func:`themescope.core.models.composite.hybrid.position_rows`).
+
+    Raises :class:`themescope.core.errors.DataError` for too few or too many sentences.
     """
     n = len(texts)
     if vectors.shape[0] != n:
@@ -126,6 +140,7 @@ def find_themes(
     if m < config.k:
         raise DataError(f"{n:,} sentences with {m} different texts are too few for {config.k} themes. Ask for fewer.")
     texts, vectors = [texts[row] for row in different.rows.tolist()], different.vectors(vectors)
+    raw = vectors
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
     usual = different.usual(vectors, max(FEWEST, config.k))
@@ -139,6 +154,13 @@ def find_themes(
         shared = 0.0
     elif shared:
         vectors = _with_words(texts, vectors, shared, usual)
+    order = config.order if positions is not None else 0.0
+    if positions is not None and order:
+        positions = positions[different.rows]
+        if follows_order(raw, positions, seed):
+            vectors = _with_order(texts, vectors, positions, order)
+        else:
+            order = 0.0
     report.progress(0.7, 1, f"clustering {m:,} different sentences")
     compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
     found: Labels = np.arange(len(compared), dtype=np.int32)
@@ -161,7 +183,7 @@ def find_themes(
     interval = (suggestion.low, suggestion.high)
     return Themes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
-        m, len(usual), different.frequent(_FREQUENT),
+        order, m, len(usual), different.frequent(_FREQUENT),
     )  # fmt: skip
 
 
@@ -196,6 +218,41 @@ def _with_words(texts: Sequence[str], vectors: Any, shared: float, usual: Ids) -
     other = np.isin(np.arange(len(texts)), usual, invert=True).tolist()
     sentences = [Sentence(text, position=i, article_id=int(other[i])) for i, text in enumerate(texts)]
     joined = concatenate_with_tfidf([np.asarray(vectors, np.float32)], sentences, shared)
+    return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
+
+
+_REACH = 6.0
+"""Distance of two sentences at which the similarity of their positions is .61."""
+_PERMUTED, _NEIGHBOURS = 199, 2_000
+"""Number of permutations, and of neighbouring pairs that are compared."""
+
+
+def follows_order(vectors: Matrix, positions: Ids, seed: int) -> bool:
+    """Return whether neighbours in a text are more alike than by chance (permutation test, p ≤ .005).
+
+    ``vectors`` are (n, dim) rows, ``positions`` (n,). In a shuffled text the order says nothing about themes, and using
+    it would only spoil them.
+    """
+    n, unit, random = len(positions), unit_rows(vectors), np.random.default_rng(seed)
+    if n < FEWEST:
+        return False
+    places = np.sort(random.permutation(n - 1)[:_NEIGHBOURS])
+
+    def alike(order: Ids) -> float:
+        first: Any = unit[order[places]]
+        second = unit[order[places + 1]]
+        return float((first.multiply(second) if sparse.issparse(first) else first * second).sum())
+
+    by_position = np.argsort(positions, kind="stable")
+    return alike(by_position) > max(alike(random.permutation(n)) for _ in range(_PERMUTED))
+
+
+def _with_order(texts: Sequence[str], vectors: Any, positions: Ids, weight: float) -> Matrix:
+    """Return (n, dim + positions) CSR rows whose inner products are weighted means, without empty columns."""
+    share = 1.0 / (1.0 + weight)
+    sentences = [Sentence(text, position=at) for text, at in zip(texts, positions.tolist(), strict=True)]
+    content: Any = sparse.csr_array(unit_rows(vectors)) * np.float32(np.sqrt(share))
+    joined = sparse.hstack([content, position_rows(sentences, _REACH) * np.float32(np.sqrt(1.0 - share))], format="csr")
     return sparse.csr_array(joined[:, np.flatnonzero(np.bincount(joined.indices, minlength=joined.shape[1]))])
 
 

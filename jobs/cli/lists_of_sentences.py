@@ -125,6 +125,7 @@ def similar(shell: Shell, sentence: str, source: str, top: int, method: str, **o
 @click.argument("source")
 @click.option("--k", "wanted", default="auto", show_default=True, help="Number of themes, or auto to choose it.")
 @seed_option("Seed of sampling and initialisation.")
+@click.option("--in-order", is_flag=True, help="The sentences of a file are a running text, whose order counts.")
 @click.option("--model-only", is_flag=True, help="Ignore the words that sentences share.")
 @METHOD
 @column_and_form
@@ -153,7 +154,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     begun = time.monotonic()
     sheet, kept, texts = _read(Path(source), options)
     encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
-    found = find_themes(texts, encoder.encode(texts), config, seed, bar, encoder.calibration)
+    positions = np.arange(len(texts)) if options["in_order"] else None
+    found = find_themes(texts, encoder.encode(texts), config, seed, bar, encoder.calibration, positions)
     rows = [
         (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
         for row, label, margin in zip(kept, found.labels, found.margins, strict=True)
@@ -166,6 +168,8 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     counts = {"skipped": dict(sheet.account.skipped), "changed": dict(sheet.account.changed)}
     told = [f"{name}  {n:,} × {reason}" for name, reasons in counts.items() for reason, n in reasons.items()]
     told += [f"read as  {name}: {note}" for name, note in sheet.account.notes.items()]
+    if found.order:
+        told.append("uses the order of the sentences")
     told += [
         f"repeated  {copies:,} of {len(texts):,} × {texts[row]!r}, in theme {found.labels[row] + 1}"
         for row, copies in found.frequent
@@ -176,6 +180,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
             "sentences": len(texts),
             "distinct": found.distinct,
             "reason": found.reason,
+            "order": found.order,
             "themes": themes,
             "seconds": seconds,
         }

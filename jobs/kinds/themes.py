@@ -28,6 +28,7 @@ from themescope.db.store import Store, Unit
 from themescope.jobs.common.articles import ready_corpus, sampled_articles
 from themescope.jobs.common.importing.waves import waves_of
 from themescope.jobs.common.job import JobConfig, JobContext
+from themescope.jobs.common.labelled.documents import is_running_text
 from themescope.jobs.common.language_models.client import Endpoint, Message
 from themescope.jobs.common.language_models.requests import Requests, check_endpoint
 from themescope.jobs.common.language_models.theme_naming import (
@@ -112,7 +113,11 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     context.progress(0.5, 1, "Reading vectors")
     vectors = rows_of(store, model, {a.id: np.arange(a.sentences) for a in articles if a.sentences})
     calibration = load_calibration(store.artifacts.path(model.artifact))
-    themes = find_themes([s.text for s in sentences], vectors, config, args.seed, context.part(0.5, 0.98), calibration)
+    texts, part = [s.text for s in sentences], context.part(0.5, 0.98)
+    with store.reading() as r:
+        running = bool(args.article) and is_running_text(r, corpus, sentences)
+    positions = np.array([s.position for s in sentences], np.int64) if running else None
+    themes = find_themes(texts, vectors, config, args.seed, part, calibration, positions)
     context.progress(0.98, 1, "Storing the themes")
     kept: dict[int, Mapping[str, Any]] = {}
     if earlier is not None:
@@ -121,7 +126,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
         parts = [before.get(a.id, np.full(a.sentences, UNASSIGNED, np.int32)) for a in articles if a.sentences]
         themes, places = continued(themes, np.concatenate(parts))
         kept = {place: earlier.config["themes"][old] for place, old in places.items()}
-    settings = config.to_dict() | {"shared": themes.shared}
+    settings = config.to_dict() | {"shared": themes.shared, "order": themes.order}
     record = work.keep(sentences, themes, settings, time.monotonic() - begun, kept)
     return _result(record, corpus, model, cached=False)
 

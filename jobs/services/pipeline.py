@@ -85,10 +85,15 @@ def queue_pipeline(
     return jobs
 
 
-def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord) -> JobRecord:
-    """Queue the clustering of one article by the model for its language, else by the newest model fitted to it."""
+def cluster_article(store: Store, corpus: CorpusRecord, article: ArticleRecord, ordered: bool = True) -> JobRecord:
+    """Queue the clustering of one article by the model for its language, else by the newest model fitted to it.
+
+    The order of its sentences counts unless ``ordered`` is false.
+    """
     model = default_for(store, corpus.language) or _newest_fitted(store, corpus)
-    args = {"corpus": corpus.name, "model": model, "article": article.id}
+    args: dict[str, Any] = {"corpus": corpus.name, "model": model, "article": article.id}
+    if not ordered:
+        args["settings"] = {"order": 0.0}
     return enqueue(store, THEMES, args, title=f"Cluster “{article.title}” by “{model}”")
 
 

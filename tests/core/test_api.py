@@ -65,6 +65,10 @@ def test_themes_of_a_list_of_sentences(folder: Path) -> None:
     found = themescope.find_themes(sentences, folder, k=2, settings={"words": 1})
     assert len({*found.labels[:3]}) == len({*found.labels[3:]}) == 1 and found.labels[0] != found.labels[3]
     assert {theme.size for theme in found.themes} == {3}
+    verbs = ("meets", "has", "crosses", "fills", "leaves", "finds", "needs", "plays")
+    text = [f"The {noun} {verb} the {noun}." for noun in ("river", "violin") for verb in verbs]
+    assert themescope.find_themes(text, folder, k=2).order == 0.0
+    assert themescope.find_themes(text, folder, k=2, in_order=True).order == 0.4
     with pytest.raises(ConfigError, match="no setting called 'word'"):
         themescope.find_themes(sentences, folder, settings={"word": 1})
 

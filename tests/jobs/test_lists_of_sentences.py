@@ -94,6 +94,25 @@ def test_themes_are_found_once(listed: Store) -> None:
     assert {labels[ids.tolist().index(i)] for i in central} == {0}
 
 
+def test_the_order_counts_in_a_text_and_not_in_a_list(listed: Store, tmp_path: Path) -> None:
+    """The same sentences, by theme one after the other: as the paragraphs of a text, and as the rows of a table."""
+    said = [text.format(1900 + i) for text in THEMES.values() for i in range(12)]
+    text, table = tmp_path / "text.txt", tmp_path / "rows.csv"
+    text.write_text("\n\n".join(" ".join(said[i : i + 4]) for i in range(0, len(said), 4)), encoding="utf-8")
+    table.write_text("\n".join(["text", *(f'"{one}"' for one in said)]), encoding="utf-8")
+    for file, order in ((text, 0.4), (table, 0.0)):
+        do(listed, "import-corpus", files=[str(file)], corpus=file.stem, language="en")
+        with listed.reading() as r:
+            corpus = r.corpora.by_name(file.stem)
+            (article,) = r.corpora.articles(corpus.id)
+        args = {"corpus": corpus.name, "model": "M", "article": article.id}
+        found = do(listed, "find-themes", **args)
+        with listed.reading() as r:
+            assert r.runs.get(found["run_id"]).config["settings"]["order"] == order
+        again = do(listed, "find-themes", **args, settings={"order": 0.0})
+        assert not again["cached"] and again["run_id"] != found["run_id"]
+
+
 def test_identical_sentences_share_a_theme(listed: Store, tmp_path: Path) -> None:
     texts = [f"The {noun} number {i} is here." for noun in ("cell", "tax") for i in range(8)]
     file = tmp_path / "answers.csv"

@@ -52,13 +52,18 @@ def actions(corpus: CorpusRecord, article: ArticleRecord, sentences: Sequence[Se
         st.fragment(_live, run_every=_POLL_S)(article, tuple(job.id for job in running))
     if not found:
         if not running and len(sentences) >= FEWEST and may(Right.MANAGE):
-            clicked = st.button(
-                "Cluster this article",
-                icon=":material/bubble_chart:",
-                type="primary",
-                key=f"corpora_cluster_{article.id}",
-            )
-            if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article)):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                clicked = st.button(
+                    "Cluster this article",
+                    icon=":material/bubble_chart:",
+                    type="primary",
+                    key=f"corpora_cluster_{article.id}",
+                )
+                ordered = st.toggle(
+                    "Use the order of the sentences", value=True, key=f"corpora_cluster_ordered_{article.id}",
+                    help="In a running text, neighbouring sentences often share a theme. Rows of a list have no order.",
+                )  # fmt: skip
+            if clicked and queue_job(lambda: pipeline.cluster_article(queries.store(), corpus, article, ordered)):
                 st.rerun()
         return NO_CLUSTERS
     return _result(corpus, article, found[0], bool(running))
@@ -83,7 +88,8 @@ def _result(corpus: CorpusRecord, article: ArticleRecord, analysis: Analysis, ru
     with st.container(horizontal=True, vertical_alignment="center"):
         label = f"Show {count(len(analysis.themes), 'cluster')}"
         shown = st.toggle(label, value=True, key=f"corpora_show_clusters_{analysis.run.id}")
-        st.caption(f"by {plain(analysis.model.name)}", width="content")
+        order = " · uses the order of the sentences" if analysis.run.config["settings"].get("order") else ""
+        st.caption(f"by {plain(analysis.model.name)}{order}", width="content")
         st.space("stretch")
         correct_button("Open in Relabel", analysis, article.id)
         found = [

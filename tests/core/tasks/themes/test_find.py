@@ -13,6 +13,7 @@ from sklearn.metrics import silhouette_score
 from themescope.core.clustering.naming import theme_names, theme_words
 from themescope.core.clustering.pairs import PairCalibration
 from themescope.core.errors import Cancelled, ConfigError, DataError
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
 from themescope.core.protocols import SILENT, NullReport
 from themescope.core.tasks.theme_counts import candidates, mean_cosines, measure, silhouette, suggest
 from themescope.core.tasks.themes import Themes, ThemesConfig, _central, find_themes
@@ -54,6 +55,19 @@ def test_planted_themes_are_counted_found_and_named() -> None:
         assert set(" ".join(theme.words).split()) <= set(words.split())
         assert all(truth[row] == truth[theme.central[0]] for row in theme.central)
     assert (themes.margins > 0).all()
+
+
+def test_the_order_of_a_running_text_helps_and_a_shuffled_one_changes_nothing() -> None:
+    """Sections of a text are contiguous; where sentences stand at random, the result is that without an order."""
+    texts, vectors, truth = planted((30, 28, 26, 24), noise=2.2)
+    config, k = ThemesConfig(k=4, most=4, subsamples=1, shared=0.0), np.arange(len(texts))
+    without = find_themes(texts, vectors, config, 0, SILENT)
+    with_order = find_themes(texts, vectors, config, 0, SILENT, positions=k)
+    shuffled = find_themes(texts, vectors, config, 0, SILENT, positions=np.random.default_rng(0).permutation(k))
+    ari = AdjustedRandIndex(MetricConfig())
+    assert with_order.order == 0.4 and ari.score(truth, with_order.labels) > ari.score(truth, without.labels) + 0.2
+    assert shuffled.order == 0.0 and np.array_equal(shuffled.labels, without.labels)
+    assert find_themes(texts, vectors, replace(config, order=0.0), 0, SILENT, positions=k).order == 0.0
 
 
 def test_a_given_number_is_kept_and_needs_no_reason() -> None:
