@@ -9,13 +9,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from themescope.core.errors import DataError
 from themescope.core.estimates import formulas
-from themescope.core.estimates.shares import NOT_RANDOM, CodedUnits, ShareEstimate, share, shares
+from themescope.core.estimates.shares import (
+    NOT_RANDOM,
+    CodedUnits,
+    ShareEstimate,
+    composition,
+    difference,
+    share,
+    shares,
+)
 from themescope.core.labelling.markup import Cite, Foreign, Reference, Sentence, counted
 from themescope.core.types import Estimate
 
@@ -116,6 +125,8 @@ def _percent(found: Estimate) -> str:
 # --- replication ------------------------------------------------------------------------------------------------------
 
 DATA, SCRIPT = "units.csv", "replicate.py"
+PART = "of the code,"
+"""What stands before a group in the line of its part."""
 COLUMNS = ("unit", "document", "group", "label", "code", "probability")
 
 
@@ -135,8 +146,21 @@ def estimates(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
     return [share(units), *shares(units, groups)]
 
 
+def replicated(units: CodedUnits, groups: Sequence[str]) -> list[ShareEstimate]:
+    """Return what the replication script computes.
+
+    They are the shares of all units and of each group, the part of each group in the code, and the difference of each
+    pair of groups.
+    """
+    of = np.array(groups, dtype=str)
+    names = sorted({*groups} - {""})
+    parts = [composition(units, of == name, f"{PART} {name}") for name in names]
+    pairs = [difference(units, of == one, of == other, f"{one} – {other}") for one, other in combinations(names, 2)]
+    return [*estimates(units, groups), *parts, *pairs]
+
+
 def replication_files(units: CodedUnits, groups: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the text of a CSV file and of a script that prints :func:`printed` of :func:`estimates` from it, by name.
+    """Return the text of a CSV file and of a script that prints :func:`printed` of :func:`replicated` from it, by name.
 
     ``groups`` and ``ids`` (n,) are names of the groups and of the units. Raises
     :class:`themescope.core.errors.DataError` if a group has the name of the line of all units.
@@ -160,8 +184,9 @@ def replication_files(units: CodedUnits, groups: Sequence[str], ids: Sequence[st
 _PROGRAM = '''
 
 def main() -> None:
-    """Read units.csv beside this script, and print the shares of all units and of each group in percent."""
+    """Read units.csv beside this script, and print shares, parts and differences of groups in percent."""
     import csv
+    from itertools import combinations
     from pathlib import Path
 
     with open(Path(__file__).with_name("units.csv"), encoding="utf-8", newline="") as file:
@@ -175,20 +200,44 @@ def main() -> None:
     used = ~np.isnan(label) & ~np.isnan(chance)
     weight = np.divide(1.0, chance, out=np.zeros(len(rows)), where=used)
     label, machine = np.where(used, label, 0.0), not np.isnan(code).any()
-    print("group\\testimate\\tshare\\tlow\\thigh")
-    for name in ["", *sorted(set(group.tolist()) - {""})]:
-        where = (group == name) if name else np.ones(len(rows), dtype=bool)
-        y, f, w, d = label[where], code[where], weight[where], document[where]
-        found = {}
-        if (w > 0).sum() >= FEWEST_LABELS and len(np.unique(d[w > 0])) >= FEWEST_DOCUMENTS:
-            found["people"] = mean(y, None, w, d, len(rows))
+    names = sorted(set(group.tolist()) - {""})
+
+    def estimated(where, estimate):
+        """Return the estimates by people, machine, and corrected, of ``estimate(rows, labels, codes, weights)``."""
+        found, chosen = {}, weight[where] > 0
+        if chosen.sum() >= FEWEST_LABELS and len(np.unique(document[where][chosen])) >= FEWEST_DOCUMENTS:
+            found["people"] = estimate(where, label, None, weight)
         if machine:
-            found["machine"] = mean(f, None, np.ones(len(f)), d, len(rows))
+            found["machine"] = estimate(where, code, None, np.ones(len(rows)))
         if "people" in found:
-            found["corrected"] = mean(y, f if machine else None, w, d, len(rows))
+            found["corrected"] = estimate(where, label, code if machine else None, weight)
+        return found
+
+    def share(where, y, f, w):
+        return mean(y[where], None if f is None else f[where], w[where], document[where], len(rows))
+
+    def show(name, way, numbers):
+        print("\\t".join([name, way, *(f"{100 * x:.4f}" for x in numbers)]))
+
+    def listed(name, found):
         for way, one in found.items():
-            numbers = (min(1.0, max(0.0, one.value)), *interval(one))
-            print("\\t".join([name or "all units", way, *(f"{100 * x:.4f}" for x in numbers)]))
+            if not math.isnan(one.value):
+                show(name, way, (min(1.0, max(0.0, one.value)), *interval(one)))
+
+    everything = np.ones(len(rows), dtype=bool)
+    print("group\\testimate\\tshare\\tlow\\thigh")
+    listed("all units", estimated(everything, share))
+    found = {name: estimated(group == name, share) for name in names}
+    for name in names:
+        listed(name, found[name])
+    for name in names:
+        part = (group == name).astype(float)
+        listed("of the code, " + name, estimated(
+            everything, lambda where, y, f, w: ratio(part, y, f, w, document, len(rows))))
+    for one, other in combinations(names, 2):
+        for way in found[one]:
+            if way in found[other]:
+                show(f"{one} – {other}", way, difference(found[one][way], found[other][way]))
 
 
 if __name__ == "__main__":

@@ -69,8 +69,7 @@ def estimate(
         files = replication_files(study.units(chosen[0]), groups, [str(id) for id in study.ids.tolist()])
         for name, content in files.items():
             (replication / name).write_text(content, encoding="utf-8")
-        shares = " (shares of all and of each group)" if difference or parts else ""
-        told.append(f"Written{shares}: {', '.join(str(replication / name) for name in files)}")
+        told.append(f"Written: {', '.join(str(replication / name) for name in files)}")
     shell.show(
         {"codes": {code: [asdict(one) for one in rows] for code, rows in found.items()}, "notes": list(study.notes)},
         "\n".join([text, *told]),

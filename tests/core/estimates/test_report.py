@@ -7,7 +7,7 @@ import pytest
 
 from tests.core.estimates.studies import Study
 from themescope.core.errors import DataError
-from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, printed, replication_files
+from themescope.core.estimates.report import REFERENCES, estimates, paragraphs, printed, replicated, replication_files
 from themescope.core.estimates.shares import CodedUnits
 from themescope.core.labelling.markup import latex_text, markdown
 
@@ -28,7 +28,7 @@ def test_replication_in_a_fresh_interpreter_gives_the_same_digits(tmp_path: Path
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-I", "-X", "utf8", str(tmp_path / "replicate.py")]
     run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, cwd=tmp_path)
-    assert run.stdout == printed(estimates(units, groups))
+    assert run.stdout == printed(replicated(units, groups))
     assert len(run.stdout.splitlines()) >= 5
 
 
@@ -37,7 +37,17 @@ def test_the_script_needs_numpy_alone() -> None:
     imported = {
         line.split()[1].split(".")[0] for line in script.splitlines() if line.strip().startswith(("import ", "from "))
     }
-    assert imported == {"__future__", "csv", "dataclasses", "functools", "math", "numpy", "pathlib", "statistics"}
+    assert imported == {
+        "__future__",
+        "csv",
+        "dataclasses",
+        "functools",
+        "itertools",
+        "math",
+        "numpy",
+        "pathlib",
+        "statistics",
+    }
 
 
 def test_a_group_with_the_name_of_the_line_of_all_units() -> None:

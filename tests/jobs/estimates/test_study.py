@@ -114,12 +114,15 @@ def test_labels_that_nobody_sampled_are_said_to_be(store: Store) -> None:
 def test_the_command_prints_what_the_replication_computes(store: Store, tmp_path: Path) -> None:
     name, folder = gold(store), tmp_path / "files"
     command = ["estimate", name, "--code", "Housing", "--by", "party", "--replication", str(folder), "--json"]
-    done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, command)
-    assert done.exit_code == 0, done.output
-    rows = {one["name"] or "all units": one for one in json.loads(done.stdout)["codes"]["Housing"]}
+    rows = {}
+    for more, named in (([], "{}"), (["--composition"], "of the code, {}"), (["--difference", "A", "B"], "A – B")):
+        done = CliRunner(env={"THEMESCOPE_HOME": str(store.settings.home)}).invoke(main, [*command, *more])
+        assert done.exit_code == 0, done.output
+        listed = json.loads(done.stdout)["codes"]["Housing"]
+        rows |= {named.format(one["name"]) if one["name"] else "all units": one for one in listed}
     script = [sys.executable, "-I", str(folder / "replicate.py")]
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()[1:]
-    assert len(printed) == 9
+    assert len(printed) == 18
     for group, way, *numbers in (line.split("\t") for line in printed):
         expected = [100 * rows[group][way][key] for key in ("value", "low", "high")]
         assert [float(number) for number in numbers] == pytest.approx(expected, abs=1e-3)

@@ -66,13 +66,21 @@ def estimates_figure(found: Sequence[ShareEstimate], tones: Tones, over_time: bo
         at = np.array([row for row, _ in kept]) + (place - 1) * (0.14 if over_time else 0.22)
         share, low, high = np.array([(v.value, v.low, v.high) for _, v in kept]).T
         ends = {"type": "data", "symmetric": False, "array": high - share, "arrayminus": share - low, "thickness": 2}
+        line = over_time and way == "corrected"
+        if line:  # a band; error bars for the others, which it would hide
+            figure.add_trace(
+                go.Scatter(
+                    x=[*at, *at[::-1]], y=[*high, *low[::-1]], fill="toself", mode="lines", opacity=0.25,
+                    line={"color": tones.colour(colour), "width": 0}, showlegend=False, hoverinfo="skip",
+                )
+            )  # fmt: skip
         figure.add_trace(
             go.Scatter(
                 x=at if over_time else share, y=share if over_time else at, name=title,
-                mode="lines+markers" if over_time and way == "corrected" else "markers",
+                mode="lines+markers" if line else "markers",
                 marker={"symbol": symbol, "size": 9, "color": tones.colour(colour)},
                 line={"color": tones.colour(colour), "width": 2},
-                error_x=None if over_time else ends, error_y=ends if over_time else None,
+                error_x=None if over_time else ends, error_y=ends if over_time and not line else None,
                 text=[f"{names[row]}: {percent(value)} %" for row, value in kept],
                 hovertemplate="%{text}<extra>%{fullData.name}</extra>",
             )

@@ -98,7 +98,7 @@ def _coefficient(found: Sequence[Coefficient] | None, row: int) -> str:
 def _report(study: Study, code: str, groups: Sequence[str], found: Sequence[ShareEstimate]) -> None:
     told = paragraphs(code, study.units(code), found, study.coder)
     st.code(markdown(told, REFERENCES), language=None, wrap_lines=True)
-    st.caption("The replication files have the shares of all sentences and of each group.")
+    st.caption("The replication files give shares, the parts of groups in the code, and the differences of groups.")
     stem = file_stem(f"{study.corpus.name} {code}")
     with st.container(horizontal=True):
         download("Markdown", lambda: markdown(told, REFERENCES), f"{stem}.md")
