@@ -15,7 +15,7 @@ from themescope.core.paths import DEFAULT, model_folder
 if TYPE_CHECKING:
     from themescope.core.clustering.pairs import PairCalibration
     from themescope.core.protocols import Model, Report
-    from themescope.core.tasks.themes import Themes
+    from themescope.core.tasks.themes import Themes, ThemesConfig
     from themescope.core.types import Matrix, Sentence
 
 
@@ -75,6 +75,30 @@ class SentenceModel:
         given = enumerate(sentences)
         placed = [Sentence(s, article_id=_TEXT, position=i) if isinstance(s, str) else s for i, s in given]
         return self.fitted.embed(placed)
+
+    def find_themes(
+        self, texts: list[str], config: ThemesConfig, seed: int, report: Report, in_order: bool, lists: bool
+    ) -> Themes:
+        """Return the themes of sentences, see :func:`find_themes`.
+
+        With ``lists``, themes of a list are found by the vectors of the encoder from which the model was fine-tuned:
+        fine-tuning on the sections of articles helps on texts, and costs a little on lists.
+        """
+        import numpy as np
+
+        from themescope.core.clustering.repeats import distinct_texts
+        from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, is_list
+        from themescope.core.tasks.themes import find_themes as find
+
+        base = getattr(self.fitted, "base", None)
+        usable = lists and config.density and not config.k and not in_order and len(texts) >= LEAST
+        before = base() if usable and base is not None else None
+        if before is not None:
+            plain = SentenceModel(self.name, before, self.info, BASE_CALIBRATION).encode(texts)
+            if is_list(plain[distinct_texts(texts).rows], seed, report):
+                return find(texts, plain, config, seed, report, BASE_CALIBRATION)
+        positions = np.arange(len(texts)) if in_order else None
+        return find(texts, self.encode(texts), config, seed, report, self.calibration, positions)
 
     def similar(self, sentence: str, among: Sequence[str], top_k: int = 10) -> list[tuple[int, float]]:
         """Return (row, cosine) of the ``top_k`` sentences of ``among`` nearest to ``sentence``, the nearest first.
@@ -222,9 +246,10 @@ def find_themes(
 
     config = config_from_dict(ThemesConfig, {**(settings or {}), "k": 0 if k == "auto" else k})
     texts, loaded = list(sentences), encoder(model)
-    calibration = loaded.calibration if isinstance(loaded, SentenceModel) else DEFAULT_CALIBRATION
+    if isinstance(loaded, SentenceModel):
+        return loaded.find_themes(texts, config, seed, report or SILENT, in_order, lists=model == DEFAULT)
     positions = np.arange(len(texts)) if in_order else None
-    return find(texts, loaded.encode(texts), config, seed, report or SILENT, calibration, positions)
+    return find(texts, loaded.encode(texts), config, seed, report or SILENT, DEFAULT_CALIBRATION, positions)
 
 
 def reproduce(

@@ -47,6 +47,14 @@ class PairCalibration(Config):
     count_error: float = option(
         0.45, "Error of the logarithm of the number of themes on nine of ten lists.", low=0.0, high=5.0
     )
+    clear: float | None = option(
+        None, "Silhouette above which the clearest grouping of a list by density is taken. Empty: lists are divided by "
+        "Iclust.",
+        low=-1.0, high=1.0,
+    )  # fmt: skip
+    one_subject: float = option(
+        1.0, "Mean cosine above which sentences without distinct groups are all on one subject.", low=-1.0, high=1.0
+    )
     shared: float = option(
         2.0, "Weight of shared words for finding themes, against 1 for the vectors.", low=0.0, high=1_000.0
     )

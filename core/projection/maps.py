@@ -99,10 +99,11 @@ def fit(vectors: Matrix, config: UmapConfig, seed: int, report: Report) -> Fitte
     """Return the layout of (n, dim) vectors, dense or CSR, which places others; raises as :func:`project` does."""
     reduction = Reduction.fit(vectors, config, seed)
     rows = reduction.apply(vectors)
-    return FittedMap(reduction, rows, _laid_out(rows, config, seed, report), config, seed)
+    return FittedMap(reduction, rows, laid_out(rows, config, seed, report), config, seed)
 
 
-def _laid_out(rows: Float32, config: UmapConfig, seed: int, report: Report) -> Points:
+def laid_out(rows: Float32, config: UmapConfig, seed: int, report: Report, dimensions: int = 2) -> Points:
+    """Return the (n, ``dimensions``) layout of (n, dim) rows, unit ones for cosines; fewer than 4 are on a line."""
     if len(rows) < 4:
         n = len(rows)
         return np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.float32)
@@ -116,7 +117,7 @@ def _laid_out(rows: Float32, config: UmapConfig, seed: int, report: Report) -> P
         rows, k, random_state, "euclidean", knn_indices=neighbours, knn_dists=as_metric(distances, config.metric)
     )
     report.progress(_SHARE["graph"], 1.0, "layout")
-    return _layout(umap, rows, graph, config, random_state, report)
+    return _layout(umap, rows, graph, config, random_state, report, dimensions)
 
 
 def faithfulness(
@@ -285,7 +286,13 @@ class FittedMap:
 
 
 def _layout(
-    umap: Any, rows: Float32, graph: Any, config: UmapConfig, random_state: np.random.RandomState, report: Report
+    umap: Any,
+    rows: Float32,
+    graph: Any,
+    config: UmapConfig,
+    random_state: np.random.RandomState,
+    report: Report,
+    dimensions: int,
 ) -> Points:
     a, b = umap.find_ab_params(1.0, config.min_dist)
     start = "pca" if len(rows) < FEW else "spectral"
@@ -295,7 +302,7 @@ def _layout(
     points, _ = umap.simplicial_set_embedding(
         rows,
         graph,
-        n_components=2,
+        n_components=dimensions,
         initial_alpha=1.0,
         a=a,
         b=b,

@@ -19,6 +19,7 @@ from themescope.core.config import Config, option
 from themescope.core.errors import ConfigError, DataError
 from themescope.core.models.composite.hybrid import concatenate_with_tfidf, position_rows
 from themescope.core.protocols import Report, SubReport
+from themescope.core.tasks.density import dense_groups
 from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines, measure, suggest
 from themescope.core.types import Ids, Labels, Matrix, Sentence
 
@@ -53,6 +54,11 @@ class ThemesConfig(Config):
         "more alike than other sentences; 0: not used.",
         low=0.0, high=1_000.0,
     )  # fmt: skip
+    density: bool = option(
+        True,
+        "Find the themes of a list by density where their number is not given and the model is calibrated for it; "
+        "otherwise by the clusterer.",
+    )
     words: int = option(3, "Number of words in the name of a theme.", low=1, high=8)
     central: int = option(5, "Number of central sentences of each theme in the result.", low=1, high=50)
 
@@ -144,13 +150,20 @@ def find_themes(
     random = np.random.default_rng(seed)
     report.progress(0, 1, "estimating the number of themes")
     usual = different.usual(vectors, max(FEWEST, config.k))
-    suggestion = suggest(vectors[usual], calibration, config.most, seed)
-    k = config.k or suggestion.k
+    compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
+    groups = None
+    if not config.k and positions is None and config.density:
+        groups = dense_groups(vectors[compared], calibration, seed, SubReport(report, 0.0, 0.1))
+    if groups is None:
+        suggestion = suggest(vectors[usual], calibration, config.most, seed)
+        k, reason, interval = config.k or suggestion.k, suggestion.reason, (suggestion.low, suggestion.high)
+    else:
+        k, reason, interval = groups.k, groups.reason, groups.interval
     rows = usual[np.sort(random.permutation(len(usual))[: config.sample])]
     ks = candidates(k, len(rows)) if k > 1 else ()
     curves = measure(vectors[rows], ks, config.subsamples, seed, SubReport(report, 0.1, 0.7))
     shared = calibration.shared if config.shared is None else config.shared
-    if sparse.issparse(vectors):
+    if sparse.issparse(vectors) or groups is not None:
         shared = 0.0
     elif shared:
         vectors = _with_words(texts, vectors, shared, usual)
@@ -162,9 +175,8 @@ def find_themes(
         else:
             order = 0.0
     report.progress(0.7, 1, f"clustering {m:,} different sentences")
-    compared = usual[np.sort(random.permutation(len(usual))[:COMPARED])]
-    found: Labels = np.arange(len(compared), dtype=np.int32)
-    if k < len(compared):
+    found: Labels = np.arange(len(compared), dtype=np.int32) if groups is None else groups.labels
+    if groups is None and k < len(compared):
         found = CLUSTERERS.build(config.clusterer).fit_predict(vectors[compared], k, seed)
     labels = _by_size(extended_labels(vectors, compared, found, k), different.counts, k)
     report.progress(0.95, 1, "naming the themes")
@@ -179,8 +191,7 @@ def find_themes(
         for name, found, size, rows in zip(theme_names(words), words, sizes, central, strict=True)
     )
     margins = (own - other).astype(np.float32)
-    reason = "" if config.k else suggestion.reason
-    interval = (suggestion.low, suggestion.high)
+    reason = "" if config.k else reason
     return Themes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
         order, m, len(usual), different.frequent(_FREQUENT),

@@ -138,7 +138,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
 
     --out is .csv (default), .jsonl or .xlsx. To score clusters against sections, see `evaluate scb`.
     """
-    from themescope.core.tasks.themes import ThemesConfig, find_themes
+    from themescope.core.tasks.themes import ThemesConfig
 
     config = ThemesConfig(k=_number(wanted), shared=0.0 if options["model_only"] else None)
     if not is_file(source):
@@ -154,8 +154,7 @@ def cluster(shell: Shell, source: str, wanted: str, seed: int, method: str, **op
     begun = time.monotonic()
     sheet, kept, texts = _read(Path(source), options)
     encoder, bar = _model(shell, method, options["precision"]), _BarReport(Bar("Find themes", quiet=shell.json))
-    positions = np.arange(len(texts)) if options["in_order"] else None
-    found = find_themes(texts, encoder.encode(texts), config, seed, bar, encoder.calibration, positions)
+    found = encoder.find_themes(texts, config, seed, bar, options["in_order"], lists=method == DEFAULT)
     rows = [
         (sheet.numbers[row], *sheet.rows[row], int(label) + 1, found.themes[label].name, round(float(margin), 4))
         for row, label, margin in zip(kept, found.labels, found.margins, strict=True)

@@ -115,7 +115,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
     calibration = load_calibration(store.artifacts.path(model.artifact))
     texts, part = [s.text for s in sentences], context.part(0.5, 0.98)
     with store.reading() as r:
-        running = bool(args.article) and is_running_text(r, corpus, sentences)
+        running = len(articles) == 1 and is_running_text(r, corpus, sentences)
     positions = np.array([s.position for s in sentences], np.int64) if running else None
     themes = find_themes(texts, vectors, config, args.seed, part, calibration, positions)
     context.progress(0.98, 1, "Storing the themes")

@@ -150,6 +150,15 @@ class ThematicEncoder(TrainedModel):
                 out[rows] = functional.normalize(whole, dim=1).cpu().numpy()
         return out
 
+    def base(self) -> ThematicEncoder | None:
+        """Return the installed encoder that was fine-tuned, as it was before; None for another base encoder."""
+        if self._base.get("name") != BASE_ENCODER or self._base.get("source") != _INSTALLED:
+            return None
+        found = ThematicEncoder(self.config, self.seed)
+        found._base, found._pooling = self._base, self._pooling
+        found._encoder = load_encoder(installed_encoder(_FEATURE), _FEATURE)
+        return found
+
     def _write(self, folder: Path) -> None:
         """Write what was learned in float16, and the whole encoder if it is not the installed one."""
         encoder = self._fitted(self._encoder)

@@ -1,0 +1,74 @@
+"""Groups of a list by density: found where they are clear, and the order of the rows has no influence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from themescope.core.clustering.pairs import DEFAULT_CALIBRATION
+from themescope.core.metrics.partition import AdjustedRandIndex, MetricConfig
+from themescope.core.protocols import SILENT
+from themescope.core.tasks.density import BASE_CALIBRATION, LEAST, dense_groups, is_list
+from themescope.core.tasks.themes import ThemesConfig, find_themes
+
+
+def planted(sizes: tuple[int, ...], noise: float, shared: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Unit-like vectors of groups around orthogonal centres, with a direction that all have in common."""
+    random = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    centres = np.eye(len(sizes) + 1, 32)
+    x = centres[truth] + shared * centres[-1] + noise * random.normal(size=(len(truth), 32)) / np.sqrt(32)
+    return x.astype(np.float32), truth
+
+
+def test_groups_of_different_sizes_are_found_and_counted() -> None:
+    x, truth = planted((60, 30, 20, 12), noise=0.6)
+    found = dense_groups(x, BASE_CALIBRATION, 0, SILENT)
+    assert found is not None and found.k == 4 and "clearest of" in found.reason
+    assert AdjustedRandIndex(MetricConfig()).score(truth, found.labels) == 1.0
+    assert found.interval[0] <= 4 <= found.interval[1]
+
+
+def test_groups_that_run_into_each_other_are_said_to_do_so() -> None:
+    x, _ = planted((60, 60, 60), noise=3.0)
+    found = dense_groups(x, BASE_CALIBRATION, 0, SILENT)
+    assert found is None or ("No grouping is clear" in found.reason and found.labels.min() >= 0)
+
+
+def test_sentences_on_one_subject_are_no_list() -> None:
+    x, _ = planted((40, 40, 40), noise=2.2, shared=1.5)
+    assert dense_groups(x, BASE_CALIBRATION, 0, SILENT) is None and not is_list(x, 0, SILENT)
+    apart, _ = planted((40, 40, 40), noise=2.2)
+    assert is_list(apart, 0, SILENT)
+
+
+def test_where_there_is_no_density() -> None:
+    x, _ = planted((40, 40), noise=0.5)
+    assert dense_groups(x, DEFAULT_CALIBRATION, 0, SILENT) is None
+    assert dense_groups(x[: LEAST - 1], BASE_CALIBRATION, 0, SILENT) is None
+    assert dense_groups(sparse.csr_array(x), BASE_CALIBRATION, 0, SILENT) is None
+    assert dense_groups(np.ones((80, 4), np.float32), BASE_CALIBRATION, 0, SILENT) is None
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_order_of_the_rows_has_no_influence(seed: int) -> None:
+    x, _ = planted((50, 30, 25), noise=1.2)
+    texts = [f"Answer {i} of the list." for i in range(len(x))]
+    config = ThemesConfig(sample=20, subsamples=1)
+    order = np.random.default_rng(seed).permutation(len(x))
+    first = find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION)
+    other = find_themes([texts[i] for i in order], x[order], config, 0, SILENT, BASE_CALIBRATION)
+    assert AdjustedRandIndex(MetricConfig()).score(first.labels[order], other.labels) == 1.0
+    assert first.reason == other.reason and len(first.themes) == 3
+
+
+def test_a_given_number_and_an_order_are_for_the_clusterer() -> None:
+    x, _ = planted((50, 40, 30), noise=0.5)
+    texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
+    given = find_themes(texts, x, replace(config, k=5), 0, SILENT, BASE_CALIBRATION)
+    assert len(given.themes) == 5 and given.shared == DEFAULT_CALIBRATION.shared
+    running = find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION, np.arange(len(x)))
+    assert "density" not in running.reason
+    without = find_themes(texts, x, replace(config, density=False), 0, SILENT, BASE_CALIBRATION)
+    assert "density" not in without.reason
