@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from themescope.core.errors import DataError
 from themescope.core.labelling.changes import Change, ChangeSet, ClusterChange, EntryChange
+from themescope.core.labelling.code_sets import check_codes, code_clusters, has_code
 from themescope.core.labelling.codebook.entries import NAME_LIMIT as VERSION_NAME_LIMIT
 from themescope.core.labelling.codebook.entries import (
     VERSION_LIMIT,
@@ -56,18 +55,17 @@ def add_examples(partition: Partition, number: int, ids: Iterable[int], counter:
 
 
 def add_own_examples(partition: Partition, ids: Ids) -> Operation:
-    """Make sentences examples of the clusters in which they are; unassigned ones are left out.
+    """Make sentences examples of their codes; unassigned ones are left out.
 
     Raises :class:`DataError` if all are unassigned.
     """
-    rows = partition.rows(ids)
-    numbers = [number for number in np.unique(partition.numbers[rows]).tolist() if number != UNASSIGNED]
-    if not numbers:
+    some = partition.only(ids)
+    own = {n: held for n in sorted(code_clusters(some)) if (held := some.ids[has_code(some, n)].tolist())}
+    if not own:
         raise DataError("An example needs a cluster. Assign the sentence first.")
-    own = {number: partition.ids[rows[partition.numbers[rows] == number]].tolist() for number in numbers}
     made = [change(partition, n, with_example(entry_of(partition, n), listed)) for n, listed in own.items()]
-    count = sum(map(len, own.values()))
-    names = ", ".join(partition.clusters[number].name for number in numbers)
+    count = len({id for held in own.values() for id in held})
+    names = ", ".join(partition.clusters[number].name for number in own)
     return entries(OperationKind.CODEBOOK, f"{count} example{'' if count == 1 else 's'} of {names}", made)
 
 
@@ -106,7 +104,8 @@ def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int
 
     ``keys`` are new keys, one for each sentence that is not an item yet; an item keeps its key.
 
-    Raises :class:`DataError` if a sentence is unassigned, the explanation too long, or there are too many items.
+    Raises :class:`DataError` if a sentence is unassigned or has several codes, the explanation is too long, or there
+    are too many items.
     """
     known, fresh = {item.sentence: item for item in training_items(partition)}, iter(keys)
     text, found = _explanation(explanation), []
@@ -114,6 +113,7 @@ def choose_training(partition: Partition, keys: Iterable[str], ids: Sequence[int
         number = int(partition.numbers[partition.rows([id])[0]])
         if number == UNASSIGNED:
             raise DataError("A training item needs a cluster. Assign the sentence first.")
+        check_codes(partition, [number], "Practise with sentences that have")
         key = known[id].key if id in known else next(fresh)
         found.append(_item_change(partition, TrainingItem(key, id, number, text)))
     if len(known) + sum(made.old is None for made in found) > ITEM_LIMIT:

@@ -18,6 +18,8 @@ from themescope.core.labelling.code_sets import (
     combinations,
     has_code,
 )
+from themescope.core.labelling.codebook import operations as book
+from themescope.core.labelling.codebook.entries import codes, entry_of
 from themescope.core.labelling.partition import UNASSIGNED, Cluster, Partition, start
 
 IDS = np.arange(1, 9)
@@ -104,6 +106,15 @@ def test_a_combination_is_changed_through_its_codes() -> None:
     ):
         with pytest.raises(DataError, match="“Housing \\+ Rent” is a combination of codes"):
             refused()
+
+
+def test_the_codebook_is_that_of_the_codes() -> None:
+    p = with_two()
+    shown = done(p, book.add_own_examples(p, ids(1, 3)))
+    assert [entry_of(shown, number).examples for number in (1, 2, 3)] == [(1,), (1, 3), ()]
+    assert [code.cluster.number for code in codes(shown)] == [1, 2, 3]
+    with pytest.raises(DataError, match="combination of codes"):
+        book.choose_training(p, iter("ab"), [1])
 
 
 def test_one_code_per_sentence_is_the_default_and_can_come_back() -> None:

@@ -101,6 +101,7 @@ def _codes(found: CodingAgreement, people: Sequence[Rater], which: str) -> None:
         return
     own = f" Not everybody has: {plain(', '.join(found.own))}." if found.own else ""
     st.caption(
+        f"{'Sentences may have several codes: alpha is that of sets (MASI). ' if found.several else ''}"
         f"Codes with the same name are the same code. In brackets are 95 % bootstrap intervals over {found.over}. "
         f"Counted are {COUNTS[which]}.{own}"
     )

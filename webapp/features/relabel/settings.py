@@ -153,8 +153,9 @@ def show(state: RelabelState) -> None:
     st.caption(
         "The whole labelling (JSON lines) contains every step and its author, and can be imported in the tab "
         f"“{NEW}”. The tables contain the current state and the columns of the sentences; in CSV and XLSX, cells "
-        "that a spreadsheet would run as a formula are escaped. A scheme has the clusters with their themes, sizes and "
-        "codebook entries, and can be the start of another labelling."
+        "that a spreadsheet would run as a formula are escaped. Files for Label Studio and doccano have all codes of a "
+        "sentence. A scheme has the clusters with their themes, sizes and codebook entries, and can be the start of "
+        "another labelling."
     )
     learning.show_naming(state)
     method_choice.show(state)
