@@ -103,6 +103,7 @@ def visit(page: Page, app: App, path: str, heading: str, **query: str) -> None:
 
 def save(by: ByKeys, note: str) -> None:
     """Write the note in the open dialog, and wait until the case is stored."""
+    expect(by.page.get_by_test_id("stDialog")).to_be_visible()  # the page Triplets has a field of the same name
     at_rest(by.page)
     by.write("Note", note)
     expect(by.page.get_by_test_id("stToast").filter(has_text="Saved as case").last).to_be_visible()
