@@ -103,7 +103,6 @@ def visit(page: Page, app: App, path: str, heading: str, **query: str) -> None:
 
 def save(by: ByKeys, note: str) -> None:
     """Write the note in the open dialog, and wait until the case is stored."""
-    expect(by.page.get_by_test_id("stDialog")).to_be_visible()  # the page Triplets has a field of the same name
     at_rest(by.page)
     by.write("Note", note)
     expect(by.page.get_by_test_id("stToast").filter(has_text="Saved as case").last).to_be_visible()
@@ -115,6 +114,7 @@ def from_triplets(by: ByKeys, app: App) -> None:
     for number in range(2):
         expect(by.page.get_by_text(re.compile(f"^Triplet {number + 1} of"))).to_be_visible()
         by.act("o")
+        expect(by.page.get_by_test_id("stDialog")).to_be_visible()  # the page has a field of the same name
         save(by, NOTES[number % 2])
         by.act("j")
 
