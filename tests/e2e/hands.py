@@ -171,6 +171,10 @@ PLACES = """() => {
 def drawn_around(page: Page, tool: str) -> tuple[set[int], list[int]]:
     """Draw a shape on the first map; the rows inside it, found without the page's help, and the kind of every row."""
     at_rest(page)  # the stage has its size
+    before, places = None, page.evaluate(PLACES)
+    while places != before:  # the points have theirs a frame later
+        page.wait_for_timeout(150)
+        before, places = places, page.evaluate(PLACES)
     stage = page.locator(".map-view .stage").first
     box = stage.bounding_box()
     assert box is not None
