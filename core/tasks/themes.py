@@ -94,13 +94,16 @@ class Themes:
     reason: str
     """Reason for this number of themes; empty if it was given."""
     interval: tuple[int, int]
-    """90 % interval of the suggested number of themes, also where another number was given."""
+    """90 % interval of the suggested number of themes, also where another number was given. With ``by_density``, the
+    numbers of themes of groupings that are nearly as clear, or for lists without clear ones, of neighbouring sizes."""
     compared: int
     """Number of texts that were clustered; the others were assigned to the nearest theme."""
     shared: float
     """Weight of shared words, against 1 for the model."""
     order: float
     """Weight of the order of the sentences, against 1 for the others; 0 where it was not used."""
+    by_density: bool
+    """Whether the themes are dense groups, see :mod:`themescope.core.tasks.density`."""
     distinct: int
     """Number of different texts."""
     usual: int
@@ -194,7 +197,7 @@ def find_themes(
     reason = "" if config.k else reason
     return Themes(
         labels[different.place], themes, margins[different.place], curves, reason, interval, len(compared), shared,
-        order, m, len(usual), different.frequent(_FREQUENT),
+        order, groups is not None, m, len(usual), different.frequent(_FREQUENT),
     )  # fmt: skip
 
 

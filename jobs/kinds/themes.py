@@ -126,7 +126,7 @@ def find_themes_of_corpus(args: FindThemesConfig, context: JobContext) -> dict[s
         parts = [before.get(a.id, np.full(a.sentences, UNASSIGNED, np.int32)) for a in articles if a.sentences]
         themes, places = continued(themes, np.concatenate(parts))
         kept = {place: earlier.config["themes"][old] for place, old in places.items()}
-    settings = config.to_dict() | {"shared": themes.shared, "order": themes.order}
+    settings = config.to_dict() | {"shared": themes.shared, "order": themes.order, "density": themes.by_density}
     record = work.keep(sentences, themes, settings, time.monotonic() - begun, kept)
     return _result(record, corpus, model, cached=False)
 

@@ -194,10 +194,12 @@ def _about_waves(analysis: Analysis) -> None:
 
 
 def _interval(analysis: Analysis) -> str | None:
-    """Return the 90 % interval of the number of themes in words; results of earlier versions have none."""
+    """Return the interval of the number of themes in words; results of earlier versions have none."""
     if not (interval := analysis.run.config.get("interval")):
         return None
     low, high = interval
+    if analysis.run.config["settings"].get("density"):
+        return f"Suggested from the similarities: groupings of other sizes have {low} to {high} themes."
     return f"Suggested from the similarities: {low} to {high} themes (90 % interval)."
 
 

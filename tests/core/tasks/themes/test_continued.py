@@ -14,7 +14,7 @@ def themes_of(labels: list[int]) -> Themes:
     listed = tuple(Theme(f"theme {c}", (), int((found == c).sum()), ()) for c in range(int(found.max()) + 1))
     curves, margins = Curves((), (), (), (), 0), np.zeros(len(found), np.float32)
     n = len(found)
-    return Themes(found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, n, n, ())
+    return Themes(found, listed, margins, curves, "", (1, len(listed)), n, 0.0, 0.0, False, n, n, ())
 
 
 def test_a_theme_that_is_found_again_has_its_place_and_a_new_one_a_free_place() -> None:

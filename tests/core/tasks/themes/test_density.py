@@ -67,7 +67,8 @@ def test_a_given_number_and_an_order_are_for_the_clusterer() -> None:
     x, _ = planted((50, 40, 30), noise=0.5)
     texts, config = [f"Sentence {i}." for i in range(len(x))], ThemesConfig(sample=20, subsamples=1)
     given = find_themes(texts, x, replace(config, k=5), 0, SILENT, BASE_CALIBRATION)
-    assert len(given.themes) == 5 and given.shared == DEFAULT_CALIBRATION.shared
+    assert len(given.themes) == 5 and given.shared == DEFAULT_CALIBRATION.shared and not given.by_density
+    assert find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION).by_density
     running = find_themes(texts, x, config, 0, SILENT, BASE_CALIBRATION, np.arange(len(x)))
     assert "density" not in running.reason
     without = find_themes(texts, x, replace(config, density=False), 0, SILENT, BASE_CALIBRATION)
