@@ -42,3 +42,8 @@ def dies(report: Report) -> Generator[Path]:
     """End the process."""
     yield FILE
     os._exit(9)
+
+
+def refuses(path: Path) -> None:
+    """Raise an error about a file."""
+    raise ReadError(path, "it is bad.")

@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tests.jobs import readings
 from themescope.core.errors import Cancelled, ReadError
 from themescope.core.protocols import SILENT, NullReport, Report
 from themescope.jobs.common.importing import reading
-from themescope.jobs.common.importing.reading import read_files, time_limit
+from themescope.jobs.common.importing.reading import call_apart, read_files, time_limit
 
 
 @pytest.fixture(autouse=True)
@@ -108,3 +109,33 @@ def test_in_other_threads_there_is_no_limit() -> None:
     thread.start()
     thread.join()
     assert done
+
+
+def test_a_function_is_called_in_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a" * 10, "utf-8")
+    assert call_apart(path, os.getpid) != os.getpid()
+    with pytest.raises(ReadError, match=r"^a\.txt: it is bad\."):
+        call_apart(path, readings.refuses, path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_the_memory_of_a_called_function_is_limited(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(ReadError, match=r"^a\.txt: reading it needs more than 4 GB of memory\."):
+        call_apart(tmp_path / "a.txt", bytes, 8 << 30)
+
+
+def test_the_end_of_a_called_function_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(ReadError, match=r"^a\.txt: the process that read it ended unexpectedly \(exit code 9\)\."):
+        call_apart(tmp_path / "a.txt", os._exit, 9)
+    monkeypatch.setattr(reading, "SILENCE_S", 0.5)
+    with pytest.raises(ReadError, match=r"^a\.txt: reading it takes more than 0 s\."):
+        call_apart(tmp_path / "a.txt", time.sleep, 60)
+
+
+def test_an_archive_is_as_large_as_what_it_holds(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", "a" * 1_000_000)
+    assert reading.unpacked_bytes(tmp_path / "a.zip") == 1_000_000

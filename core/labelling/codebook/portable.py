@@ -30,7 +30,6 @@ _TITLES = {**TEXTS, **SENTENCES}
 _HEADED = {f"{title}:": name for name, title in _TITLES.items() if name != "definition"}
 _LIKE_HEADING = re.compile(r"\\*(?:" + "|".join(map(re.escape, _HEADED)) + ")")
 _ITEM = "- "
-_PLACE = re.compile(r"(.*) \(.*, sentence \d+\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,9 @@ def reference(text: str, article: str, number: int) -> str:
 
 def text_of(reference: str) -> str:
     """Return the text in a reference; texts without a place stay."""
-    found = _PLACE.fullmatch(reference)
-    return found[1] if found else reference
+    head, _, number = reference.rpartition(", sentence ")
+    text, place, _ = head.rpartition(" (")
+    return text if place and number.endswith(")") and number[:-1].isdecimal() else reference
 
 
 def portable(listed: Iterable[Code], references: Mapping[int, str], sizes: Mapping[int, int]) -> list[PortableCode]:

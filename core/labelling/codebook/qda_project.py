@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -286,12 +287,12 @@ def located(titles: Mapping[int, str], sentences: Sequence[Sentence], text: str)
 def _search(sentences: Sequence[str], text: str) -> list[Span | None]:
     # The text as it is compared, without spaces, and the place in ``text`` of each of its characters.
     kept: list[str] = []
-    places: list[int] = []
+    places = array("q")
     for word in re.finditer(r"\S+", text):
         form = comparable(word.group())
         kept.append(form)
         length = word.end() - word.start()
-        places += [word.start() + (at if len(form) == length else at * length // len(form)) for at in range(len(form))]
+        places.extend(word.start() + at * length // len(form) for at in range(len(form)))
     flat, found = "".join(kept), list[Span | None]()
     wanted = ["".join(comparable(sentence).split()) for sentence in sentences]
     at = 0

@@ -19,6 +19,7 @@ from typing import Any
 
 from themescope.core.errors import ReadError
 from themescope.core.labelling.codebook import qda_xml as xml
+from themescope.core.labelling.codebook.entries import TEXT_LIMIT
 from themescope.core.labelling.codebook.portable import PortableCode
 from themescope.core.labelling.codebook.qda_positions import (
     CodedPassage,
@@ -43,7 +44,7 @@ from themescope.core.readers.streams import excessive_size
 
 FILE_LIMIT, BYTE_LIMIT, XML_LIMIT = 50_000, 2_000_000_000, 500_000_000
 """Maximum number of files of an archive, of bytes unpacked, and of bytes of its XML."""
-_TEXT_LIMIT = 64_000_000
+_SOURCE_LIMIT, _NOTE_LIMIT = 64_000_000, 1_000_000
 _DAMAGE = (
     zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
 )  # fmt: skip
@@ -107,6 +108,7 @@ class ProjectReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._notes: dict[str, str] = {}
         try:
             self._zip = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
@@ -181,8 +183,15 @@ class ProjectReader:
             yield TextSource(found.name, content, selections, found.headings, codes)
 
     def _texts(self, counted: bool = True) -> Iterator[tuple[_FoundSource, str]]:
+        read: set[str] = set()
         for found in self._content.sources:
-            content = self._text(found.path, found.content, found.name, counted)
+            entry = self._entry(found.path)
+            again = entry is not None and entry.filename in read
+            if entry is not None:
+                read.add(entry.filename)
+            if again and counted:
+                self.account.skip("source with the text of another one", found.name)
+            content = None if again else self._text(found.path, found.content, found.name, counted=counted)
             if content is not None:
                 yield found, content
             elif counted and found.selections:
@@ -206,19 +215,30 @@ class ProjectReader:
         return QdaSpan(*span, codes, note, UNCERTAIN in one.notes, maker, _probability(one.description))
 
     def _note(self, id: str) -> str:
+        """Return the text of a note. Many notes may name one file, which is read once."""
         path, content = self._content.notes.get(id, ("", ""))
-        return self._text(path, content, "note") or ""
+        if not path:
+            return content
+        if path not in self._notes:
+            text = self._text(path, content, "note", _NOTE_LIMIT) or ""
+            if len(text) > TEXT_LIMIT:
+                self.account.change(f"note cut after {TEXT_LIMIT:,} characters", path[-80:])
+            self._notes[path] = text[:TEXT_LIMIT]
+        return self._notes[path]
 
-    def _text(self, path: str, content: str, name: str, counted: bool = True) -> str | None:
+    def _entry(self, path: str) -> zipfile.ZipInfo | None:
+        named = _INTERNAL.fullmatch(path)
+        return self._entries.get(f"{SOURCES}{named[1]}".lower()) if named else None
+
+    def _text(self, path: str, content: str, name: str, most: int = _SOURCE_LIMIT, counted: bool = True) -> str | None:
         """Return the text of a source or a note: that in the XML, or of a file of the archive; None if it has none."""
         if not path:
             return content
-        named = _INTERNAL.fullmatch(path)
-        entry = self._entries.get(f"{SOURCES}{named[1]}".lower()) if named else None
+        entry = self._entry(path)
         if entry is None:
             why = "text that is not in the archive"
-        elif entry.file_size > _TEXT_LIMIT:
-            why = f"text of more than {_TEXT_LIMIT // 1_000_000} MB"
+        elif entry.file_size > most:
+            why = f"text of more than {most // 1_000_000} MB"
         else:
             with self._converted():
                 found = self._zip.read(entry)

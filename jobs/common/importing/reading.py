@@ -6,9 +6,13 @@ lines and articles (:mod:`themescope.core.readers.streams`). They hold for reade
 
 from __future__ import annotations
 
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
@@ -41,9 +45,62 @@ def read_files(
     ``read`` can be pickled. It yields the path of a file when it begins to read it; paths are not passed on. Raises its
     exceptions, and ``ReadError`` if its process uses too much memory, makes no progress, or ends unexpectedly.
     """
-    small = sum(file.stat().st_size for path in paths for file in files_below(path)) < SMALL_BYTES
+    small = sum(unpacked_bytes(file) for path in paths for file in files_below(path)) < SMALL_BYTES
     result: R = yield from _without_paths(read(report)) if small else _read_apart(read, report)
     return result
+
+
+def unpacked_bytes(file: Path) -> int:
+    """Return the size of a file, of a ZIP archive that of its members if it is larger."""
+    packed = file.stat().st_size
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return max(packed, sum(member.file_size for member in archive.infolist()))
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return packed
+
+
+def call_apart(path: Path, function: Callable[..., R], *args: Any) -> R:
+    """Return ``function(*args)``, which reads a file and can be pickled; for a file that is not small, in a process.
+
+    This is for pages: Streamlit replaces ``__main__``, which processes of multiprocessing would run again. Raises what
+    the function does, and ``ReadError`` if the process uses too much memory or time.
+    """
+    if unpacked_bytes(path) < SMALL_BYTES:
+        return function(*args)
+    # Its arguments are those of this process, and what it writes is read by nobody else.
+    command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
+    try:
+        done = subprocess.run(
+            command, input=pickle.dumps((function, args)), stdout=subprocess.PIPE, timeout=SILENCE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ReadError(
+            path, f"reading it takes more than {SILENCE_S:.0f} s.", "", "Check the file, or split it."
+        ) from None
+    if done.returncode:
+        raise _ended(path, done.returncode)
+    kind, value = pickle.loads(done.stdout)
+    if kind == "memory":
+        raise _too_large(path)
+    if kind == "failed":
+        raise value.exception()
+    result: R = value
+    return result
+
+
+def answer() -> None:
+    """Call the function on standard input, with limits, and write what it returns or raises to standard output."""
+    function, args = pickle.load(sys.stdin.buffer)
+    _limit_memory()
+    out, sys.stdout = sys.stdout.buffer, sys.stderr
+    try:
+        found: tuple[str, Any] = "result", function(*args)
+    except MemoryError:
+        found = "memory", None
+    except Exception as error:
+        found = "failed", Failure.of(error)
+    pickle.dump(found, out)
 
 
 def _without_paths(items: Generator[Path | T, None, R]) -> Generator[T, None, R]:
@@ -71,8 +128,7 @@ def _read_apart(read: Callable[[Report], Generator[Path | T, None, R]], report: 
                 kind, value = receiver.recv()
             except (EOFError, ConnectionError):
                 process.join()
-                problem = f"the process that read it ended unexpectedly (exit code {process.exitcode})."
-                raise ReadError(path, problem, advice="If memory was short, free some. Then retry the job.") from None
+                raise _ended(path, process.exitcode) from None
             if kind == "path":
                 path = value
             elif kind == "progress":
@@ -81,8 +137,7 @@ def _read_apart(read: Callable[[Report], Generator[Path | T, None, R]], report: 
             elif kind == "item":
                 yield value
             elif kind == "memory":
-                problem = f"reading it needs more than {MEMORY_BYTES >> 30} GB of memory."
-                raise ReadError(path, problem, advice="Check the file, or split it.")
+                raise _too_large(path)
             elif kind == "failed":
                 raise value.exception()
             else:
@@ -104,6 +159,16 @@ def _wait(receiver: Connection, report: Report, path: Path, progress: tuple[floa
             raise _stopped(path)
 
 
+def _ended(path: Path, code: int | None) -> ReadError:
+    problem = f"the process that read it ended unexpectedly (exit code {code})."
+    return ReadError(path, problem, advice="If memory was short, free some. Then try again.")
+
+
+def _too_large(path: Path) -> ReadError:
+    problem = f"reading it needs more than {MEMORY_BYTES >> 30} GB of memory."
+    return ReadError(path, problem, advice="Check the file, or split it.")
+
+
 def _stopped(path: Path) -> ReadError:
     problem = f"reading was ended, since it made no progress for {SILENCE_S:.0f} s."
     return ReadError(path, problem, advice="Check the file for damage, or split it.")
@@ -122,11 +187,7 @@ class _Sender(NullReport):
 def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, Any]]) -> None:
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the job, which ends this process
-    with suppress(ImportError):  # Windows
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, hard))
+    _limit_memory()
     with suppress(BrokenPipeError):  # the job has ended
         try:
             connection.send(("result", _sent(connection, read(_Sender(connection)))))
@@ -136,6 +197,14 @@ def _read(connection: Connection, read: Callable[[Report], Generator[Any, None, 
             connection.send(("memory", None))
         except Exception as error:
             connection.send(("failed", Failure.of(error)))
+
+
+def _limit_memory() -> None:
+    with suppress(ImportError):  # Windows
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, hard))
 
 
 def _sent(connection: Connection, items: Generator[Any, None, Any]) -> Any:

@@ -37,6 +37,8 @@ from themescope.jobs.services.table_files import csv_text
 
 CODE_FILES = ("qdc", "json", "csv")
 """Suffixes of files of codes that Themescope writes."""
+MOST_MB = 20
+"""Maximum size of a file of codes in MB."""
 READ_FILES = (*CODE_FILES, "tsv", "xlsx", "txt")
 """Suffixes of files of codes that :func:`read_codes` reads."""
 
@@ -103,6 +105,8 @@ def read_codes(path: Path, account: ReadAccount | None = None) -> list[PortableC
     Raises :class:`ReadError` or :class:`DataError` for a damaged file or another format.
     """
     suffix = path.suffix.lower().removeprefix(".")
+    if path.stat().st_size > MOST_MB * 1_000_000:
+        raise ReadError(path, f"a file of codes may have {MOST_MB} MB.", "", "Check the file, or split it.")
     if suffix == "qdc":
         with path.open("rb") as stream:
             return read_codebook(stream, path.name, account)

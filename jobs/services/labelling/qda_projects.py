@@ -41,6 +41,7 @@ from themescope.core.text.cleaning import comparable
 from themescope.core.types import Sentence
 from themescope.db.label_records import NewLabelling, Snapshot
 from themescope.db.store import Store, Unit
+from themescope.jobs.common.importing.reading import call_apart
 from themescope.jobs.common.labelled.placed import provenance_of
 from themescope.jobs.services.labelling import starts
 from themescope.jobs.services.labelling.codebook import exported_from, finder
@@ -132,6 +133,10 @@ def plan_project(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
     If no text is an article of the corpus, the partition has no sentences; :func:`write_texts` gives the texts for an
     import. Raises :class:`ReadError` for a damaged file, and :class:`DataError` for too many codes or sentences.
     """
+    return call_apart(path, _plan, store, corpus_id, path)
+
+
+def _plan(store: Store, corpus_id: int, path: Path) -> ProjectPlan:
     with ProjectReader(path) as project:
         matching = _Matching(store, corpus_id, project.codes)
         for source in project.sources():
@@ -274,6 +279,10 @@ def write_texts(path: Path, out: Path) -> int:
 
     Raises :class:`ReadError` for a damaged file, and :class:`DataError` if it has no texts.
     """
+    return call_apart(path, _write_texts, path, out)
+
+
+def _write_texts(path: Path, out: Path) -> int:
     count = 0
     with ProjectReader(path) as project, out.open("x", encoding="utf-8") as stream:
         for source in project.sources():

@@ -272,6 +272,8 @@ def test_cards_that_name_files_elsewhere_are_refused(tmp_path: Path, pattern: st
     ("name", "text", "message"),
     [
         ("README.md", "---\nconfigs: [a: b: c]\n---\n", "not valid YAML"),
+        ("README.md", "---\na: &a [x]\nconfigs: [*a]\n---\n", "YAML aliases"),
+        ("README.md", "---\nconfigs:\n" + "- a\n" * 100_000 + "---\n", "more than 100,000 names"),
         ("README.md", "---\nconfigs:\n- config_name: x\n---\n", "no data files"),
         ("README.md", "---\nconfigs:\n- config_name: x\n- config_name: y\n---\n", "several subsets"),
         ("state.json", "{", "is not JSON"),
@@ -283,7 +285,7 @@ def test_cards_that_name_files_elsewhere_are_refused(tmp_path: Path, pattern: st
 )
 def test_damaged_folders_are_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
-    (tmp_path / "unused.parquet" if "not valid" in message else tmp_path / "unused.txt").touch()
+    (tmp_path / "unused.parquet" if name == "README.md" and "files" not in message else tmp_path / "unused.txt").touch()
     with pytest.raises(ReadError, match=message):
         read(tmp_path)
 

@@ -83,8 +83,8 @@ def _code_import(state: CodebookState) -> None:
             "which can be undone."
         )
         file = st.file_uploader(
-            "REFI-QDA codebook, JSON file, or table of codes", type=list(codebook.READ_FILES), max_upload_size=_MAX_MB,
-            key=f"codebook_code_file_{state.record.id}",
+            "REFI-QDA codebook, JSON file, or table of codes", type=list(codebook.READ_FILES),
+            max_upload_size=codebook.MOST_MB, key=f"codebook_code_file_{state.record.id}",
         )  # fmt: skip
         if file is None:
             return

@@ -40,6 +40,7 @@ from themescope.core.labelling.codebook.portable import (
     hex_colour,
     json_text,
     nearest_colour,
+    one_line,
     portable,
     reference,
     rows,
@@ -310,6 +311,13 @@ def test_the_share_of_right_answers_has_an_interval() -> None:
 def test_every_colour_comes_back_from_its_code() -> None:
     assert [nearest_colour(hex_colour(place)) for place in range(COLOURS)] == list(range(COLOURS))
     assert nearest_colour("red") is None and nearest_colour("#fff") is not None
+
+
+def test_the_place_of_a_reference_is_found_in_linear_time() -> None:
+    # 2 MB took minutes: the last place was searched from every bracket.
+    for text in ("(, sentence 1 " * 150_000, " (a" * 700_000, ", sentence 1" * 170_000):
+        assert text_of(text) == text
+        assert text_of(reference(text, "b", 1)) == one_line(text)
 
 
 @settings(max_examples=30)

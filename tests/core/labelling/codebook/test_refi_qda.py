@@ -2,6 +2,7 @@
 
 import io
 import re
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -214,6 +215,41 @@ def test_a_text_that_cannot_be_read_is_left_out_alone(tmp_path: Path, files: dic
         assert not [*project.sources()] and len(project.codes) == 3
         assert project.account.skipped == {"picture": 1, reason: 1, "coded passage of a text that is not read": 1}
         assert ("one", 1) in [(entry.place, project.account.skipped[entry.reason]) for entry in project.account.entries]
+
+
+def test_many_notes_that_name_one_file_hold_its_text_once(tmp_path: Path) -> None:
+    note = "<Note guid='n{0}' plainTextPath='internal://A1.txt'/>"
+    notes = "<Notes>" + "".join(note.format(i) for i in range(300)) + "</Notes>"
+    references = "".join(f"<NoteRef targetGUID='n{i}'/>" for i in range(300))
+    selections = f"<PlainTextSelection startPosition='0' endPosition='5'>{references}</PlainTextSelection>"
+    qde = OTHER_PROGRAM.split("<Notes>")[0] + notes + "</Project>"
+    qde = qde.replace("</TextSource>", selections + "</TextSource>")
+    tracemalloc.start()
+    with ProjectReader(zipped(tmp_path / "a.qdpx", {QDE: qde, "sources/A1.txt": "It rained. " * 80_000})) as project:
+        (source,) = project.sources()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert source.selections[-1].note.startswith("It rained.")
+    assert project.account.changed == {"note cut after 20,000 characters": 1}
+    assert peak < 200_000_000, "300 copies of the text are 264 MB"
+
+
+def test_a_note_in_a_large_file_is_left_out_and_counted(tmp_path: Path) -> None:
+    qde = OTHER_PROGRAM.replace("><PlainTextContent>a memo</PlainTextContent>", " plainTextPath='internal://A1.txt'>")
+    with ProjectReader(zipped(tmp_path / "a.qdpx", {QDE: qde, "sources/A1.txt": "a" * 1_000_001})) as project:
+        assert "notes" not in project.codes[0].texts
+        assert project.account.skipped == {"picture": 1, "text of more than 1 MB": 1}
+
+
+def test_a_text_is_read_for_one_source_only(tmp_path: Path) -> None:
+    source = re.search(r" <TextSource.*</TextSource>", OTHER_PROGRAM, re.DOTALL)
+    assert source is not None
+    again = source[0].replace('"one"', '"two"').replace("A1.txt", "a1.TXT")
+    qde = OTHER_PROGRAM.replace(source[0], source[0] + again)
+    with ProjectReader(zipped(tmp_path / "a.qdpx", {QDE: qde, "Sources/a1.TXT": "Hello there."})) as project:
+        assert [source.name for source in project.sources()] == ["one"]
+        lost = {"source with the text of another one": 1, "coded passage of a text that is not read": 1}
+        assert project.account.skipped == {"picture": 1, **lost}
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
