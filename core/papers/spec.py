@@ -293,7 +293,7 @@ class RunProfile:
     id: str
     title: str
     about: str
-    """Differences from the paper in full sentences, printed with the results."""
+    """What it computes, in full sentences, for forms; documents of results take what was computed from its records."""
     seeds: tuple[int, ...]
     triplet_rules: Settings = field(default_factory=dict)
     benchmark_rules: Settings = field(default_factory=dict)

@@ -37,7 +37,12 @@ _PATH = click.Path(exists=True, path_type=Path)
 @click.option("--queue-trainings", is_flag=True, help="Queue the trainings as jobs, so that other workers take part.")
 @click.option("--articles", type=click.IntRange(min=1), help="Maximum number of evaluated articles of each data set.")
 @click.option("--seeds", type=click.IntRange(min=0), help="Number of seeds of random steps.")
-@click.option("--document", type=click.Path(path_type=Path), help="Output file [docs/results-PAPER.md].")
+@click.option(
+    "--document", type=click.Path(path_type=Path),
+    help="Output file, written when all tables are computed, with their records beside it as JSON "
+    "[docs/results-PAPER.md; docs/results-PAPER-PROFILE.md for another profile than full].",
+)  # fmt: skip
+@click.option("--replace", is_flag=True, help="Replace the output file if it exists.")
 @background
 @common
 @pass_shell
@@ -51,12 +56,13 @@ def reproduce(
     **options: Any,
 ) -> None:
     """Reproduce the tables of PAPER and compare them with the published numbers. Stored results are reused."""
+    name = f"results-{paper}.md" if options["profile"] == "full" else f"results-{paper}-{options['profile']}.md"
     args: dict[str, Any] = {
         "paper": paper,
         "tables": list(tables),
         "models": [_stored_model(shell, text) for text in models],
         "training": training,
-        "document": str((document or Path("docs") / f"results-{paper}.md").absolute()),
+        "document": str((document or Path("docs") / name).absolute()),
     }
     given = {name: value for name, value in options.items() if value}
     args |= {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}

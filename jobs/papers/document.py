@@ -1,7 +1,12 @@
-"""Reproduced tables as a Markdown file with the data of their rows; the same results give the same bytes."""
+"""Reproduced tables as a Markdown file with the data of their rows, and their records in a JSON file beside it.
+
+What is said about a run (profile, seeds, split, numbers of articles, settings) comes from the records of its tables.
+The same records give the same bytes.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,8 +26,6 @@ from themescope.core.papers.spec import (
     ModelSpec,
     Paper,
     RelatednessMeasures,
-    ResultTable,
-    RunProfile,
     SummaryMeasures,
     Topics,
 )
@@ -35,53 +38,65 @@ from themescope.jobs.papers.work import Work
 Json = Mapping[str, Any]
 
 
-def write_document(path: Path, paper: Paper, profile: RunProfile, records: Iterable[PaperTableRecord]) -> None:
-    """Write the tables of one profile to ``path`` atomically."""
+def records_beside(path: Path) -> Path:
+    """Return the JSON file with the records of a document."""
+    return path.with_suffix(".json")
+
+
+def write_document(path: Path, paper: Paper, profile: str, records: Iterable[PaperTableRecord]) -> None:
+    """Write the complete tables of one profile to ``path``, and their records beside it, each atomically."""
+    tables = {record.name: record.content for record in records if record.content["complete"]}
+    kept = json.dumps({"paper": paper.id, "profile": profile, "tables": tables}, ensure_ascii=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as partial:
-        partial.write_text(document(paper, profile, {r.name: r for r in records}), encoding="utf-8", newline="\n")
+    for file, text in ((path, document(paper, profile, tables)), (records_beside(path), kept + "\n")):
+        with whole(file) as partial:
+            partial.write_text(text, encoding="utf-8", newline="\n")
 
 
-def document(paper: Paper, profile: RunProfile, records: Mapping[str, PaperTableRecord]) -> str:
-    """Return the document, including the tables that have not been reproduced yet."""
+def document(paper: Paper, profile: str, tables: Mapping[str, Json]) -> str:
+    """Return the document of complete tables (id → content); it names those of the paper that are not among them."""
     lines = [
         f"# Results: {paper.title}",
         "",
-        f"<!-- Written by `themescope reproduce {paper.id}`. Do not edit: run the command again. -->",
+        f"<!-- Written by `themescope reproduce {paper.id} --profile {profile}`. Do not edit: run it again. -->",
         "",
         paper.citation,
         "",
-        f"Profile **{profile.id}**. {profile.about}",
+        f"Profile **{profile}**. Each table states seeds, data and settings as they were recorded with its scores.",
         "",
-        f"{_cells(paper)} Written by `themescope reproduce {paper.id} --profile {profile.id}`; nothing is filled in by "
-        "hand.",
+        _cells(paper),
         "",
     ]
+    absent = [_name(table.id) for table in paper.tables if table.id not in tables]
+    if absent:
+        lines += [f"No finished run with this profile: {', '.join(absent)}.", ""]
     for table in paper.tables:
-        lines += _section(table, records.get(table.id), profile)
+        if table.id in tables:
+            lines += _section(table.id, profile, tables[table.id])
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _name(table: str) -> str:
+    return f"Table {table}" if table.isdigit() else table.capitalize()
+
+
 def _cells(paper: Paper) -> str:
-    text = "A cell reads: ours [95 % interval over articles or pairs] ± standard deviation over seeds"
+    text = (
+        "A cell reads: ours [95 % interval over n articles, documents or pairs of sentences] ± standard deviation over "
+        "seeds"
+    )
     if any(row.published for table in paper.tables for row in table.rows):
         return f"{text} · published · difference. A dash means that the paper has no number."
     return f"{text}. A dash means that the model is not measured by the column."
 
 
-def _section(table: ResultTable, record: PaperTableRecord | None, profile: RunProfile) -> Iterator[str]:
-    name = f"Table {table.id}" if table.id.isdigit() else table.id.capitalize()
-    yield from (f"## {name}: {table.title}", "", f"*{table.source}.* {table.about}", "")
-    if record is None:
-        yield from ("Not reproduced with this profile yet.", "")
-        return
-    content = record.content
-    made = content["profile"]
-    seeds = f"Seeds of this table: {', '.join(map(str, made['seeds']))}."
-    yield from (seeds if made["about"] == profile.about else f"{seeds} {made['about']}", "")
+def _section(table: str, profile: str, content: Json) -> Iterator[str]:
+    yield from (f"## {_name(table)}: {content['title']}", "", f"*{content['source']}.* {content['about']}", "")
+    yield from (run_facts(profile, content), "")
     yield from _rows(content)
     yield from ("", "Data and deviations:", "")
     yield from (_note(row) for row in content["rows"])
+    yield from _settings(content)
     yield ""
     if content["claims"]:
         titles = {column["metric"]: column["title"] for column in content["columns"]}
@@ -96,6 +111,53 @@ def _section(table: ResultTable, record: PaperTableRecord | None, profile: RunPr
             sign = ">" if claim["relation"] == "better" else "≈"
             text = f"{claim['first']} {sign} {claim['second']}"
             yield _line(text, titles[claim["metric"]], *_outcome(claim))
+
+
+def run_facts(profile: str, content: Json) -> str:
+    """Return profile, seeds, split, limits and numbers of evaluated items of a table, as its record has them."""
+    made = content["profile"]
+    scores = [
+        (column["title"], row["ours"].get(column["metric"])) for column in content["columns"] for row in content["rows"]
+    ]
+    used = made["seeds"][: max((len(ours["seeds"]) for _, ours in scores if ours), default=0)]
+    facts = [
+        f"Profile {profile}",
+        f"seed{'s' * (len(used) > 1)} {', '.join(map(str, used))}" if used else "nothing measured",
+    ]
+    if "split" in made:
+        facts.append(f"{made['split']} split")
+    if made.get("articles"):
+        facts.append(f"at most {made['articles']:,} articles of each data set")
+    if made.get("documents"):
+        facts.append(f"at most {made['documents']:,} documents of a topic task")
+    numbers: dict[str, dict[str, None]] = {}
+    for title, ours in scores:
+        if ours and "n" in ours:
+            numbers.setdefault(title, {})[f"{ours['n']:,}"] = None
+    texts = {title: " or ".join(found) for title, found in numbers.items()}
+    if len(set(texts.values())) == 1:
+        facts.append(f"n = {next(iter(texts.values()))}")
+    else:
+        facts += [f"n = {text} ({title})" for title, text in texts.items()]
+    return "; ".join(facts) + "."
+
+
+def _settings(content: Json) -> Iterator[str]:
+    """Name the settings with which the models of a table were fitted."""
+    if "settings" not in content:
+        yield from ("", "The settings of the models were not recorded with this table.")
+        return
+    if content["settings"]:
+        yield from ("", "Settings of the models that were fitted for this table, where they are not the defaults:", "")
+    for group in content["settings"]:
+        values = ", ".join(f"{name}={_value(value)}" for name, value in group["settings"].items())
+        yield f"- {_plain(', '.join(group['models']))}: {_plain(values or 'defaults')}."
+
+
+def _value(value: Any) -> str:
+    return (
+        ",".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else json.dumps(value)
+    )
 
 
 def _rows(content: Json) -> Iterator[str]:

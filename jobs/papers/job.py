@@ -15,7 +15,7 @@ from themescope.core.errors import ConfigError
 from themescope.core.papers import PAPERS, paper
 from themescope.core.papers.spec import Paper, ResultTable, RunProfile
 from themescope.jobs.common.job import JobConfig, JobContext
-from themescope.jobs.papers.document import write_document
+from themescope.jobs.papers.document import records_beside, write_document
 from themescope.jobs.papers.queued_trainings import QueuedTrainings, models_for
 from themescope.jobs.papers.sources import Wanted, find_sources
 from themescope.jobs.papers.tables import reproduce_table
@@ -57,7 +57,12 @@ class ReproduceConfig(JobConfig):
         0, "Maximum number of evaluated articles of each data set; 0: that of the profile.", low=0, unit="articles"
     )
     seeds: int = option(0, "Number of seeds of random steps: the first ones of the profile; 0: all.", low=0, high=100)
-    document: str = option("", "Markdown file to write the results to; empty: none.", file=True)
+    document: str = option(
+        "", "Markdown file to write the results to when all are computed, with their records beside it as a .json "
+        "file; empty: none.",
+        file=True,
+    )  # fmt: skip
+    replace: bool = option(False, "Replace the document if it exists.")
 
     def validate(self) -> None:
         """Check profile and tables."""
@@ -67,6 +72,8 @@ class ReproduceConfig(JobConfig):
             declared.table(table)
         for row in self.given():
             declared.model(row)
+        if Path(self.document).suffix == records_beside(Path("x")).suffix:
+            raise ConfigError(f"{self.document} is the name of the records. Name the document with the ending .md.")
 
     def given(self) -> dict[str, tuple[str, ...]]:
         """Return row → names of its trained models."""
@@ -84,11 +91,15 @@ class ReproduceConfig(JobConfig):
         profile = replace(profile, seeds=profile.seeds[: self.seeds or None])
         if not self.articles:
             return profile
-        documents = self.articles * _DOCUMENTS_PER_ARTICLE
-        limit = (
-            f"Limited to {self.articles:,} articles of each data set, and to {documents:,} documents of a topic task."
-        )
-        return replace(profile, about=f"{profile.about} {limit}", articles=self.articles, documents=documents)
+        return replace(profile, articles=self.articles, documents=self.articles * _DOCUMENTS_PER_ARTICLE)
+
+    def check_document(self) -> None:
+        """Raise ``ConfigError`` if the document, or the file of its records, exists and may not be replaced."""
+        if not self.document or self.replace:
+            return
+        for file in (Path(self.document), records_beside(Path(self.document))):
+            if file.exists():
+                raise ConfigError(f"{file} exists. Name another file (--document), or replace it (--replace).")
 
     def title(self) -> str:
         """Return a title with paper, profile and tables."""
@@ -97,7 +108,11 @@ class ReproduceConfig(JobConfig):
 
 
 def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
-    """Reproduce the tables; each is stored row by row and replaces the older one when complete."""
+    """Reproduce the tables; each is stored row by row and replaces the older one when complete.
+
+    The document is written at the end, so that there is none of an unfinished run.
+    """
+    args.check_document()
     declared = paper(args.paper)
     profile = args.profile_of(declared)
     steps = Steps(context)
@@ -117,6 +132,10 @@ def run(args: ReproduceConfig, context: JobContext) -> dict[str, Any]:
         content = reproduce_table(table, work, partial(_set_window, steps, window), keep)
         missing += sum(bool(row["missing"]) for row in content["rows"])
         keep(content)
+    if args.document:
+        with context.store.reading() as r:
+            records = r.papers.list(declared.id, args.profile)
+        write_document(Path(args.document), declared, args.profile, records)
     return {
         "paper": declared.id,
         "profile": profile.id,
@@ -148,15 +167,11 @@ def _set_window(steps: Steps, window: tuple[float, float], done: int, of: int) -
 
 
 def _keep(args: ReproduceConfig, context: JobContext, declared: Paper, name: str, content: dict[str, Any]) -> None:
-    """Write a table to the store and the file; an incomplete one does not replace a complete one."""
+    """Store a table; an incomplete one does not replace a complete one."""
     with context.store.reading() as r:
         before = r.papers.find(declared.id, name, args.profile)
     if before is not None and before.content["complete"] and not content["complete"]:
         return
-    arguments = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document")}
+    arguments = {key: value for key, value in args.to_dict().items() if key not in ("tables", "document", "replace")}
     with context.writing() as w:
         w.papers.put(declared.id, name, args.profile, arguments, content)
-    if args.document:
-        with context.store.reading() as r:
-            records = r.papers.list(declared.id, args.profile)
-        write_document(Path(args.document), declared, declared.profile(args.profile), records)

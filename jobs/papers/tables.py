@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from themescope.core.config import config_from_dict, default_of, options
 from themescope.core.errors import Cancelled, StoreError, ThemescopeError
 from themescope.core.metrics.statistics.intervals import bootstrap_mean, holm, paired_test
+from themescope.core.models import REGISTRY as METHODS
 from themescope.core.papers.spec import SIMILAR, Claim, ResultTable, Row
+from themescope.core.records.stored import ModelRecord
 from themescope.core.types import Estimate
 from themescope.jobs.papers.document import data_of
 from themescope.jobs.papers.measurements import Measurement, measure, seeds_of
+from themescope.jobs.papers.queued_trainings import models_for
 from themescope.jobs.papers.work import Work
 
 Json = dict[str, Any]
@@ -52,9 +56,42 @@ def _content(table: ResultTable, work: Work, rows: Sequence[Json], found: Mappin
             for c in table.columns
         ],
         "values_only": table.values_only,
-        "profile": {"title": work.profile.title, "about": work.profile.about, "seeds": list(work.profile.seeds)},
+        "profile": {
+            "title": work.profile.title,
+            "seeds": list(work.profile.seeds),
+            "split": work.profile.split.value,
+            "articles": work.profile.articles,
+            "documents": work.profile.documents,
+        },
+        "settings": _settings(table, work, found),
         "rows": list(rows),
         "claims": _claims(table, found),
+    }
+
+
+def _settings(table: ResultTable, work: Work, measured: Iterable[str]) -> list[Json]:
+    """Return groups of models that were fitted with the same settings, as stored with them, without the defaults.
+
+    Files are left out, because the notes of the rows name them.
+    """
+    groups: dict[str, Json] = {}
+    for key in models_for(work, [table.row(id) for id in measured]):
+        model = work.fitted(key)
+        if model is not None:
+            settings = _changed(model)
+            group = groups.setdefault(str(settings), {"models": [], "settings": settings})
+            group["models"] += [key[0]] if key[0] not in group["models"] else []
+    return list(groups.values())
+
+
+def _changed(model: ModelRecord) -> Json:
+    declared = METHODS.get(model.method).config_class()
+    settings = config_from_dict(declared, model.config).result_settings()
+    known = {name: (default_of(field), info.file) for name, (field, _, info) in options(declared).items()}
+    return {
+        name: value
+        for name, value in settings.items()
+        if not known[name][1] and value != (list(default) if isinstance(default := known[name][0], tuple) else default)
     }
 
 

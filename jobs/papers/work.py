@@ -127,6 +127,12 @@ class Work:
         id, seed = self.key(id, seed)
         return self._once(("model", id, seed), lambda: self._model(self.paper.model(id), seed))
 
+    def fitted(self, key: ModelKey) -> ModelRecord | None:
+        """Return a model that was fitted for a row, or was stored already; None for given and pretrained ones."""
+        found = self._made.get(("model", *key))
+        known = self.is_given(key[0]) or self.paper.model(key[0]).pretrained
+        return found if isinstance(found, ModelRecord) and not known else None
+
     def key(self, id: str, seed: int) -> ModelKey:
         """Return the id with the seed that the model has in measurements with ``seed``."""
         seeds = self.seeds_of_model(id)

@@ -28,7 +28,7 @@ def content(title: str) -> dict[str, Any]:
             {"metric": "accuracy", "title": "Accuracy", "digits": 3, "lower_is_better": False},
             {"metric": "ami", "title": "AMI", "digits": 3, "lower_is_better": False},
         ],
-        "profile": {"title": "Quick", "about": "Less of everything.", "seeds": [0, 1, 2]},
+        "profile": {"title": "Quick", "about": "Five runs.", "seeds": [0, 1, 2]},
         "rows": [
             {"id": "net", "title": "net", **row, "ours": {"accuracy": ours}, "difference": {"accuracy": -0.0277}},
             {"id": "x", "title": HOSTILE, **row, "ours": {}, "difference": {}, "missing": "SICK is missing."},
@@ -60,6 +60,7 @@ def test_published_and_ours_side_by_side(reproduced: Store, open_page: Open) -> 
     verdicts = at.dataframe[1].value["Verdict"]
     assert list(verdicts) == ["✓ reproduced", "not tested"]
     assert "Section \\*4\\.1\\*" in words_of(at)
+    assert "seeds 0, 1; n" in words_of(at).replace("\\", "") and "Five runs" not in words_of(at)
 
 
 def test_run_again_asks_for_the_same_table_with_the_same_data(reproduced: Store, open_page: Open) -> None:

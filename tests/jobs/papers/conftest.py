@@ -71,7 +71,7 @@ def corpus(copy_home: CopyHome, home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def reproduce(corpus: Store, data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     def run(**args: Any) -> dict[str, Any]:
         given = {"paper": "tiny", "corpus": "C", "words": str(data / "words.txt"), "sick": str(data / "sick")}
-        given["document"] = str(tmp_path / "docs" / "results.md")
-        return resume_here(corpus, "reproduce", {**given, **args}, quiet=True)
+        written = {"document": str(tmp_path / "docs" / "results.md"), "replace": True}
+        return resume_here(corpus, "reproduce", {**given, **written, **args}, quiet=True)
 
     return run

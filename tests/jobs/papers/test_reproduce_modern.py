@@ -100,7 +100,8 @@ def corpus(copy_home: CopyHome, home: Path, data: Path, monkeypatch: pytest.Monk
 def reproduce(corpus: Store, data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     def run(**args: Any) -> dict[str, Any]:
         given = {"paper": "modern", "corpus": "C", "data": str(data), "words": str(data / "words.txt")}
-        return resume_here(corpus, "reproduce", {**given, "document": str(tmp_path / "r.md"), **args}, quiet=True)
+        written = {"document": str(tmp_path / "r.md"), "replace": True}
+        return resume_here(corpus, "reproduce", {**given, **written, **args}, quiet=True)
 
     return run
 
@@ -150,7 +151,7 @@ def test_given_models_stand_for_seeds_and_nothing_is_trained(
     command = ["reproduce", "modern", "--corpus", "C", "--data", str(data), "--words", str(data / "words.txt")]
     command += ["--table", "clusters", "--no-training", "--model", "thematic-encoder=T1", "--seeds", "1"]
     with pytest.raises(SystemExit) as exit_:
-        main([*command, "--document", str(tmp_path / "r.md")])
+        main([*command, "--document", str(tmp_path / "r.md"), "--replace"])
     assert exit_.value.code == 0 and "| not measured |" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert "An ensemble needs several models" in rows(corpus, "clusters", "modern")["ensemble-encoder"]["missing"]
     with corpus.reading() as r:
@@ -171,7 +172,8 @@ def test_a_sample_of_articles_is_part_of_a_larger_one(
         assert r.runs.list(kind="triplets") == []  # which pages compare
         ids = {run.config["articles"]: set(r.runs.margins(run.id, Split.VALIDATION)[0].tolist()) for run in found}
     assert ids[2] < ids[4]
-    assert "Limited to 4 articles of each data set" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    limits = "at most 4 articles of each data set; at most 40 documents of a topic task; n = 4."
+    assert limits in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
 def test_wrong_models_are_refused_before_anything_is_queued() -> None:

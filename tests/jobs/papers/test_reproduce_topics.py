@@ -86,7 +86,7 @@ def _packed(documents: list[dict[str, Any]]) -> bytes:
 
 def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("themescope.jobs.papers.job.paper", lambda _: CUT)
-    args = {"paper": "sjh17", "data": str(data), "document": str(tmp_path / "results.md")}
+    args = {"paper": "sjh17", "data": str(data), "document": str(tmp_path / "results.md"), "replace": True}
     first = resume_here(sqlite_store, "reproduce", args, quiet=True)
     assert (first["rows"], first["rows_not_measured"]) == (11, 1)
     sizes = rows(sqlite_store, "2", "sjh17")
@@ -111,4 +111,4 @@ def test_the_tables_of_sjh17(sqlite_store: Store, data: Path, tmp_path: Path, mo
     assert (second["computed"], second["cached"]) == (0, True)
     fewer = resume_here(sqlite_store, "reproduce", args | {"seeds": 1}, quiet=True)
     assert fewer["computed"] == 0 and len(rows(sqlite_store, "4-newsgroups", "sjh17")["sen2vec"]["runs"]) == 1
-    assert "Seeds of this table: 0.\n" in (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "Profile quick; seed 0; test split; n = " in (tmp_path / "results.md").read_text(encoding="utf-8")

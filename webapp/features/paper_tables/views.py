@@ -12,7 +12,7 @@ from themescope.core.papers import PAPERS, paper
 from themescope.core.papers.spec import Paper
 from themescope.db.access import Right
 from themescope.db.records import PaperTableRecord
-from themescope.jobs.papers.document import has_published, number, value
+from themescope.jobs.papers.document import has_published, number, run_facts, value
 from themescope.jobs.services.pipeline import reproduce_again
 from themescope.jobs.services.table_files import csv_text
 from themescope.webapp.features.paper_tables import state
@@ -76,12 +76,9 @@ def show(record: PaperTableRecord) -> None:
     draw_table(frame, column_config=_WIDTHS)
     if common:
         st.caption(f"Every row: {plain(common)}")
-    profile = content["profile"]
-    seeds = ", ".join(map(str, profile["seeds"]))
     st.caption(
-        f"Ours: means over seeds {seeds} with 95 % intervals over what was measured (articles, documents or pairs of "
-        f"sentences); ± is the standard deviation over seeds. Profile {plain(profile['title'])}: "
-        f"{plain(profile['about'])} Made {ago(record.created)}."
+        "Ours: means over seeds with 95 % intervals over the n articles, documents or pairs of sentences; ± is the "
+        f"standard deviation over seeds. {plain(run_facts(record.profile, content))} Made {ago(record.created)}."
     )
     with st.container(horizontal=True):
         again = may(Right.MANAGE) and st.button("Run again", icon=":material/replay:", help=_AGAIN)
