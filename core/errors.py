@@ -122,7 +122,21 @@ class ExecutorError(ThemescopeError):
 
 
 class StoreError(ThemescopeError):
-    """A store that rejects an operation or is unavailable."""
+    """A store that rejects an operation or is unavailable.
+
+    ``place`` says where the store is and what its driver reports. It is for the owner of the server, and no part of the
+    message, which everybody may see.
+    """
+
+    def __init__(self, message: str = "", place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
+
+def with_place(error: Exception) -> str:
+    """Return the message of an error with the place of the store, for the owner of the server."""
+    place = getattr(error, "place", "")
+    return f"{error} ({place})" if place else str(error)
 
 
 class StoreUnavailableError(StoreError):

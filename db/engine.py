@@ -158,27 +158,28 @@ def _holds(text: str, lowered: str) -> bool:
     return lowered in text.lower()
 
 
-_NOT_SET_UP = "The store at {where} is not set up yet. Start Themescope once (make run), or run: themescope doctor"
+_NOT_SET_UP = "The store is not set up yet. Start Themescope once (make run), or run: themescope doctor"
 _SENTENCES = (
     ("no such table", _NOT_SET_UP),
-    ("readonly database", "The store at {where} cannot be written. Check the permissions of that file and its folder."),
-    ("query_only", "The store at {where} was opened for reading only."),
-    ("database or disk is full", "The disk with the store at {where} is full. Free space and try again."),
-    ("unable to open", "The store at {where} cannot be opened. Check that its folder exists and is writable."),
-    ("not a database", "{where} is not a database. Set THEMESCOPE_HOME or DATABASE_URL to another place."),
-    ("malformed", "The database {where} is damaged. Restore it from a backup."),
-    ("disk i/o error", "The disk with the store at {where} reports an error. Check the disk and its free space."),
+    ("readonly database", "The store cannot be written. Check the permissions of its file and folder."),
+    ("query_only", "The store was opened for reading only."),
+    ("database or disk is full", "The disk with the store is full. Free space and try again."),
+    ("unable to open", "The store cannot be opened. Check that its folder exists and is writable."),
+    (
+        "not a database",
+        "The file of the store is not a database. Set THEMESCOPE_HOME or DATABASE_URL to another place.",
+    ),
+    ("malformed", "The database is damaged. Restore it from a backup."),
+    ("disk i/o error", "The disk with the store reports an error. Check the disk and its free space."),
 )
-_LOCKED = "The store at {where} was locked for too long by another process. Try again."
+_LOCKED = "The store was locked for too long by another process. Try again."
 _STATES = {
     "42P01": _NOT_SET_UP,
-    "25006": "The store at {where} was opened for reading only.",
-    "42501": "The account in DATABASE_URL lacks a permission in {where}. Grant it.",
-    "53100": "The disk with the store at {where} is full. Free space and try again.",
+    "25006": "The store was opened for reading only.",
+    "42501": "The account in DATABASE_URL lacks a permission in the store. Grant it.",
+    "53100": "The disk with the store is full. Free space and try again.",
 }
-_UNREACHABLE = (
-    "The store at {where} cannot be reached ({why}). Check that the server runs and that DATABASE_URL is right."
-)
+_UNREACHABLE = "The store cannot be reached. Check that the server runs and that DATABASE_URL is right."
 
 
 def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
@@ -187,24 +188,24 @@ def as_store_error(error: Exception, settings: Settings) -> StoreError | None:
     if isinstance(error, IntegrityError):
         return ConflictError("An object that this change needs was changed or deleted; nothing was written. Try again.")
     if isinstance(error, PoolTimeout):
-        return StoreUnavailableError(f"Too many simultaneous connections to the store at {where}. Try again.")
+        return StoreUnavailableError("Too many simultaneous connections to the store. Try again.", where)
     # SQLAlchemy does not wrap SQLite errors that happen while a connection is being prepared.
     cause = error.orig if isinstance(error, DBAPIError) else error
     text, state = str(cause), getattr(cause, "sqlstate", None)
     if state in _STATES:
-        return StoreError(_STATES[state].format(where=where))
+        return StoreError(_STATES[state], where)
     # For SQLite only: a statement on PostgreSQL may quote these texts in its data.
     if settings.database_url.startswith("sqlite"):
         if "database is locked" in text:
-            return StoreUnavailableError(_LOCKED.format(where=where))
+            return StoreUnavailableError(_LOCKED, where)
         for part, sentence in _SENTENCES:
             if part in text.lower():
-                return StoreError(sentence.format(where=where))
+                return StoreError(sentence, where)
     if isinstance(error, OperationalError | InterfaceError):
         why = (text.strip() or "no reason given").splitlines()[0].rstrip(".")
         # On SQLite nothing but a lock passes by itself.
         passing = not settings.database_url.startswith("sqlite")
-        return (StoreUnavailableError if passing else StoreError)(_UNREACHABLE.format(where=where, why=why))
+        return (StoreUnavailableError if passing else StoreError)(_UNREACHABLE, f"{where}: {why}")
     return None
 
 
@@ -312,12 +313,14 @@ def check_known(current: str | None, settings: Settings) -> None:
         return
     if current.isdecimal() and (int(current) < _V0_1 or _V0_1 < int(current) < _V0_2):
         raise SchemaError(
-            f"The store at {settings.database_label} was made by a version of Themescope that was never released "
-            f"(schema {current}). Open it with commit 3911e44 first, which migrates it to the tables of version 0.2."
+            f"The store was made by a version of Themescope that was never released (schema {current}). Open it with "
+            "commit 3911e44 first, which migrates it to the tables of version 0.2.",
+            settings.database_label,
         )
     raise SchemaError(
-        f"The store at {settings.database_label} was made by a newer version of Themescope (schema {current}; this "
-        f"version knows up to {newest()}). Update Themescope, or set THEMESCOPE_HOME to another folder."
+        f"The store was made by a newer version of Themescope (schema {current}; this version knows up to {newest()}). "
+        "Update Themescope, or set THEMESCOPE_HOME to another folder.",
+        settings.database_label,
     )
 
 
@@ -327,6 +330,7 @@ def check_current(connection: Connection, settings: Settings) -> None:
     check_known(current, settings)
     if current != newest():
         raise SchemaError(
-            f"The store at {settings.database_label} has the tables of an older version of Themescope (schema "
-            f"{current or 'none'}; this version uses {newest()}). Restart Themescope, which migrates the store."
+            f"The store has the tables of an older version of Themescope (schema {current or 'none'}; this version "
+            f"uses {newest()}). Restart Themescope, which migrates the store.",
+            settings.database_label,
         )

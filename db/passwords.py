@@ -73,6 +73,7 @@ def _matches_scrypt(data: bytes, hashed: str) -> bool:
     return hmac.compare_digest(hashlib.scrypt(data, salt=base64.b64decode(salt, validate=True), **costs), wanted)
 
 
+_KEY = "The file signing-key of the data folder"
 _LENGTH = 64
 _TRIES = 100
 
@@ -89,13 +90,15 @@ def signing_key(home: Path) -> str:
             if not path.exists():
                 _create(path)
             if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-                raise ConfigError(f"Other users may read {path}. Delete it and start again; people sign in again.")
+                raise ConfigError(
+                    f"{_KEY} may be read by other users. Delete it and start again; people sign in again."
+                )
             if len(found := path.read_text(encoding="ascii").strip()) == _LENGTH:
                 return found
             time.sleep(0.02)  # another process is writing it
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be used ({error}). Check the permissions of its folder.") from None
-    raise ConfigError(f"{path} is damaged. Delete it and start again; people sign in again.")
+        raise ConfigError(f"{_KEY} cannot be used ({type(error).__name__}). Check the folder and its disk.") from None
+    raise ConfigError(f"{_KEY} is damaged. Delete it and start again; people sign in again.")
 
 
 def _create(path: Path) -> None:
@@ -104,5 +107,9 @@ def _create(path: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return
-    with os.fdopen(descriptor, "w", encoding="ascii") as out:
-        out.write(secrets.token_hex(_LENGTH // 2))
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as out:
+            out.write(secrets.token_hex(_LENGTH // 2))
+    except OSError:  # a full disk, which would leave a damaged key
+        path.unlink()
+        raise

@@ -20,7 +20,7 @@ from typing import TextIO
 from honcho.manager import Manager
 from honcho.printer import Message, Printer
 
-from themescope.core.errors import ConfigError, MissingExtraError, ThemescopeError
+from themescope.core.errors import ConfigError, MissingExtraError, ThemescopeError, with_place
 
 DEFAULT_PORT = 8501
 _TRIES = 50
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         home = prepare(options.address, demo=not options.no_demo)
         port = free_port(options.address, options.port)
     except ThemescopeError as error:
-        print(f"themescope: {error}", file=sys.stderr)  # noqa: T201
+        print(f"themescope: {with_place(error)}", file=sys.stderr)  # noqa: T201
         return 2
     return serve(options.address, port, home, options.verbose)
 

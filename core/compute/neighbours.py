@@ -106,9 +106,9 @@ class NeighbourIndex:
         try:
             graph = _usearch().restore(path, view=True)
         except (RuntimeError, ValueError, OSError) as error:
-            raise ArtifactError(f"The index {path} cannot be read: {error}. Embed the corpus again.") from error
+            raise ArtifactError(f"The index {path.name} cannot be read: {error}. Embed the corpus again.") from error
         if graph is None:
-            raise ArtifactError(f"The index {path} cannot be read. Embed the corpus again.")
+            raise ArtifactError(f"The index {path.name} cannot be read. Embed the corpus again.")
         graph.expansion_search = EXPANSION_SEARCH
         return cls(graph)
 

@@ -53,7 +53,7 @@ class Artifacts:
         folder = self._folder / digest
         if not folder.is_dir():
             raise ArtifactError(
-                f"The files of artifact {digest} are missing from {self._folder}. Restore that folder or train again."
+                f"The files of artifact {digest} are missing. Restore the folder of artifacts or train again."
             )
         return folder
 

@@ -272,8 +272,9 @@ class RemoteFolder(Folder):
             raise self.missing(name) from error
         except Exception as error:  # s3fs raises errors of aiohttp and botocore, which have no common base
             raise StoreError(
-                f"{self.where(name)} cannot be reached ({type(error).__name__}: {error}). "
-                "Check VECTORS_URL, the storage account and that its server runs."
+                "The folder of vector files cannot be reached. Check VECTORS_URL, the storage account and that its "
+                "server runs.",
+                f"{self.where(name)}: {type(error).__name__}: {error}",
             ) from error
 
 

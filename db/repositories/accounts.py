@@ -230,6 +230,13 @@ class ApiTokens(RecordRepository[ApiTokenRecord]):
         self.connection.execute(t.api_token.update().where(t.api_token.c.id == token_id).values(revoked=now()))
         return known[token_id]
 
+    def revoke_all(self, person: str) -> None:
+        """Revoke the tokens of a person."""
+        c = t.api_token.c
+        self.connection.execute(
+            t.api_token.update().where(c.person == person, c.revoked.is_(None)).values(revoked=now())
+        )
+
     def remove_all(self, person: str) -> None:
         """Remove the tokens of a person."""
         self.connection.execute(t.api_token.delete().where(t.api_token.c.person == person))

@@ -26,6 +26,7 @@ from themescope.core.errors import (
     ReadError,
     ThemescopeError,
     UnknownNameError,
+    with_place,
 )
 from themescope.core.readers.tables import TableForm
 from themescope.core.registry import Card
@@ -183,7 +184,7 @@ class Commands(click.Group):
             return _report(shell, str(error), FAILED, error.traceback)
         except ThemescopeError as error:
             return _report(
-                shell, str(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, traceback.format_exc()
+                shell, with_place(error), BAD_INPUT if isinstance(error, _INPUT) else FAILED, traceback.format_exc()
             )
         except BrokenPipeError:
             return FAILED

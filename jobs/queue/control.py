@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-from themescope.core.records.stored import JobRecord, JobStatus
+from themescope.core.records.stored import JobRecord, JobStatus, JobSummary
 from themescope.db.store import Store
 from themescope.jobs.common.files import check_files
 from themescope.jobs.kinds import check_job
@@ -22,6 +25,8 @@ they show.
 
 
 _QUEUED = threading.Condition()
+_Job = TypeVar("_Job", bound=JobSummary)
+_FOLDERS = re.compile(r"(?<![\w:/.])/(?:[^/\s'\"]+/)+")
 
 
 def wake_workers() -> None:
@@ -74,6 +79,22 @@ def abandoned(job: JobRecord) -> bool:
     if job.status is not JobStatus.RUNNING or job.heartbeat is None:
         return False
     return (datetime.now(UTC) - job.heartbeat).total_seconds() > STALE_S
+
+
+def without_paths(job: _Job) -> _Job:
+    """Return a job with names in place of paths of the server, for people who may not manage jobs."""
+    found = replace(
+        job, args=_named(job.args), result=_named(job.result), error=_named(job.error), message=_named(job.message)
+    )
+    return replace(found, traceback="") if isinstance(found, JobRecord) else found
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, str):
+        return Path(value).name if Path(value).is_absolute() else _FOLDERS.sub("", value)
+    if isinstance(value, Mapping):
+        return {key: _named(one) for key, one in value.items()}
+    return [_named(one) for one in value] if isinstance(value, Sequence) else value
 
 
 def retry(store: Store, job_id: int) -> JobRecord:

@@ -108,7 +108,7 @@ def test_a_damaged_page_is_reported_and_hides_nothing(sqlite_store: Store, tmp_p
     Runner(sqlite_store).run_next()
     row = get(sqlite_store, job.id)
     assert row.status is JobStatus.FAILED
-    assert row.error.endswith("is damaged. Restore it from a backup.")
+    assert row.error == "The database is damaged. Restore it from a backup."
     with sqlite_store.reading() as r:
         assert r.triplets.list() == []
 

@@ -19,6 +19,7 @@ from themescope.jobs.backups.restoring import restore_backup
 from themescope.jobs.backups.writing import write_backup
 from themescope.jobs.cli.main import main
 from themescope.jobs.services.accounts import api_tokens, people, personal_data
+from themescope.jobs.services.accounts.sign_in import TooManyAttempts, sign_in
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 SECRET = "correct horse battery"
@@ -64,6 +65,17 @@ def test_tokens_are_created_listed_and_revoked_by_commands(accounts: Store) -> N
 def people_actor(store: Store, name: str) -> object:
     with store.reading() as r:
         return r.people.actor(name)
+
+
+def test_a_program_with_an_expired_token_keeps_nobody_out(accounts: Store) -> None:
+    made = api_tokens.create(accounts, "lea", "notebook")
+    for _ in range(60):
+        with pytest.raises(AccessError):
+            api_tokens.actor_of(accounts, "themescope_expired", "192.0.2.1")
+    with pytest.raises(TooManyAttempts):
+        api_tokens.actor_of(accounts, "themescope_expired", "192.0.2.1")
+    assert api_tokens.actor_of(accounts, made.secret, "192.0.2.1").name == "lea"
+    assert sign_in(accounts, "ada", SECRET, "192.0.2.1")
 
 
 def test_both_engines_keep_tokens(store: Store) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.jobs import toy
 from tests.jobs.helpers import PATIENCE_S, get, kill, wait_ended, wait_for, worker_process, write_articles
 from themescope.core.records.stored import JobStatus
 from themescope.db.store import Store
-from themescope.jobs.queue.control import cancel, enqueue
+from themescope.jobs.queue.control import cancel, enqueue, without_paths
 from themescope.jobs.queue.worker import POLL_S, Worker
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -149,3 +150,12 @@ def alive(store: Store) -> int:
     """How many workers there are."""
     with store.reading() as r:
         return len(r.workers.alive())
+
+
+def test_paths_in_errors_and_results_become_names(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as w:
+        job = w.jobs.add("toy", "t", {"seconds": 1})
+    error = "No space left on device: '/srv/data/home/x.db'. See https://a.org/b/c or 1/2/3."
+    shown = without_paths(replace(job, error=error, result={"file": "/srv/out.csv"}, traceback="File /srv/a.py"))
+    assert shown.error == "No space left on device: 'x.db'. See https://a.org/b/c or 1/2/3."
+    assert shown.result == {"file": "out.csv"} and shown.traceback == "" and shown.args == {"seconds": 1}

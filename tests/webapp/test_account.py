@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.webapp.browsers import SECRET, admitted, browser, form_token, signed_in, submit, token_of
+from themescope.core.errors import AccessError
 from themescope.db.store import Store
 from themescope.jobs.services.accounts import api_tokens, people
 from themescope.jobs.services.accounts import sign_in as service
@@ -82,7 +83,7 @@ def tokens(client: TestClient, change: str, **fields: str) -> Any:
 
 def test_tokens_are_created_shown_once_and_revoked(shared: Store) -> None:
     lea, ada = signed_in("lea"), signed_in("ada")
-    page = tokens(lea, "create-token", name="<b>notebook</b>", days="30")
+    page = tokens(lea, "create-token", name="<b>notebook</b>", days="30", current=SECRET)
     assert page.status_code == 200 and sign_in.CREATED in page.text
     secret = re.search(r'<output aria-label="New token">(themescope_[\w-]+)</output>', page.text)[1]  # type: ignore[index]
     program = browser(headers={"authorization": f"Bearer {secret}"})
@@ -101,7 +102,7 @@ def test_tokens_are_created_shown_once_and_revoked(shared: Store) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"change": "create-token", "name": " ", "days": "30"},
+        {"change": "create-token", "name": " ", "days": "30", "current": SECRET},
         {"change": "create-token", "name": "x", "days": "31"},
         {"change": "create-token", "name": "x"},
         {"change": "revoke-token", "token": "x"},
@@ -113,6 +114,21 @@ def test_mistakes_about_tokens_are_told(shared: Store, fields: dict[str, str]) -
     answer = tokens(signed_in("lea"), **fields)
     assert answer.status_code == 422 and 'role="alert"' in answer.text
     assert api_tokens.tokens_of(shared) == []
+
+
+def test_a_token_needs_the_password_and_a_new_password_revokes_it(shared: Store) -> None:
+    lea = signed_in("lea")
+    for wrong in ({}, {"current": "wrong password"}):
+        answer = tokens(lea, "create-token", name="x", days="30", **wrong)
+        assert answer.status_code == 401 and sign_in.WRONG in answer.text
+    assert api_tokens.tokens_of(shared) == []
+    assert tokens(lea, "create-token", name="x", days="30", current=SECRET).status_code == 200
+    other = api_tokens.create(shared, "ada", "y")
+    assert change(lea).status_code == 200
+    assert [one.revoked is None for one in api_tokens.tokens_of(shared)] == [False, True]
+    people.set_password(shared, "ada", NEW)
+    with pytest.raises(AccessError):
+        api_tokens.actor_of(shared, other.secret, "")
 
 
 def test_tokens_need_a_session_and_the_token_of_the_form(shared: Store) -> None:
@@ -134,6 +150,7 @@ def test_who_signs_in_through_an_organisation_has_no_password_to_change(shared: 
     page = client.get("/account")
     assert page.status_code == 200 and re.search(r'action="/account" hidden>\s*<input[^>]*>\s*<input', page.text)
     assert change(client).status_code == 401
+    assert tokens(client, "create-token", name="x", days="30").status_code == 200
     with shared.reading() as r:
         assert r.logins.of("oda") == ""
 

@@ -291,6 +291,16 @@ def test_the_description_is_valid_and_public(shared: Store) -> None:
     assert len(titles) == len({*titles})
 
 
+def test_only_admins_see_paths_of_the_server(filled: Store) -> None:
+    with filled.writing() as w:
+        job = w.jobs.add("import-corpus", "Import", {"files": ["/home/ada/secret folder/a.csv"], "corpus": "A / B"})
+    shown = {name: program(filled, name).get(f"/api/v1/jobs/{job.id}").json()["args"] for name in ("ada", "lea", "val")}
+    assert shown["ada"]["files"] == ["/home/ada/secret folder/a.csv"]
+    assert shown["lea"] == shown["val"] == {"files": ["a.csv"], "corpus": "A / B"}
+    listed = program(filled, "val").get("/api/v1/jobs", params={"status": "queued"})
+    assert "secret" not in listed.text and "a.csv" in listed.text
+
+
 def test_what_only_the_server_needs_is_not_sent(filled: Store) -> None:
     with filled.writing() as w:
         job = w.jobs.add("embed", "Embed", {})

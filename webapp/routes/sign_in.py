@@ -208,7 +208,7 @@ def _path(wanted: str) -> str:
 # --- account page -----------------------------------------------------------------------------------------------------
 
 
-CHANGED = "Your password has been changed, and you are signed out in all other browsers."
+CHANGED = "Your password has been changed. You are signed out in all other browsers, and your tokens are revoked."
 SIGNED_OUT = "You are signed out in all other browsers."
 DIFFERENT = "The new passwords differ. Enter the same one twice."
 WRONG = "The current password is wrong."
@@ -258,8 +258,10 @@ async def _create_token(request: Request, token: str, form: Mapping[str, str]) -
     if days not in DAYS:
         raise DataError("Choose how long the token is valid.")
 
-    store, person = await run_in_threadpool(_signed_in, token)
-    made = await run_in_threadpool(api_tokens.create, store, person, name, int(days), by=person)
+    store, own = await run_in_threadpool(_signed_in, token)
+    given = (store, own, form.get("current", ""), request.client.host if request.client else "")
+    await to_thread.run_sync(sign_in.confirm, *given, limiter=ONE_AT_A_TIME)
+    made = await run_in_threadpool(api_tokens.create, store, own.person, name, int(days), by=own.person)
     return await _account_page(request, token, CREATED, new_token=made.secret)
 
 
@@ -268,17 +270,17 @@ async def _revoke_token(request: Request, token: str, form: Mapping[str, str]) -
     if not (number.isascii() and number.isdigit() and len(number) < 19):
         raise UnknownNameError("token", number, ())
 
-    store, person = await run_in_threadpool(_signed_in, token)
-    await run_in_threadpool(api_tokens.revoke, store, int(number), person, by=person)
+    store, own = await run_in_threadpool(_signed_in, token)
+    await run_in_threadpool(api_tokens.revoke, store, int(number), own.person, by=own.person)
     return await _account_page(request, token, REVOKED)
 
 
-def _signed_in(token: str) -> tuple[Store, str]:
+def _signed_in(token: str) -> tuple[Store, SessionRecord]:
     store = people.server_store()
     account = sign_in.account_of(store, token)
     if account is None:
         raise AccessError(EXPIRED)
-    return store, account.own.person
+    return store, account.own
 
 
 _CHANGES = {"sessions": _end_sessions, "create-token": _create_token, "revoke-token": _revoke_token}
@@ -297,6 +299,7 @@ async def _account_page(
         "shortest": SHORTEST,
         "form_token": people.form_token(token),
         "password_hidden": "" if found.own.method is SignInMethod.PASSWORD else "hidden",
+        "password_required": "required" if found.own.method is SignInMethod.PASSWORD else "disabled",
         "others_hidden": "" if found.others else "hidden",
     }
     sessions = [_session(found.own, "This browser"), *(_session(other, "Another browser") for other in found.others)]

@@ -29,11 +29,13 @@ from themescope.core.records.stored import (
 )
 from themescope.core.text.languages import Shares
 from themescope.core.types import Ids, Labels, SectionRecord, Sentence, Value
+from themescope.db.access import Right
 from themescope.db.records import BenchmarkRecord, MapPoints, MetricPoint, TripletSetRecord, WorkerRecord
 from themescope.db.store import Store, Unit
 from themescope.jobs.common import model_choice
 from themescope.jobs.common import models as stored
 from themescope.jobs.common.model_choice import LEAST_ARTICLES, articles_of
+from themescope.jobs.queue.control import without_paths
 from themescope.webapp.shared import people
 from themescope.webapp.shared.components import succeeds
 
@@ -232,20 +234,25 @@ def articles_by_id(ids: Ids) -> dict[int, ArticleRecord]:
 
 def jobs(limit: int = 100) -> list[JobRecord]:
     """Return jobs, newest first."""
-    return read(lambda r: r.jobs.list(limit=limit))
+    return _shown(read(lambda r: r.jobs.list(limit=limit)))
+
+
+def _shown(found: Sequence[JobRecord]) -> list[JobRecord]:
+    """Return jobs as the person at this browser may see them."""
+    return [*found] if people.may(Right.MANAGE) else [without_paths(job) for job in found]
 
 
 def active_jobs(kinds: Iterable[str] | None = None) -> list[JobRecord]:
     """Return queued and running jobs, oldest first."""
     wanted = set(kinds) if kinds is not None else None
     found = read(lambda r: r.jobs.list(limit=500, status=ACTIVE))
-    return sorted((j for j in found if wanted is None or j.kind in wanted), key=lambda j: j.id)
+    return sorted(_shown([j for j in found if wanted is None or j.kind in wanted]), key=lambda j: j.id)
 
 
 def job(job_id: int) -> JobRecord | None:
     """Return a job, or None if it no longer exists."""
     try:
-        return read(lambda r: r.jobs.get(job_id))
+        return _shown([read(lambda r: r.jobs.get(job_id))])[0]
     except UnknownNameError:
         return None
 

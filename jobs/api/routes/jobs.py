@@ -15,7 +15,7 @@ from themescope.core.errors import DataError, UnknownNameError
 from themescope.core.records.answers import JobKind, JobSetting, Me, Page
 from themescope.core.records.stored import JobStatus, JobSummary
 from themescope.db.access import Right
-from themescope.jobs.api.problems import MOST_ID, WRITING, Body, CallerNow, Id, Limit, Offset, responses
+from themescope.jobs.api.problems import MOST_ID, WRITING, Body, Caller, CallerNow, Id, Limit, Offset, responses
 from themescope.jobs.common.results import code_version
 from themescope.jobs.kinds import REGISTRY, JobCard
 from themescope.jobs.queue import control
@@ -69,7 +69,7 @@ def list_jobs(
         counts = r.jobs.counts()
         total = sum(counts.values()) if status is None else counts[status]
         found = r.jobs.list(min(offset + limit, total), status)
-    return Page([*found[offset:]], total, offset)
+    return Page([_shown(caller, job) for job in found[offset:]], total, offset)
 
 
 @router.post("/jobs", status_code=201, responses=responses(*WRITING))
@@ -86,7 +86,7 @@ def queue_job(caller: CallerNow, new: NewJob) -> JobSummary:
 def get_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Return a job."""
     with caller.store.reading() as r:
-        return r.jobs.get(job_id)
+        return _shown(caller, r.jobs.get(job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", responses=_CHANGED)
@@ -101,6 +101,10 @@ def retry_job(caller: CallerNow, job_id: Id) -> JobSummary:
     """Queue a failed or cancelled job again. Requires the admin role."""
     caller.actor.require(Right.MANAGE)
     return control.retry(caller.acting, job_id)
+
+
+def _shown(caller: Caller, job: JobSummary) -> JobSummary:
+    return job if caller.actor.may(Right.MANAGE) else control.without_paths(job)
 
 
 def _kind(card: JobCard) -> JobKind:

@@ -1,7 +1,8 @@
 """Tokens with which programs use the HTTP API as a person: creating, revoking and checking them.
 
-Each change and its audit event are one transaction. Wrong tokens are counted by address as failed sign-ins are. A valid
-token is accepted even from an address that has to wait: nobody guesses 256 random bits, and others may share it.
+Each change and its audit event are one transaction. Wrong tokens are counted by address, apart from failed sign-ins: a
+program with an expired token keeps nobody from signing in. A valid token is accepted even from an address that has to
+wait: nobody guesses 256 random bits, and others may share it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from themescope.db.records import ApiTokenRecord
 from themescope.db.sql import now
 from themescope.db.store import Store
 from themescope.jobs.services.accounts.people import tidy
-from themescope.jobs.services.accounts.sign_in import FREE_PER_ADDRESS, TooManyAttempts, failures_at
+from themescope.jobs.services.accounts.sign_in import FREE_PER_ADDRESS, TooManyAttempts
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ def actor_of(store: Store, token: str, address: str) -> Actor:
 
 def _refuse(store: Store, address: str) -> None:
     """Count a wrong token; raise :class:`TooManyAttempts` if the address has to wait."""
-    free = {failures_at(address): FREE_PER_ADDRESS}
+    free = {f"tokens from {address}": FREE_PER_ADDRESS}
     with store.reading() as r:
         wait = r.failed_sign_ins.wait_s(free)
     if wait <= 0:

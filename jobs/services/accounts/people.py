@@ -64,16 +64,22 @@ def add(store: Store, name: str, role: Role, password: str | None, by: str | Non
 
 
 def set_password(store: Store, name: str, password: str) -> None:
-    """Set a new password and end all sessions of the person."""
+    """Set a new password, end all sessions of the person and revoke their tokens."""
     hashed = hash_new_password(name, password)
     with store.writing() as w:
         known = w.logins.all()
         name = _named(name, known)
         if name not in known:
             raise UnknownNameError("person who may sign in", name, known)
-        w.logins.put(name, hashed)
-        w.sessions.close_all(name)
-        w.audit_log.add("", "password changed", name)
+        store_password(w, name, hashed, "")
+
+
+def store_password(unit: Unit, name: str, hashed: str, by: str) -> None:
+    """Store a new password, end all sessions of the person and revoke their tokens, which a thief may have made."""
+    unit.logins.put(name, hashed)
+    unit.sessions.close_all(name)
+    unit.api_tokens.revoke_all(name)
+    unit.audit_log.add(by, "password changed", name)
 
 
 def hash_new_password(name: str, password: str) -> str:

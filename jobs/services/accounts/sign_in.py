@@ -20,7 +20,7 @@ from themescope.db.records import SessionRecord, SignInMethod
 from themescope.db.repositories.accounts import token_hash
 from themescope.db.sql import now
 from themescope.db.store import Store, Unit
-from themescope.jobs.services.accounts.people import failures_of, hash_new_password, tidy
+from themescope.jobs.services.accounts.people import failures_of, hash_new_password, store_password, tidy
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,9 @@ def sign_in(store: Store, name: str, password: str, address: str) -> str:
 
 
 def change_password(store: Store, token: str, current: str, new: str, address: str) -> str:
-    """Change the password of the person of a session, end all their sessions, and return the token of a new one.
+    """Change the password of the person of a session, end all their sessions and tokens, and begin a new session.
+
+    Return its token.
 
     Raises :class:`AccessError` if the session has ended or the current password is wrong, :class:`TooManyAttempts`, and
     :class:`~themescope.core.errors.DataError` if the new password is not accepted.
@@ -64,10 +66,15 @@ def change_password(store: Store, token: str, current: str, new: str, address: s
         raise AccessError("Only people who have signed in with a password can change it.")
     name, hashed = session.person, hash_new_password(session.person, new)
     with _checked(store, name, current, address) as (w, _):
-        w.logins.put(name, hashed)
-        w.sessions.close_all(name)
-        w.audit_log.add(name, "password changed", name)
+        store_password(w, name, hashed, name)
         return _begin(w, store, name, SignInMethod.PASSWORD)
+
+
+def confirm(store: Store, session: SessionRecord, password: str, address: str) -> None:
+    """Check the password of the person of a session again, if they have one; raises what :func:`sign_in` does."""
+    if session.method is SignInMethod.PASSWORD:
+        with _checked(store, session.person, password, address):
+            pass
 
 
 @contextmanager

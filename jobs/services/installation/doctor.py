@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
 
-from themescope.core.errors import ThemescopeError
+from themescope.core.errors import ThemescopeError, with_place
 from themescope.core.records.stored import JobStatus
 from themescope.db.files.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
 from themescope.db.passwords import signing_key
@@ -74,7 +74,7 @@ def _guarded(name: str, look: Callable[[], Iterator[Examined]]) -> list[Examined
     try:
         return list(look())
     except Exception as error:
-        return [Examined(name, f"{error}" or type(error).__name__, problem=True)]
+        return [Examined(name, with_place(error) or type(error).__name__, problem=True)]
 
 
 def _python() -> Iterator[Examined]:
