@@ -15,7 +15,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from themescope.db import tables as t
 from themescope.db.access import act_as
-from themescope.db.engine import as_store_error, check_current, open_engine, readers_of, up_to_date, upgrade
+from themescope.db.engine import (
+    as_store_error,
+    check_current,
+    open_engine,
+    readers_of,
+    release_free_pages,
+    up_to_date,
+    upgrade,
+)
 from themescope.db.files.artifacts import Artifacts
 from themescope.db.files.folders import open_folder
 from themescope.db.files.vector_files import VectorFiles
@@ -195,6 +203,11 @@ class Store:
         with self.reading() as r:
             in_use = r.embeddings.files() | r.embeddings.indexes()
         return self.vector_files.remove_unused(in_use)
+
+    def release_free_pages(self) -> None:
+        """Give the space of deleted rows back to the disk, see :func:`themescope.db.engine.release_free_pages`."""
+        with self._converted_errors():
+            release_free_pages(self.settings)
 
     def unused_artifacts(self) -> list[str]:
         """Return the digests of the artifacts without a model: deleted ones, or ones that are just being stored."""

@@ -65,7 +65,7 @@ SAMPLE_ROWS = 200
 """Rows from which the columns of JSON lines are known, and by which a column of texts is chosen."""
 ONLY = "sentence"
 """Name of the column of a file with one cell per line."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """Signs at which spreadsheets take a cell for a formula; exported tables have an apostrophe before it.
 
 They also have one more before apostrophes and such a sign, so that texts are read as they were.

@@ -7,7 +7,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -98,13 +98,9 @@ class StoreSnapshot:
             with copy:
                 for name in emptied:
                     copy.execute(f'DELETE FROM "{name}"')
-            (problem,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-            if problem != "ok":
-                where, details = (
-                    self._settings.database_label,
-                    " ".join(problem.removeprefix("*** in database main ***").split()),
-                )
-                raise StoreError(f"The database {where} is damaged ({details}). Restore the last backup before that.")
+            if details := damage(copy.execute):
+                where = self._settings.database_label
+                raise StoreError(f"The database is damaged ({details}). Restore the last backup before that.", where)
 
     def _left_out(self) -> list[str]:
         return [table.name for table in self._tables if left_out(table)]
@@ -122,9 +118,14 @@ class StoreSnapshot:
         _run([program, *options], self._settings)
 
 
+def damage(execute: Callable[[str], Any]) -> str:
+    """Return what SQLite finds wrong with a database whose statements ``execute`` runs; "" for nothing."""
+    (problem,) = execute("PRAGMA quick_check(1)").fetchone()
+    return "" if problem == "ok" else " ".join(problem.removeprefix("*** in database main ***").split())
+
+
 def _not_set_up(settings: Settings) -> StoreError:
-    where = settings.database_label
-    return StoreError(f"The store at {where} is not set up. Check THEMESCOPE_HOME and DATABASE_URL.")
+    return StoreError("The store is not set up. Check THEMESCOPE_HOME and DATABASE_URL.", settings.database_label)
 
 
 def left_out(table: sa.Table) -> bool:

@@ -23,6 +23,8 @@ from themescope.db.sql import now
 
 _QUEUED, _RUNNING = JobStatus.QUEUED.value, JobStatus.RUNNING.value
 _ADVISORY_LOCK = 0x6A6F6273  # "jobs": an arbitrary number that nothing else in this database uses
+JOBS_KEPT = timedelta(days=400)
+"""Time after which a job that has ended is deleted, with its arguments, result and curves."""
 _FORGET_WORKER_AFTER = timedelta(days=1)
 
 
@@ -263,6 +265,13 @@ class Jobs(RecordRepository[JobRecord]):
         if job.status is not JobStatus.DONE:
             self._fail_dependents(job)
         self._delete(t.job, id)
+
+    def remove_old(self, most: int = 1_000) -> builtins.list[int]:
+        """Delete up to ``most`` jobs that ended more than :data:`JOBS_KEPT` ago; return their ids."""
+        old = sa.select(t.job.c.id).where(t.job.c.ended < now() - JOBS_KEPT).order_by(t.job.c.id).limit(most)
+        ids = [*self.connection.execute(old).scalars()]
+        self.connection.execute(t.job.delete().where(t.job.c.id.in_(ids)))
+        return ids
 
     # --- recovery ---------------------------------------------------------------------------------------------------
 

@@ -140,6 +140,11 @@ class Worker:
             queue_if_due(self.store)
         if time.monotonic() - self._files_cleaned >= CLEANUP_FILES_S and self._no_job_runs():
             self._files_cleaned = time.monotonic()
+            with self.store.writing() as w:
+                old = w.jobs.remove_old()
+            for id in old:
+                self.store.artifacts.drop_checkpoint(id)
+            self.store.release_free_pages()
             if removed := self.store.remove_unused_artifacts():
                 logger.info("Removed the files of %d deleted models.", len(removed))
             if removed := self.store.remove_unused_vector_files():

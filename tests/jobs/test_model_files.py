@@ -31,11 +31,11 @@ def enter(store: Store, artifact: str) -> None:
         w.models.add(name="M", method="tfidf", config={}, seed=0, digest="d", artifact=artifact)
 
 
-def told(store: Store, monkeypatch: pytest.MonkeyPatch) -> Examined:
+def told(store: Store, monkeypatch: pytest.MonkeyPatch, name: str = "model files") -> Examined:
     monkeypatch.setenv("THEMESCOPE_HOME", str(store.settings.home))
     monkeypatch.setattr("themescope.jobs.services.installation.doctor._accelerator", lambda: iter(()))
     monkeypatch.setattr("themescope.jobs.services.installation.doctor._word_vectors", lambda: iter(()))
-    return next(check for check in examine() if check.name == "model files")
+    return next(check for check in examine() if check.name == name)
 
 
 def test_a_worker_removes_the_files_of_deleted_models_and_no_others(sqlite_store: Store) -> None:
@@ -67,3 +67,25 @@ def test_the_doctor_names_models_without_files(sqlite_store: Store, monkeypatch:
     shutil.rmtree(sqlite_store.artifacts.path(artifact))
     check = told(sqlite_store, monkeypatch)
     assert check.problem and "missing for M" in check.found
+
+
+def test_the_doctor_names_models_with_changed_files(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = put(sqlite_store, "used")
+    enter(sqlite_store, artifact)
+    (sqlite_store.artifacts.path(artifact) / "weights").write_text("usee", encoding="utf-8")
+    check = told(sqlite_store, monkeypatch)
+    assert check.problem and "changed or damaged for M" in check.found
+
+
+def test_the_doctor_finds_a_damaged_page(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sqlite_store.writing() as w:
+        for number in range(200):
+            w.jobs.add("toy", f"{number} {'x' * 200}", {})
+    sqlite_store.close()
+    path = sqlite_store.settings.home / "themescope.db"
+    content = bytearray(path.read_bytes())
+    at = content.index(b"100 xxx") // 4096 * 4096
+    content[at : at + 100] = b"\xff" * 100
+    path.write_bytes(content)
+    check = told(sqlite_store, monkeypatch, "store")
+    assert check.problem and "damaged" in check.found

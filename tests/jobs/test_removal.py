@@ -1,5 +1,9 @@
 """A given-up import: out of the way at once, removed step by step."""
 
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
 import pytest
 
 from tests.jobs.helpers import write_articles
@@ -8,7 +12,7 @@ from themescope.core.types import Article, Paragraph, Section
 from themescope.db.store import Store
 from themescope.jobs.kinds.import_corpus import ImportProgress, remove_unfinished
 from themescope.jobs.queue.foreground import run_here
-from themescope.jobs.queue.worker import LEFTOVER_AGE, remove_leftovers
+from themescope.jobs.queue.worker import CLEANUP_FILES_S, LEFTOVER_AGE, Worker, remove_leftovers
 
 
 def article(number: int) -> Article:
@@ -81,3 +85,30 @@ def test_the_set_of_a_waiting_job_is_not_removed(
         w.jobs.add(kind, "Some triplets", {"name": "wanted"})
     monkeypatch.setattr("themescope.jobs.queue.worker.LEFTOVER_AGE", LEFTOVER_AGE * 0)
     assert remove_leftovers(sqlite_store) == ["abandoned"]
+
+
+def test_old_jobs_go_with_their_checkpoints_and_the_file_shrinks(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite_store.writing() as w:
+        ids = [w.jobs.add("toy", "x" * 1_000, {}).id for _ in range(2_000)]
+        for id in ids:
+            w.jobs.request_cancel(id, 0)
+        last = w.jobs.add("toy", "queued", {}).id
+    checkpoint = sqlite_store.artifacts.checkpoint_folder(ids[0])
+    monkeypatch.setattr("themescope.db.repositories.jobs.JOBS_KEPT", -timedelta(days=1))
+    path = sqlite_store.settings.home / "themescope.db"
+
+    def free() -> int:
+        with closing(sqlite3.connect(path)) as db:
+            return int(db.execute("PRAGMA freelist_count").fetchone()[0])
+
+    worker = Worker(sqlite_store, warm_up=False)
+    for cleaned in range(2):
+        assert free() < 10 and checkpoint.exists() is not bool(cleaned)
+        worker._files_cleaned = -CLEANUP_FILES_S
+        worker._present()
+    with sqlite_store.reading() as r:
+        assert [job.id for job in r.jobs.list(limit=9)] == [last]
+    sqlite_store.close()
+    assert free() < 10

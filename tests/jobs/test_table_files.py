@@ -8,7 +8,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from themescope.core.errors import ReadError
@@ -118,6 +118,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         read_sheet(write(tmp_path, "large.txt", "large"))
 
 
+@example(["\n=1+1", "\r\n@A1", "\t-1"])
 @given(st.lists(st.text(max_size=20), max_size=6))
 def test_no_cell_is_a_formula(texts: list[str]) -> None:
     cells = [row[0] for row in csv.reader(io.StringIO(csv_text(["t"], [[t] for t in texts]), newline="")) if row]
@@ -125,7 +126,7 @@ def test_no_cell_is_a_formula(texts: list[str]) -> None:
     assert sheet is not None
     kinds = [cell.data_type for row in sheet.iter_rows() for cell in row]
     assert "f" not in kinds
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in cells)
 
 
 @given(texts=st.lists(st.text("'=-+@a", min_size=1, max_size=4), min_size=1, max_size=6))

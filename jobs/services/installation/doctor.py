@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
 
-from themescope.core.errors import ThemescopeError, with_place
+from themescope.core.errors import ArtifactError, ThemescopeError, with_place
 from themescope.core.records.stored import JobStatus
+from themescope.db.files.snapshots import damage
 from themescope.db.files.vector_files import INDEX_SUFFIX, VECTORS_SUFFIX, problems_of
 from themescope.db.passwords import signing_key
 from themescope.db.settings import Settings, checkout_home
@@ -143,7 +144,12 @@ def _store(store: Store) -> Iterator[Examined]:
     store.migrate()
     with store.reading() as r:
         corpora, models = len(r.corpora.list()), len(r.models.list())
+        connection = r.models.connection
+        details = damage(connection.exec_driver_sql) if connection.dialect.name == "sqlite" else ""
     label = store.settings.database_label
+    if details:
+        yield Examined("store", f"{label} is damaged ({details}); restore the last backup before that", problem=True)
+        return
     yield Examined("store", f"{label}, migrated; {corpora} corpora, {models} models")
 
 
@@ -152,12 +158,24 @@ def _files(store: Store) -> Iterator[Examined]:
         models = r.models.list()
     unused = len(store.unused_artifacts())
     missing = [model.name for model in models if not store.artifacts.has(model.artifact)]
+    changed = [model.name for model in models if model.name not in missing and _changed(store, model.artifact)]
     orphans = f"; {unused} without a model, which a worker removes after a day" if unused else ""
     if missing:
         found = f"missing for {', '.join(missing)}; restore the folder artifacts, or train or add these models again"
         yield Examined("model files", found + orphans, problem=True)
+    elif changed:
+        found = f"changed or damaged for {', '.join(changed)}; restore the folder artifacts, or train these again"
+        yield Examined("model files", found + orphans, problem=True)
     else:
         yield Examined("model files", f"present for every model ({len(models)})" + orphans)
+
+
+def _changed(store: Store, artifact: str) -> bool:
+    try:
+        store.artifacts.check(artifact)
+    except (OSError, ArtifactError):
+        return True
+    return False
 
 
 def _vector_files(store: Store, content: bool) -> Iterator[Examined]:
