@@ -5,6 +5,7 @@ The module imports numpy and everything heavier inside its functions, so that ``
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -62,10 +63,16 @@ class SentenceModel:
             One sentence, or a sequence of n ≥ 0 sentences: strings, which count as consecutive sentences of one text,
             or :class:`themescope.core.types.Sentence` objects with their positions.
 
+        Warns
+        -----
+        UserWarning
+            If the model reads only the beginning of some sentences, with their number.
+
         Returns
         -------
         (dim,) float32 for one sentence; (n, dim) float32, or a CSR array for sparse methods, for a sequence.
         """
+        from themescope.core.models.base import cut_off
         from themescope.core.types import Sentence
 
         if isinstance(sentences, str):
@@ -74,6 +81,12 @@ class SentenceModel:
             return vector
         given = enumerate(sentences)
         placed = [Sentence(s, article_id=_TEXT, position=i) if isinstance(s, str) else s for i, s in given]
+        if cut := cut_off(self.fitted, placed):
+            warnings.warn(
+                f"{self.name} reads only the beginning of {cut:,} of {len(placed):,} sentences, because they have more "
+                "word pieces than its limit. Divide them, or use a model that reads long texts whole.",
+                stacklevel=2,
+            )
         return self.fitted.embed(placed)
 
     def find_themes(
@@ -125,8 +138,9 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
         Name of a pretrained model, ``"default"``, the folder of a saved model, or that of a sentence-transformers
         encoder (a transformer with mean or first-token pooling).
     precision
-        ``"int8"`` makes a network compute with 8-bit integers on a CPU: faster, with a cosine of at least .999 to the
-        exact vectors (``benchmarks/inference.py``).
+        ``"int8"`` makes a triplet network, such as ``"triplets-sen-titles-wikipedia"``, compute with 8-bit integers on
+        a CPU: faster, with a cosine of at least .999 to the exact vectors (``benchmarks/inference.py``). Other methods
+        refuse it.
 
     Raises
     ------
@@ -154,7 +168,9 @@ def load(name: str | Path = DEFAULT, precision: Literal["fp32", "int8"] = "fp32"
         raise ConfigError(f"A precision is fp32 or int8, not {precision!r}.")
     if precision == "int8":
         if not hasattr(model, "inference"):
-            raise ConfigError("This model has no network that could compute with 8 bits. Use precision fp32.")
+            raise ConfigError(
+                f"{folder.name} cannot compute with 8 bits; triplet networks can. Use precision fp32, the default."
+            )
         network: Any = model
         network.inference = precision
     return SentenceModel(folder.name, model, info, load_calibration(folder))

@@ -116,6 +116,10 @@ class CombiningModel(BaseModel):
         """Embed with ``models``, which give the same vectors as :attr:`submodels`, in the same order."""
         self._models = tuple(models)
 
+    def cut_off(self, sentences: Sequence[Sentence]) -> int:
+        """Return the number of sentences of which a submodel reads only the beginning."""
+        return max((cut_off(model, sentences) for model in self._models), default=0)
+
     def _take(self, models: Sequence[FittedModel], purpose: str, dense: str = "") -> None:
         """Embed with ``models``. Raises ``DataError`` without models and, if ``dense`` says why, for a sparse one."""
         if not models:
@@ -129,6 +133,12 @@ class CombiningModel(BaseModel):
 
     def _read(self, folder: Path) -> None:
         self._models = tuple(load_submodels(folder))
+
+
+def cut_off(model: FittedModel, sentences: Sequence[Sentence]) -> int:
+    """Return the number of sentences of which a model reads only the beginning, 0 if it has no method of that name."""
+    count: Callable[[Sequence[Sentence]], int] | None = getattr(model, "cut_off", None)
+    return 0 if count is None else count(sentences)
 
 
 Distances = npt.NDArray[np.float32]

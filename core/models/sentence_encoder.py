@@ -77,6 +77,10 @@ class SentenceEncoder(BaseModel):
                 out[batch] = encoder.encode([texts[i] for i in batch])
         return unit_length(out) if self.config.unit else out
 
+    def cut_off(self, sentences: Sequence[Sentence]) -> int:
+        """Return the number of sentences of which the encoder reads only the beginning."""
+        return self._fitted(self._encoder).cut_off([s.text for s in sentences])
+
     def save_for_sentence_transformers(self, folder: Path) -> None:
         """Write the encoder as a folder that sentence-transformers loads."""
         encoder = self._fitted(self._encoder)

@@ -24,7 +24,7 @@ from themescope.core.tasks.theme_counts import Curves, candidates, mean_cosines,
 from themescope.core.types import Ids, Labels, Matrix, Sentence
 
 FEWEST, MOST = 4, 100_000
-"""Minimum and maximum number of sentences of a list; 100,000 take 20 s and 1.3 GB on two cores."""
+"""Minimum and maximum number of sentences of a list; ``benchmarks/large_list.py`` measures 100,000."""
 COMPARED = 6_000
 """Maximum number of different texts that are clustered (0.3 GB); the others are assigned to the nearest theme."""
 

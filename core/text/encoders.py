@@ -202,6 +202,14 @@ class Encoder:
             vectors = self.reading.pooling(states, inputs["attention_mask"])
         return np.asarray(vectors.float().cpu().numpy())
 
+    def cut_off(self, texts: Sequence[str]) -> int:
+        """Return the number of texts of which :meth:`encode` reads only the beginning."""
+        limit = self.reading.max_tokens or self.tokenizer.model_max_length
+        pieces = (
+            self.tokenizer([self.reading.prefix + text for text in texts], verbose=False)["input_ids"] if texts else []
+        )
+        return sum(len(own) > limit for own in pieces)
+
     def save(self, folder: Path) -> None:
         """Write the JSON, text and safetensors files that :func:`load_encoder` reads."""
         backend = getattr(self.tokenizer, "backend_tokenizer", None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +26,7 @@ from themescope.db.store import Store
 from themescope.jobs.common.job import JobContext
 from themescope.jobs.executors.local import LocalConfig, LocalExecutor
 
+logger = logging.getLogger(__name__)
 BATCH_SENTENCES = 4_096
 """Sentences per batch: enough for batches of similar length, few enough to cancel within seconds."""
 FILE_SENTENCES = 16_384
@@ -59,26 +62,39 @@ def seen_in_training(store: Store, model: ModelRecord, titles: Iterable[str]) ->
     return [title for title in titles if saw_title(info, title)]
 
 
-def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report) -> int:
-    """Embed and store those of ``articles`` that have no block yet; return their number."""
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What was embedded anew."""
+
+    articles: int = 0
+    cut_off: int = 0
+    """Number of sentences of which the model read only the beginning."""
+
+
+def embed_articles(
+    context: JobContext, model: ModelRecord, articles: Sequence[ArticleRecord], report: Report
+) -> Embedded:
+    """Embed and store those of ``articles`` that have no block yet."""
     from themescope.jobs.common.monitoring import metrics  # imported late: listing vectors does not need it
 
     store = context.store
     _forget_outdated(context, model)
     missing = _missing(store, model, articles)
     if not missing:
-        return 0
+        return Embedded()
     report.progress(0, 1, f"Loading {model.name}")
     dtype = "float32" if "sparse" in method_of(model).tags else "float16"
     groups = _missing_groups(articles, {a.id for a in missing})
     shards, sent = _shards(store, groups), iter(groups)
     total = sum(a.sentences for a in missing)
     pending: list[VectorBlock] = []
+    cut = 0
     size = FILE_SENTENCES if _in_files(store, missing) else 1
     executor, embed = model_workers(context, model, embed_whole_articles, total)
     vectors = executor.map(embed, shards, report=report, total=total, unit="sentences embedded")
-    with closing(cast("Generator[list[Vectors]]", vectors)):
-        for found in vectors:
+    with closing(cast("Generator[tuple[list[Vectors], int]]", vectors)):
+        for found, cut_here in vectors:
+            cut += cut_here
             pending += [VectorBlock(article.id, part) for article, part in zip(next(sent), found, strict=True)]
             if sum(block.vectors.shape[0] for block in pending) >= size:
                 save_blocks(context, model, pending, dtype, in_files=size > 1)
@@ -86,20 +102,28 @@ def embed_articles(context: JobContext, model: ModelRecord, articles: Sequence[A
             metrics.SENTENCES_EMBEDDED.inc(sum(part.shape[0] for part in found))
     if pending:
         save_blocks(context, model, pending, dtype, in_files=size > 1)
-    return len(missing)
+    if cut:
+        logger.warning("%s read only the beginning of %d of %d sentences.", model.name, cut, total)
+    return Embedded(len(missing), cut)
 
 
-def embed_whole_articles(model: Model, articles: Sequence[Sequence[Sentence]]) -> list[Vectors]:
-    """Return (n, dim) vectors of each article. All are embedded at once; a method may use whole articles.
+def embed_whole_articles(model: Model, articles: Sequence[Sequence[Sentence]]) -> tuple[list[Vectors], int]:
+    """Return (n, dim) vectors of each article, and of how many sentences the model reads only the beginning.
+
+    All are embedded at once; a method may use whole articles.
 
     Dense vectors have the precision in which they are stored, so that a worker sends half of the bytes.
     """
-    vectors = model.embed([sentence for article in articles for sentence in article])
+    from themescope.core.models.base import cut_off  # imported late: listing vectors does not need it
+
+    sentences = [sentence for article in articles for sentence in article]
+    vectors = model.embed(sentences)
     if isinstance(vectors, np.ndarray):
         with np.errstate(over="ignore"):  # the store refuses infinite values and names the article
             vectors = vectors.astype(np.float16)
     ends = np.cumsum([len(article) for article in articles])
-    return [vectors[end - len(article) : end] for article, end in zip(articles, ends, strict=True)]
+    blocks = [vectors[end - len(article) : end] for article, end in zip(articles, ends, strict=True)]
+    return blocks, cut_off(model, sentences)
 
 
 def model_workers(

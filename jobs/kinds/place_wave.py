@@ -69,10 +69,10 @@ def place_wave(args: PlaceWaveConfig, context: JobContext) -> dict[str, Any]:
     wave, articles = _wave(store, corpus, args.wave)
     placing = _Placing(context, corpus, wave, articles, _sentences(store, articles), args.seed)
     models = placing.models()
-    embedded = sum(
+    embedded = [
         embed_articles(context, model, articles, context.part(0.5 * i / len(models), 0.5 * (i + 1) / len(models)))
         for i, model in enumerate(models)
-    )
+    ]
     context.progress(0.5, 1, "Placing on the maps")
     maps = placing.on_maps()
     labellings, left = placing.in_labellings()
@@ -82,7 +82,8 @@ def place_wave(args: PlaceWaveConfig, context: JobContext) -> dict[str, Any]:
         themes, left["themes"] = None, str(error)
     return {
         "corpus": corpus.name, "corpus_id": corpus.id, "wave": wave["name"], "sentences": len(placing.ids),
-        "models": [model.name for model in models], "embedded": embedded, "maps": maps, "labellings": labellings,
+        "models": [model.name for model in models], "embedded": sum(each.articles for each in embedded),
+        "cut_off": max((each.cut_off for each in embedded), default=0), "maps": maps, "labellings": labellings,
         "left_out": left, "themes": themes, "seconds": round(time.monotonic() - begun, 2),
     }  # fmt: skip
 

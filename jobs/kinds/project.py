@@ -295,8 +295,9 @@ def embed(args: EmbedConfig, context: JobContext) -> dict[str, Any]:
         "corpus": corpus.name,
         "model": model.name,
         "articles": len(articles),
-        "embedded": new,
+        "embedded": new.articles,
+        "cut_off": new.cut_off,
         "sentences": sentences,
-        "cached": new == 0,
+        "cached": new.articles == 0,
         **({} if index is None else {"indexed": index.vectors, "recall": round(index.recall, 4)}),
     }

@@ -104,7 +104,7 @@ def test_unknown_names_of_the_package_are_attribute_errors() -> None:
 def test_mistakes_are_told(folder: Path) -> None:
     with pytest.raises(UnknownNameError, match="no pretrained model"):
         themescope.load("no-such-model")
-    for precision, said in (("int8", "no network"), ("int4", "fp32 or int8")):
+    for precision, said in (("int8", "cannot compute with 8 bits"), ("int4", "fp32 or int8")):
         with pytest.raises(ConfigError, match=said):
             themescope.load(folder, precision)
 

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +42,14 @@ def test_it_has_a_card(folder: Path) -> None:
     card = (folder / "README.md").read_text("utf-8")
     for needed in ("themescope train", "CC BY-SA", "## Licences", "triplet accuracy"):
         assert needed in card
+
+
+def test_its_card_states_its_dimensions(folder: Path) -> None:
+    if lacks_packages(folder.name):
+        pytest.skip("The packages of its base encoder are not installed, see its card.")
+    stated = re.search(r"([\d,]+) dimensions", (folder / "README.md").read_text("utf-8"))
+    fitted, _ = load_model(folder)
+    assert stated and int(stated[1].replace(",", "")) == fitted.embed([Sentence(TOPICS[0])]).shape[1]
 
 
 def test_together_they_are_small() -> None:

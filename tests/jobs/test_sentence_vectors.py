@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.helpers import write_articles
+from tests.tiny_encoder import NEEDS_ENCODER, write_encoder
 from themescope.core.errors import Cancelled
 from themescope.core.models import REGISTRY
 from themescope.core.models.con_s2v import training
@@ -48,6 +49,17 @@ def test_every_sentence_of_the_corpus_gets_its_own_vector(corpus: Store) -> None
     assert len(info["record"]["train_titles"]) == record.articles
     assert train(corpus, "con-s2v-dis", "again", **SMALL)["cached"]
     assert do(corpus, "embed", corpus="C", model="con")["embedded"] == record.articles
+
+
+@NEEDS_ENCODER
+def test_sentences_that_an_encoder_reads_in_part_are_counted(corpus: Store, tmp_path: Path) -> None:
+    (folder := tmp_path / "encoder").mkdir()
+    write_encoder(folder, ["the"])
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 8}', "utf-8")
+    do(corpus, "train", method="minilm", name="short", settings={"folder": str(folder), "device": "cpu"})
+    done = do(corpus, "embed", corpus="C", model="short")
+    assert 0 < done["cut_off"] <= done["sentences"]
+    assert do(corpus, "embed", corpus="C", model="short")["cut_off"] == 0  # nothing is embedded again
 
 
 def test_other_methods_build_on_a_trained_model(corpus: Store) -> None:

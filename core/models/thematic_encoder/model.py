@@ -6,6 +6,7 @@ base encoder contains only what was learned; that of another encoder contains th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -116,11 +117,19 @@ class ThematicEncoder(TrainedModel):
         encoder = self._read_base()
         adapted = prepare(encoder.network, self.config, self.seed)
         text = self._text_network(Encoder(encoder.tokenizer, adapted))
-        training, validation = (self._source(text, encoder.tokenizer, *part, report) for part in parts)
+        (training, validation), cut = zip(
+            *(self._source(text, encoder.tokenizer, *part, report) for part in parts), strict=True
+        )
+        if any(cut):
+            warnings.warn(
+                f"{sum(cut):,} sentences have more than {self.config.max_tokens} word pieces; the training reads their "
+                f"beginnings. Raise {self.config.named('max_tokens')} to read more.",
+                stacklevel=2,
+            )
         trained = train(self.config, self.seed, adapted, training, validation, SubReport(report, _READING, 1.0))
         self._delta = half_precision(learned(adapted))  # as saved, so that a loaded model returns the same vectors
         self._encoder = Encoder(encoder.tokenizer, merged(adapted.cpu(), self._delta))
-        self.metrics, self.history = trained.metrics, trained.history
+        self.metrics, self.history = trained.metrics | {"sentences cut off": float(sum(cut))}, trained.history
         return self
 
     def embed(self, sentences: Sequence[Sentence]) -> Vectors:
@@ -230,17 +239,17 @@ class ThematicEncoder(TrainedModel):
         sentences: Sequence[Sentence],
         articles: SectionedArticles,
         report: Report,
-    ) -> Examples:
-        """Return ``articles``, which are rows of ``sentences``, as training data of the network."""
+    ) -> tuple[Examples, int]:
+        """Return ``articles``, which are rows of ``sentences``, as training data, and how many of them were cut off."""
         from themescope.core.models.contrastive.training import Examples
         from themescope.core.models.thematic_encoder.network import word_pieces
 
         def tick() -> None:
             report.progress(0, 1, "Reading the sentences")
 
-        pieces = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
+        pieces, cut = word_pieces(tokenizer, self._texts(sentences, articles.sentences), self.config.max_tokens, tick)
         digest = f"{self._base['digest']} {digest_of_arrays(pieces.ids, pieces.starts)}"
-        return Examples(articles, partial(_similarities, text, pieces), digest)
+        return Examples(articles, partial(_similarities, text, pieces), digest), cut
 
     def _texts(self, sentences: Sequence[Sentence], rows: Any) -> Iterator[str]:
         return (self.config.prefix + sentences[i].text for i in rows.tolist())

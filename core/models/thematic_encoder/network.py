@@ -26,13 +26,21 @@ _TEXTS = 1_024  # tokenised at once
 _TRAINING_CHUNKS = 4  # parts of a training batch, each padded to its longest sentence
 
 
-def word_pieces(tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]) -> NumberedTexts:
-    """Tokenise ``texts``, cutting each off after ``limit`` word pieces; ``tick`` is called between blocks."""
+def word_pieces(
+    tokenizer: Any, texts: Iterator[str], limit: int, tick: Callable[[], None]
+) -> tuple[NumberedTexts, int]:
+    """Tokenise ``texts``, cutting each off after ``limit`` word pieces; return how many were cut as well.
+
+    ``tick`` is called between blocks.
+    """
     found: list[list[int]] = []
+    cut = 0
     while block := list(islice(texts, _TEXTS)):
         tick()
-        found += tokenizer(block, truncation=True, max_length=limit)["input_ids"]
-    return _numbered(found)
+        read = tokenizer(block, truncation=True, max_length=limit)
+        found += read["input_ids"]
+        cut += sum(bool(encoding.overflowing) for encoding in read.encodings)
+    return _numbered(found), cut
 
 
 def windows(tokenizer: Any, texts: Sequence[str], limit: int) -> tuple[NumberedTexts, Index]:

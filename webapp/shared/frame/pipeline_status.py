@@ -187,6 +187,8 @@ def _embedded(record: CorpusRecord, job: JobRecord | None) -> None:
         return
     sample = f" of {record.sentences:,}" if done.get("sentences", 0) < record.sentences else ""
     st.caption(f"{count(int(done['sentences']), 'sentence')}{sample} by {plain(done.get('model', ''))}{_took(job)}")
+    if done.get("cut_off"):
+        st.caption(f"The model read only the beginning of {count(int(done['cut_off']), 'sentence')}.")
     page_link("search", "Search by meaning", view={"corpus": record.name, "in": "Meaning"})
 
 

@@ -97,8 +97,15 @@ def test_vectors_do_not_depend_on_the_chunks(installed):
     assert model.embed(sentences) == pytest.approx(expected, abs=1e-5)
 
 
+def test_sentences_cut_off_in_training_are_counted(installed):
+    with pytest.warns(UserWarning, match="^144 sentences have more than 8 word pieces"):
+        cut = fit(epochs=1, max_tokens=8)
+    assert cut.metrics["sentences cut off"] == 144
+    assert fit(epochs=1, max_tokens=9).metrics["sentences cut off"] == 0
+
+
 def test_long_texts_are_read_whole_and_a_prefix_is_read(installed, monkeypatch):
-    model = fit(epochs=1, max_tokens=8)
+    model = fit(epochs=1, max_tokens=9)
     short, long = model.embed([Sentence("river"), Sentence("river " * 30 + "king queen war")])
     monkeypatch.setattr(module, "_WINDOW", 12)  # of which two mark the ends of a text
     again = model.embed([Sentence("river"), Sentence("river " * 30 + "king queen war"), Sentence("river " * 30)])

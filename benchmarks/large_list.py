@@ -1,0 +1,72 @@
+"""Themes of a list of 100,000 sentences: time and memory, beside MiniBatchKMeans on the same vectors.
+
+``python -m benchmarks.large_list [FILES…] [--count 100000] [--model static-wikipedia]`` takes different sentences from
+compressed JSON lines of articles, or makes sentences of random words. Printed are seconds of the wall and of the
+processor (all threads), and the highest memory of the process so far: after loading and embedding, after
+``find_themes``, and after MiniBatchKMeans with the same number of clusters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans
+
+from benchmarks._section_articles import _lines
+from themescope.core.api import load
+from themescope.core.protocols import SILENT
+from themescope.core.tasks.themes import ThemesConfig
+from themescope.core.text.splitting import SentenceSplitter
+
+T = TypeVar("T")
+
+
+def sentences(files: Sequence[Path], count: int) -> list[str]:
+    """Return ``count`` different sentences of five words or more from articles; without files, of random words."""
+    if not files:
+        words = np.random.default_rng(0).zipf(1.2, (count, 15)) % 30_000
+        return [" ".join(f"w{word}" for word in row) for row in words.tolist()]
+    splitter = SentenceSplitter("en")
+    paragraphs = (text for line in _lines(files) for section in line["sections"] for text in section["paragraphs"])
+    found = (sentence for text in paragraphs for sentence in splitter.split(text) if len(sentence.split()) >= 5)
+    return list(islice(dict.fromkeys(islice(found, 2 * count)), count))
+
+
+def measured(what: str, function: Callable[[], T]) -> T:
+    """Call a function; print its times and the highest memory of the process so far."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = function()
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{what}: {wall:.1f} s, {processor:.1f} s of the processor, {memory:.2f} GiB at most", flush=True)
+    return result
+
+
+def main() -> None:
+    """Print the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--model", default="static-wikipedia")
+    args = parser.parse_args()
+    texts = sentences(args.files, args.count)
+    model = load(args.model)
+    print(f"{len(texts):,} sentences, {args.model}")
+    vectors = measured("loaded and embedded", lambda: model.encode(texts))
+    themes = measured(
+        "find_themes, with embedding",
+        lambda: model.find_themes(texts, ThemesConfig(), 0, SILENT, in_order=False, lists=False),
+    )
+    k = len(themes.themes)
+    measured(f"MiniBatchKMeans, k = {k}", lambda: MiniBatchKMeans(k, n_init=3, random_state=0).fit(vectors))
+
+
+if __name__ == "__main__":
+    main()
